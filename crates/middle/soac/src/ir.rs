@@ -1,0 +1,374 @@
+//! The data of the soac form.
+
+use spirula_entity::EntityArena;
+use spirula_program::{ScalarLiteral, ScalarOperator, ScalarType};
+
+spirula_entity::define_ids! {
+    /// A variable of a function. It is bound once.
+    pub struct SoacVariableId: "v";
+    /// A function of a program.
+    pub struct SoacFunctionId: "f";
+}
+
+/// A program.
+#[derive(Clone, Debug, Default)]
+pub struct SoacProgram {
+    /// Its functions.
+    pub functions: EntityArena<SoacFunctionId, SoacFunction>,
+}
+
+/// How an entry point is called from outside.
+#[derive(Clone, Debug, Default)]
+pub struct SoacEntry {
+    /// Its name.
+    pub name: String,
+    /// Its parameters, in the order of the function's.
+    pub parameters: Vec<SoacEntryValue>,
+    /// Its results, in the order of the function's.
+    pub results: Vec<SoacEntryValue>,
+}
+
+/// A parameter or result of an entry point: some scalars and arrays of the function.
+#[derive(Clone, Debug, Default)]
+pub struct SoacEntryValue {
+    /// The name of a parameter.
+    pub name: String,
+    /// The name of the type, if the value has no form outside of the program.
+    pub opaque: Option<String>,
+    /// Whether the integers of each scalar or array have no sign.
+    pub unsigned: Vec<bool>,
+}
+
+/// A function.
+#[derive(Clone, Debug, Default)]
+pub struct SoacFunction {
+    /// Its name. Entry points are called by it.
+    pub name: String,
+    /// Its variables.
+    pub variables: EntityArena<SoacVariableId, SoacVariable>,
+    /// Its parameters. The sizes of an array parameter are parameters in front of it, or constants.
+    pub parameters: Vec<SoacVariableId>,
+    /// Its body.
+    pub body: SoacBody,
+}
+
+/// A variable.
+#[derive(Clone, Debug)]
+pub struct SoacVariable {
+    /// A name for the text form. The id makes it unique.
+    pub name: String,
+    /// Its type.
+    pub variable_type: SoacType,
+}
+
+/// The type of a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SoacType {
+    /// A scalar.
+    Scalar(ScalarType),
+    /// A regular array of at least one dimension. Its sizes are operands of type `i64`, outermost first.
+    Array(ScalarType, Vec<SoacOperand>),
+    /// The proof that a check held. What is unsafe without the check names it.
+    Certificate,
+}
+
+/// A constant or a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SoacOperand {
+    /// A constant.
+    Constant(ScalarLiteral),
+    /// A variable.
+    Variable(SoacVariableId),
+}
+
+impl SoacOperand {
+    /// An `i64`.
+    pub fn from_int64(value: i64) -> Self {
+        SoacOperand::Constant(ScalarLiteral::from_i64(value))
+    }
+
+    /// The value of a constant integer.
+    pub fn to_int64(self) -> Option<i64> {
+        match self {
+            SoacOperand::Constant(literal) => Some(literal.to_signed()),
+            SoacOperand::Variable(_) => None,
+        }
+    }
+}
+
+/// Statements and results.
+#[derive(Clone, Debug, Default)]
+pub struct SoacBody {
+    /// The statements. Each is in scope of those behind it.
+    pub statements: Vec<SoacStatement>,
+    /// The results.
+    pub results: Vec<SoacOperand>,
+}
+
+/// A statement: variables are bound to the results of an operation.
+#[derive(Clone, Debug)]
+pub struct SoacStatement {
+    /// The variables.
+    pub results: Vec<SoacVariableId>,
+    /// The certificates that the operation needs.
+    pub certificates: Vec<SoacVariableId>,
+    /// The operation.
+    pub operation: SoacOperation,
+}
+
+/// A part of the message of a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MessagePart {
+    /// Text.
+    Text(String),
+    /// The value of a scalar.
+    Value(SoacOperand),
+}
+
+/// A function that a combinator applies.
+#[derive(Clone, Debug, Default)]
+pub struct SoacLambda {
+    /// Its parameters.
+    pub parameters: Vec<SoacVariableId>,
+    /// Its body.
+    pub body: SoacBody,
+}
+
+/// How the positions of a dimension are selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SliceSelector {
+    /// One position. The result has no such dimension.
+    Point(SoacOperand),
+    /// Positions that follow each other at a distance.
+    Stride {
+        /// The first position.
+        start: SoacOperand,
+        /// The number of positions.
+        count: SoacOperand,
+        /// The distance, which may be negative.
+        stride: SoacOperand,
+    },
+}
+
+/// How often a loop runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SoacLoopForm {
+    /// A variable counts from zero to a bound of its type, which is excluded.
+    For(SoacVariableId, SoacOperand),
+    /// A parameter of the loop of type `bool` is true. The number is its position among the parameters.
+    While(usize),
+}
+
+/// An operation.
+#[derive(Clone, Debug)]
+pub enum SoacOperation {
+    /// A scalar operator. One result.
+    Scalar(ScalarOperator, Vec<SoacOperand>),
+    /// A condition that must hold when the program runs. The result is a certificate.
+    Check(SoacOperand, Vec<MessagePart>),
+    /// An element of an array, or a slice. Dimensions without a selector are selected whole, so a scalar or an array
+    /// without selectors is the operand itself.
+    Slice(SoacOperand, Vec<SliceSelector>),
+    /// An array with an element or a slice replaced. The array is consumed.
+    Update(SoacOperand, Vec<SliceSelector>, SoacOperand),
+    /// An array of its elements, which are scalars or arrays. At least one.
+    Literal(Vec<SoacOperand>),
+    /// Integers that follow each other: count, first, step.
+    Iota(SoacOperand, SoacOperand, SoacOperand),
+    /// Outer dimensions of the sizes given, in which every element is the value.
+    Replicate(Vec<SoacOperand>, SoacOperand),
+    /// Arrays one after the other along the outermost dimension.
+    Concat(Vec<SoacOperand>),
+    /// The elements in the same order with other sizes.
+    Reshape(SoacOperand, Vec<SoacOperand>),
+    /// The dimensions in another order: dimension `i` of the result is dimension `permutation[i]` of the array.
+    Rearrange(SoacOperand, Vec<usize>),
+    /// A copy that nothing else refers to.
+    Manifest(SoacOperand),
+    /// A choice. Both bodies have the results of the statement.
+    If(SoacOperand, SoacBody, SoacBody),
+    /// A loop: parameters with their first values, its form, and the values for the next iteration.
+    Loop(Vec<(SoacVariableId, SoacOperand)>, SoacLoopForm, SoacBody),
+    /// A function of the elements of arrays of the same outer size.
+    Map(SoacOperand, Vec<SoacOperand>, SoacLambda),
+    /// A reduction by an associative function: outer size, arrays, neutral element.
+    Reduce(
+        SoacOperand,
+        Vec<SoacOperand>,
+        Vec<SoacOperand>,
+        SoacLambda,
+        ReductionOrder,
+    ),
+    /// A scan by an associative function: outer size, arrays, neutral element.
+    Scan(SoacOperand, Vec<SoacOperand>, Vec<SoacOperand>, SoacLambda),
+    /// An array with the elements at positions replaced: array, positions, values. The array is consumed. Positions outside
+    /// of the outermost dimension are ignored.
+    Scatter(SoacOperand, SoacOperand, SoacOperand),
+    /// Arrays whose elements at positions are combined with values. Positions outside are ignored.
+    Histogram(Box<SoacHistogram>),
+}
+
+/// Whether the operands of a reduction may change places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReductionOrder {
+    /// They may not.
+    Ordered,
+    /// They may: the function is commutative.
+    Commutative,
+}
+
+/// A histogram.
+#[derive(Clone, Debug)]
+pub struct SoacHistogram {
+    /// The arrays, which are consumed. All have the same outer size.
+    pub targets: Vec<SoacOperand>,
+    /// The neutral element of the function.
+    pub neutral: Vec<SoacOperand>,
+    /// The function that combines an element of the arrays with values.
+    pub function: SoacLambda,
+    /// The positions: an array of `i64`.
+    pub positions: SoacOperand,
+    /// Arrays of values, one for each target.
+    pub values: Vec<SoacOperand>,
+}
+
+impl SoacFunction {
+    /// The type of an operand.
+    pub fn type_of(&self, operand: SoacOperand) -> SoacType {
+        match operand {
+            SoacOperand::Constant(literal) => SoacType::Scalar(literal.ty),
+            SoacOperand::Variable(id) => self.variables[id].variable_type.clone(),
+        }
+    }
+}
+
+impl SoacType {
+    /// The type of the elements of an array, or the scalar type.
+    pub fn element(&self) -> ScalarType {
+        match self {
+            SoacType::Scalar(scalar) | SoacType::Array(scalar, _) => *scalar,
+            SoacType::Certificate => ScalarType::Unit,
+        }
+    }
+
+    /// The sizes of an array. Empty for other types.
+    pub fn shape(&self) -> &[SoacOperand] {
+        match self {
+            SoacType::Array(_, shape) => shape,
+            SoacType::Scalar(_) | SoacType::Certificate => &[],
+        }
+    }
+
+    /// The array or scalar of an element type and sizes.
+    pub fn from_shape(element: ScalarType, shape: Vec<SoacOperand>) -> SoacType {
+        if shape.is_empty() {
+            SoacType::Scalar(element)
+        } else {
+            SoacType::Array(element, shape)
+        }
+    }
+}
+
+impl SoacOperation {
+    /// Calls a function with each operand, apart from those in bodies.
+    pub fn for_each_operand(&self, mut visit: impl FnMut(SoacOperand)) {
+        let selectors = |selectors: &[SliceSelector], visit: &mut dyn FnMut(SoacOperand)| {
+            for selector in selectors {
+                match *selector {
+                    SliceSelector::Point(point) => visit(point),
+                    SliceSelector::Stride {
+                        start,
+                        count,
+                        stride,
+                    } => [start, count, stride].into_iter().for_each(&mut *visit),
+                }
+            }
+        };
+        match self {
+            SoacOperation::Scalar(_, operands)
+            | SoacOperation::Literal(operands)
+            | SoacOperation::Concat(operands) => {
+                operands.iter().copied().for_each(visit);
+            }
+            SoacOperation::Check(condition, parts) => {
+                visit(*condition);
+                for part in parts {
+                    if let MessagePart::Value(value) = part {
+                        visit(*value);
+                    }
+                }
+            }
+            SoacOperation::Slice(array, slices) => {
+                visit(*array);
+                selectors(slices, &mut visit);
+            }
+            SoacOperation::Update(array, slices, value) => {
+                visit(*array);
+                selectors(slices, &mut visit);
+                visit(*value);
+            }
+            SoacOperation::Iota(count, first, step) => {
+                [*count, *first, *step].into_iter().for_each(visit)
+            }
+            SoacOperation::Replicate(sizes, value) | SoacOperation::Reshape(value, sizes) => {
+                sizes.iter().copied().for_each(&mut visit);
+                visit(*value);
+            }
+            SoacOperation::Rearrange(array, _) | SoacOperation::Manifest(array) => visit(*array),
+            SoacOperation::If(condition, _, _) => visit(*condition),
+            SoacOperation::Loop(parameters, form, _) => {
+                parameters.iter().for_each(|(_, initial)| visit(*initial));
+                if let SoacLoopForm::For(_, bound) = form {
+                    visit(*bound);
+                }
+            }
+            SoacOperation::Map(width, arrays, _) => {
+                visit(*width);
+                arrays.iter().copied().for_each(visit);
+            }
+            SoacOperation::Reduce(width, arrays, neutral, _, _)
+            | SoacOperation::Scan(width, arrays, neutral, _) => {
+                visit(*width);
+                arrays.iter().chain(neutral).copied().for_each(visit);
+            }
+            SoacOperation::Scatter(array, positions, values) => {
+                [*array, *positions, *values].into_iter().for_each(visit);
+            }
+            SoacOperation::Histogram(histogram) => {
+                let operands = histogram
+                    .targets
+                    .iter()
+                    .chain(&histogram.neutral)
+                    .chain(&histogram.values);
+                operands.copied().for_each(&mut visit);
+                visit(histogram.positions);
+            }
+        }
+    }
+
+    /// The bodies in the operation.
+    pub fn bodies(&self) -> Vec<&SoacBody> {
+        match self {
+            SoacOperation::If(_, accept, reject) => vec![accept, reject],
+            SoacOperation::Loop(_, _, body) => vec![body],
+            SoacOperation::Map(_, _, function)
+            | SoacOperation::Reduce(_, _, _, function, _)
+            | SoacOperation::Scan(_, _, _, function) => vec![&function.body],
+            SoacOperation::Histogram(histogram) => vec![&histogram.function.body],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The bodies in the operation, to be changed.
+    pub fn bodies_mut(&mut self) -> Vec<&mut SoacBody> {
+        match self {
+            SoacOperation::If(_, accept, reject) => vec![accept, reject],
+            SoacOperation::Loop(_, _, body) => vec![body],
+            SoacOperation::Map(_, _, function)
+            | SoacOperation::Reduce(_, _, _, function, _)
+            | SoacOperation::Scan(_, _, _, function) => vec![&mut function.body],
+            SoacOperation::Histogram(histogram) => vec![&mut histogram.function.body],
+            _ => Vec::new(),
+        }
+    }
+}

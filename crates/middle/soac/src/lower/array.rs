@@ -1,0 +1,300 @@
+//! Operations on arrays that are no combinators.
+
+use super::view::{ArrayView, ScalarRef};
+use super::{FunctionLowering, LoweredValue};
+use crate::ir::{SliceSelector, SoacOperand};
+use spirula_kernel::ir::{CopyOperand, CopyStmt, StmtKind, VariableType};
+use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
+
+impl FunctionLowering<'_> {
+    /// The part of an array that selectors select.
+    pub(super) fn select(
+        &mut self,
+        view: &ArrayView,
+        selectors: &[SliceSelector],
+    ) -> Result<ArrayView, String> {
+        let mut selected = ArrayView {
+            strides: Vec::new(),
+            shape: Vec::new(),
+            is_dense: false,
+            ..view.clone()
+        };
+        for (dimension, &stride) in view.strides.iter().enumerate() {
+            match selectors.get(dimension) {
+                Some(SliceSelector::Point(point)) => {
+                    let point = self.scalar(*point)?;
+                    let distance = self.int64(ScalarOp::Mul, point, stride);
+                    selected.offset = self.int64(ScalarOp::Add, selected.offset, distance);
+                }
+                Some(SliceSelector::Stride {
+                    start,
+                    count,
+                    stride: step,
+                }) => {
+                    let (start, count, step) = (
+                        self.scalar(*start)?,
+                        self.scalar(*count)?,
+                        self.scalar(*step)?,
+                    );
+                    let distance = self.int64(ScalarOp::Mul, start, stride);
+                    selected.offset = self.int64(ScalarOp::Add, selected.offset, distance);
+                    selected
+                        .strides
+                        .push(self.int64(ScalarOp::Mul, step, stride));
+                    selected.shape.push(count);
+                }
+                None => {
+                    selected.strides.push(stride);
+                    selected.shape.push(view.shape[dimension]);
+                }
+            }
+        }
+        Ok(selected)
+    }
+
+    /// The element or slice of an array.
+    pub(super) fn lower_slice(
+        &mut self,
+        array: SoacOperand,
+        selectors: &[SliceSelector],
+    ) -> Result<LoweredValue, String> {
+        if selectors.is_empty() {
+            return self.value(array);
+        }
+        let view = self.array(array)?;
+        let selected = self.select(&view, selectors)?;
+        if selected.shape.is_empty() {
+            return Ok(LoweredValue::Scalar(self.load(&selected)));
+        }
+        Ok(LoweredValue::Array(selected))
+    }
+
+    /// Writes a value to a view: a scalar, or the elements of an array.
+    pub(super) fn write_value(
+        &mut self,
+        view: &ArrayView,
+        value: &LoweredValue,
+    ) -> Result<(), String> {
+        match value {
+            LoweredValue::Scalar(scalar) => self.store(view, *scalar),
+            LoweredValue::Array(from) => self.copy(view, from),
+            LoweredValue::Certificate => {}
+        }
+        Ok(())
+    }
+
+    /// Copies the elements of an array. Both have the same sizes.
+    pub(super) fn copy(&mut self, to: &ArrayView, from: &ArrayView) {
+        if self.kernel.is_some() {
+            self.copy_elements(to, from, 0);
+            return;
+        }
+        let shape = to.shape.iter().map(|&size| self.read(size)).collect();
+        let side = |lowering: &mut Self, view: &ArrayView| CopyOperand {
+            memory: view.memory,
+            offset: lowering.read(view.offset),
+            strides: view
+                .strides
+                .iter()
+                .map(|&stride| lowering.read(stride))
+                .collect(),
+        };
+        let (to_side, from_side) = (side(self, to), side(self, from));
+        self.builder
+            .push_statement(StmtKind::Copy(Box::new(CopyStmt {
+                ty: to.element,
+                shape,
+                to: to_side,
+                from: from_side,
+            })));
+    }
+
+    /// Copies elements one after the other, by a loop for each dimension.
+    fn copy_elements(&mut self, to: &ArrayView, from: &ArrayView, dimension: usize) {
+        let Some(&size) = to.shape.first() else {
+            let value = self.load(from);
+            self.store(to, value);
+            return;
+        };
+        self.count_to(size, |lowering, index| {
+            let to = lowering.row_view(to, index);
+            let from = lowering.row_view(from, index);
+            lowering.copy_elements(&to, &from, dimension + 1);
+            Ok(())
+        })
+        .unwrap_or(());
+    }
+
+    /// A loop over the numbers below a bound.
+    pub(super) fn count_to(
+        &mut self,
+        bound: ScalarRef,
+        body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let counter = self
+            .builder
+            .new_var("k", VariableType::Scalar(ScalarType::I64));
+        let bound = self.read(bound);
+        self.builder.begin_block();
+        body(self, ScalarRef::Var(counter))?;
+        let body = self.builder.end_block();
+        self.builder.push_statement(StmtKind::For {
+            counter,
+            bound,
+            body,
+        });
+        Ok(())
+    }
+
+    /// The array itself if its elements fill a block in order, or a copy that does.
+    pub(super) fn make_dense(&mut self, view: ArrayView) -> ArrayView {
+        if view.is_dense {
+            view
+        } else {
+            self.manifest(&view)
+        }
+    }
+
+    /// A copy of an array.
+    pub(super) fn manifest(&mut self, view: &ArrayView) -> ArrayView {
+        let copy = self.new_array(view.element, view.shape.clone());
+        self.copy(&copy, view);
+        copy
+    }
+
+    /// Does something for each position of a new array: by a kernel on the host, by a loop in a kernel.
+    fn fill(
+        &mut self,
+        count: ScalarRef,
+        body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
+    ) -> Result<(), String> {
+        if self.kernel.is_some() {
+            return self.count_to(count, body);
+        }
+        self.offload(count, body)
+    }
+
+    /// Integers that follow each other.
+    pub(super) fn lower_iota(
+        &mut self,
+        count: SoacOperand,
+        first: SoacOperand,
+        step: SoacOperand,
+    ) -> Result<LoweredValue, String> {
+        let element = self.function.type_of(first).element();
+        let (count, first, step) = (self.scalar(count)?, self.scalar(first)?, self.scalar(step)?);
+        let array = self.new_array(element, vec![count]);
+        self.fill(count, |lowering, index| {
+            let mut number = lowering.read(index);
+            if element != ScalarType::I64 {
+                let narrow =
+                    ScalarOperator::from_conversion(ScalarOp::SExt, ScalarType::I64, element);
+                number = lowering.builder.apply_operator(narrow, &[number]);
+            }
+            let (first, step) = (lowering.read(first), lowering.read(step));
+            let distance = lowering.builder.apply_op(ScalarOp::Mul, &[number, step]);
+            let value = lowering.builder.apply_op(ScalarOp::Add, &[first, distance]);
+            let value = lowering.assign("x", element, value);
+            let place = lowering.row_view(&array, index);
+            lowering.store(&place, value);
+            Ok(())
+        })?;
+        Ok(LoweredValue::Array(array))
+    }
+
+    /// An array whose elements are all equal.
+    pub(super) fn lower_replicate(
+        &mut self,
+        sizes: &[SoacOperand],
+        value: SoacOperand,
+    ) -> Result<LoweredValue, String> {
+        let value = self.value(value)?;
+        let sizes = self.scalars(sizes)?;
+        let (element, inner) = match &value {
+            LoweredValue::Scalar(ScalarRef::Constant(literal)) => (literal.ty, Vec::new()),
+            LoweredValue::Scalar(ScalarRef::Var(var)) => {
+                let scalar = self
+                    .builder
+                    .program()
+                    .scalar_type(*var)
+                    .unwrap_or(ScalarType::Unit);
+                (scalar, Vec::new())
+            }
+            LoweredValue::Array(view) => (view.element, view.shape.clone()),
+            LoweredValue::Certificate => return Err("a certificate is replicated".into()),
+        };
+        let count = self.product(&sizes);
+        let shape: Vec<_> = sizes.iter().chain(&inner).copied().collect();
+        let array = self.new_array(element, shape.clone());
+        let mut rows = vec![count];
+        rows.extend(&inner);
+        let flat = ArrayView {
+            strides: self.dense_strides(&rows),
+            shape: rows,
+            ..array.clone()
+        };
+        self.fill(count, |lowering, index| {
+            let row = lowering.row_view(&flat, index);
+            lowering.write_value(&row, &value)
+        })?;
+        Ok(LoweredValue::Array(array))
+    }
+
+    /// An array of its elements.
+    pub(super) fn lower_literal(
+        &mut self,
+        elements: &[SoacOperand],
+        element: ScalarType,
+        shape: Vec<ScalarRef>,
+    ) -> Result<LoweredValue, String> {
+        let array = self.new_array(element, shape);
+        for (index, &value) in elements.iter().enumerate() {
+            let row = self.row_view(&array, ScalarRef::from_int64(index as i64));
+            let value = self.value(value)?;
+            self.write_value(&row, &value)?;
+        }
+        Ok(LoweredValue::Array(array))
+    }
+
+    /// Arrays one after the other.
+    pub(super) fn lower_concat(
+        &mut self,
+        arrays: &[SoacOperand],
+        element: ScalarType,
+        shape: Vec<ScalarRef>,
+    ) -> Result<LoweredValue, String> {
+        let result = self.new_array(element, shape);
+        let mut start = ScalarRef::from_int64(0);
+        for &array in arrays {
+            let from = self.array(array)?;
+            let distance = self.int64(ScalarOp::Mul, start, result.strides[0]);
+            let part = ArrayView {
+                offset: self.int64(ScalarOp::Add, result.offset, distance),
+                shape: from.shape.clone(),
+                ..result.clone()
+            };
+            self.copy(&part, &from);
+            start = self.int64(ScalarOp::Add, start, from.shape[0]);
+        }
+        Ok(LoweredValue::Array(result))
+    }
+
+    /// An array with other sizes.
+    pub(super) fn lower_reshape(
+        &mut self,
+        array: SoacOperand,
+        shape: Vec<ScalarRef>,
+    ) -> Result<LoweredValue, String> {
+        let view = self.array(array)?;
+        let flat = if view.is_dense {
+            view
+        } else {
+            self.manifest(&view)
+        };
+        Ok(LoweredValue::Array(ArrayView {
+            strides: self.dense_strides(&shape),
+            shape,
+            ..flat
+        }))
+    }
+}

@@ -1,0 +1,320 @@
+//! Lowering of the soac form to the imperative form: host code with launches of kernels.
+//!
+//! A combinator at the top of the host becomes a kernel: a map one invocation for each element, the others a single
+//! invocation. Combinators within become loops. Arrays that are made inside of a kernel are parts of a block that the host
+//! allocates, one part for each invocation; a combinator that makes arrays of sizes which only its elements know becomes a
+//! loop of the host.
+
+mod array;
+mod combinator;
+mod offload;
+mod statement;
+mod view;
+
+use crate::ir::{SoacEntry, SoacEntryValue, SoacFunction, SoacOperand, SoacType, SoacVariableId};
+use spirula_kernel::ProgramBuilder;
+use spirula_kernel::ir::{
+    ArrayDimension, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind, KernelProgram,
+    MemorySpace, PlainValue, StmtKind, VarId, VariableType,
+};
+use spirula_program::ScalarType;
+use view::{ArrayView, ScalarRef};
+
+/// A scalar or an array of the program that is made.
+#[derive(Clone, Debug)]
+enum LoweredValue {
+    /// A scalar.
+    Scalar(ScalarRef),
+    /// An array.
+    Array(ArrayView),
+    /// A certificate, of which nothing remains: statements keep their order.
+    Certificate,
+}
+
+/// The kernel that is being made.
+#[derive(Debug)]
+struct KernelScope {
+    /// Variables from this one on are the kernel's own.
+    first_var: usize,
+    /// The number of the invocation, of all that run.
+    invocation: ScalarRef,
+    /// The scalars and blocks of the host that it uses, each once, in order.
+    captures: Vec<(VarId, bool)>,
+    /// The blocks that the host allocates for it, with the size of an invocation's part in elements.
+    scratch: Vec<(VarId, ScalarType, Vec<ScalarRef>)>,
+}
+
+/// State of the lowering of a function.
+struct FunctionLowering<'f> {
+    function: &'f SoacFunction,
+    builder: ProgramBuilder,
+    /// The values of the variables.
+    values: Vec<Option<LoweredValue>>,
+    /// The kernel that is being made, if it is not host code.
+    kernel: Option<KernelScope>,
+}
+
+/// Lowers functions that are entry points to one program.
+///
+/// # Errors
+///
+/// A bug of the form that was given, with the variable that it is about.
+pub fn lower_entries(entries: &[(SoacFunction, SoacEntry)]) -> Result<KernelProgram, String> {
+    let mut builder = ProgramBuilder::new();
+    for (function, entry) in entries {
+        let mut lowering = FunctionLowering {
+            function,
+            builder,
+            values: vec![None; function.variables.len()],
+            kernel: None,
+        };
+        lowering.lower_function(entry)?;
+        builder = lowering.builder;
+    }
+    Ok(builder.finish_program())
+}
+
+impl FunctionLowering<'_> {
+    fn lower_function(&mut self, entry: &SoacEntry) -> Result<(), String> {
+        let function = self.builder.declare_function(&entry.name);
+        self.builder.begin_function(function);
+        let mut inputs = Vec::new();
+        for &parameter in &self.function.parameters {
+            let variable = &self.function.variables[parameter];
+            let scalar = variable.variable_type.element();
+            let kind = match &variable.variable_type {
+                SoacType::Array(..) => VariableType::Memory(MemorySpace::Device),
+                _ => VariableType::Scalar(scalar),
+            };
+            inputs.push((
+                parameter,
+                self.builder.add_input(function, &variable.name, kind),
+            ));
+        }
+        let results = self.function.body.results.clone();
+        let mut outputs = Vec::new();
+        for &result in &results {
+            let kind = match self.function.type_of(result) {
+                SoacType::Array(..) => VariableType::Memory(MemorySpace::Device),
+                other => VariableType::Scalar(other.element()),
+            };
+            outputs.push(self.builder.add_output(function, "out", kind));
+        }
+        let mut sizes = Vec::new();
+        for &result in &results {
+            let shape = self.function.type_of(result).shape().to_vec();
+            let int64 = VariableType::Scalar(ScalarType::I64);
+            let vars = shape
+                .iter()
+                .map(|_| self.builder.add_output(function, "size", int64))
+                .collect::<Vec<_>>();
+            sizes.push(vars);
+        }
+        self.builder.begin_block();
+        self.bind_inputs(&inputs)?;
+        self.lower_statements(&self.function.body.statements.clone())?;
+        for ((&result, &output), sizes) in results.iter().zip(&outputs).zip(&sizes) {
+            self.write_result(result, output, sizes)?;
+        }
+        let body = self.builder.end_block();
+        self.builder.define_function(function, body);
+        let declaration = self.declare_entry(entry, function, &inputs, &outputs, &sizes)?;
+        self.builder.add_entry(declaration);
+        Ok(())
+    }
+
+    /// Binds the parameters of the function: scalars first, as sizes are among them.
+    fn bind_inputs(&mut self, inputs: &[(SoacVariableId, VarId)]) -> Result<(), String> {
+        for &(parameter, var) in inputs {
+            if let SoacType::Scalar(_) = self.function.variables[parameter].variable_type {
+                self.set(parameter, LoweredValue::Scalar(ScalarRef::Var(var)));
+            }
+        }
+        for &(parameter, var) in inputs {
+            if let SoacType::Array(element, shape) =
+                self.function.variables[parameter].variable_type.clone()
+            {
+                let shape = self.scalars(&shape)?;
+                let view = self.dense_view(var, element, shape);
+                self.set(parameter, LoweredValue::Array(view));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives an output its value.
+    fn write_result(
+        &mut self,
+        result: SoacOperand,
+        output: VarId,
+        sizes: &[VarId],
+    ) -> Result<(), String> {
+        match self.value(result)? {
+            LoweredValue::Scalar(scalar) => {
+                let value = self.read(scalar);
+                self.builder.push_assignment(output, value);
+            }
+            LoweredValue::Array(view) => {
+                let view = self.make_dense(view);
+                self.builder.push_statement(StmtKind::Alias {
+                    to: output,
+                    from: view.memory,
+                });
+                for (&size, &length) in sizes.iter().zip(&view.shape) {
+                    let length = self.read(length);
+                    self.builder.push_assignment(size, length);
+                }
+            }
+            LoweredValue::Certificate => {}
+        }
+        Ok(())
+    }
+
+    /// The declaration of the entry point.
+    fn declare_entry(
+        &self,
+        entry: &SoacEntry,
+        function: spirula_kernel::ir::FuncId,
+        inputs: &[(SoacVariableId, VarId)],
+        outputs: &[VarId],
+        sizes: &[Vec<VarId>],
+    ) -> Result<EntryDecl, String> {
+        let mut data = inputs.iter().filter(|(id, _)| !self.is_size(*id, inputs));
+        let mut parameters = Vec::new();
+        for parameter in &entry.parameters {
+            let mut parts = Vec::new();
+            for &unsigned in &parameter.unsigned {
+                let (id, var) = data
+                    .next()
+                    .ok_or("a parameter of the entry point has no variable")?;
+                let variable_type = &self.function.variables[*id].variable_type;
+                let find = |size: &SoacOperand| match size {
+                    SoacOperand::Variable(size) => inputs
+                        .iter()
+                        .find(|(id, _)| id == size)
+                        .map(|(_, var)| *var),
+                    SoacOperand::Constant(_) => None,
+                };
+                let shape = variable_type
+                    .shape()
+                    .iter()
+                    .map(find)
+                    .collect::<Option<Vec<_>>>();
+                let shape = shape.ok_or("a size of a parameter is no parameter")?;
+                parts.push(plain_value(*var, variable_type, unsigned, &shape));
+            }
+            parameters.push(EntryDeclParameter {
+                name: parameter.name.clone(),
+                value: entry_value(parameter, parts),
+            });
+        }
+        let mut rest = self.function.body.results.iter().zip(outputs).zip(sizes);
+        let mut results = Vec::new();
+        for result in &entry.results {
+            let mut parts = Vec::new();
+            for &unsigned in &result.unsigned {
+                let ((operand, var), sizes) = rest
+                    .next()
+                    .ok_or("a result of the entry point has no value")?;
+                parts.push(plain_value(
+                    *var,
+                    &self.function.type_of(*operand),
+                    unsigned,
+                    sizes,
+                ));
+            }
+            results.push(entry_value(result, parts));
+        }
+        Ok(EntryDecl {
+            name: entry.name.clone(),
+            function,
+            parameters,
+            results,
+        })
+    }
+
+    /// Whether a parameter is the size of another.
+    fn is_size(&self, id: SoacVariableId, inputs: &[(SoacVariableId, VarId)]) -> bool {
+        inputs.iter().any(|(other, _)| {
+            let shape = self.function.variables[*other].variable_type.shape();
+            shape.contains(&SoacOperand::Variable(id))
+        })
+    }
+
+    /// The value of an operand.
+    fn value(&self, operand: SoacOperand) -> Result<LoweredValue, String> {
+        match operand {
+            SoacOperand::Constant(literal) => {
+                Ok(LoweredValue::Scalar(ScalarRef::Constant(literal)))
+            }
+            SoacOperand::Variable(id) => self.values[id.index()]
+                .clone()
+                .ok_or_else(|| format!("{id:?} is used before it is bound")),
+        }
+    }
+
+    /// The value of an operand that is a scalar.
+    fn scalar(&self, operand: SoacOperand) -> Result<ScalarRef, String> {
+        match self.value(operand)? {
+            LoweredValue::Scalar(scalar) => Ok(scalar),
+            _ => Err(format!("{operand:?} is no scalar")),
+        }
+    }
+
+    /// The values of operands that are scalars.
+    fn scalars(&self, operands: &[SoacOperand]) -> Result<Vec<ScalarRef>, String> {
+        operands
+            .iter()
+            .map(|&operand| self.scalar(operand))
+            .collect()
+    }
+
+    /// The value of an operand that is an array.
+    fn array(&self, operand: SoacOperand) -> Result<ArrayView, String> {
+        match self.value(operand)? {
+            LoweredValue::Array(view) => Ok(view),
+            _ => Err(format!("{operand:?} is no array")),
+        }
+    }
+
+    /// Gives a variable its value.
+    fn set(&mut self, id: SoacVariableId, value: LoweredValue) {
+        self.values[id.index()] = Some(value);
+    }
+}
+
+/// A scalar or array of an entry point.
+fn plain_value(
+    var: VarId,
+    variable_type: &SoacType,
+    unsigned: bool,
+    sizes: &[VarId],
+) -> PlainValue {
+    let shape = match variable_type {
+        SoacType::Array(..) => Some(
+            sizes
+                .iter()
+                .map(|&size| ArrayDimension::Var(size))
+                .collect(),
+        ),
+        _ => None,
+    };
+    PlainValue {
+        var,
+        element: variable_type.element(),
+        unsigned,
+        shape,
+    }
+}
+
+/// A parameter or result of an entry point.
+fn entry_value(value: &SoacEntryValue, mut parts: Vec<PlainValue>) -> EntryDeclValue {
+    let kind = match (&value.opaque, parts.len()) {
+        (None, 1) => EntryKind::Plain(parts.remove(0)),
+        (opaque, _) => EntryKind::Opaque(opaque.clone().unwrap_or_default(), parts),
+    };
+    EntryDeclValue {
+        unique: false,
+        kind,
+    }
+}

@@ -1,0 +1,162 @@
+//! Kernels: what the host launches, and what they capture of it.
+
+use super::view::{ArrayView, ScalarRef};
+use super::{FunctionLowering, KernelScope};
+use spirula_diagnostics::SourceLocation;
+use spirula_kernel::ir::{
+    BlockSize, KernelCapture, KernelData, LaunchIndex, MemorySpace, StmtKind, VarId, VariableType,
+};
+use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
+
+/// Invocations of a workgroup.
+const GROUP_SIZE: i64 = 256;
+
+impl FunctionLowering<'_> {
+    /// Notes that the kernel uses a variable of the host.
+    pub(super) fn capture(&mut self, var: VarId, is_memory: bool) {
+        let Some(kernel) = &mut self.kernel else {
+            return;
+        };
+        let is_scratch = kernel.scratch.iter().any(|(scratch, _, _)| *scratch == var);
+        let is_outer = var.index() < kernel.first_var || is_scratch;
+        if is_outer && !kernel.captures.contains(&(var, is_memory)) {
+            kernel.captures.push((var, is_memory));
+        }
+    }
+
+    /// Makes a kernel with a number of invocations and launches it. `body` is given the number of the invocation.
+    pub(super) fn offload(
+        &mut self,
+        width: ScalarRef,
+        body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let is_single = width == ScalarRef::from_int64(1);
+        let group_size = if is_single { 1 } else { GROUP_SIZE };
+        self.builder.begin_block();
+        self.kernel = Some(KernelScope {
+            first_var: self.builder.program().vars.len(),
+            invocation: ScalarRef::from_int64(0),
+            captures: Vec::new(),
+            scratch: Vec::new(),
+        });
+        if is_single {
+            body(self, ScalarRef::from_int64(0))?;
+        } else {
+            self.lower_invocation(width, group_size, body)?;
+        }
+        let block = self.builder.end_block();
+        let Some(kernel) = self.kernel.take() else {
+            return Err("a kernel has no scope".into());
+        };
+        for (var, element, sizes) in &kernel.scratch {
+            let mut all = vec![width];
+            all.extend(sizes);
+            self.builder.push_statement(StmtKind::Declare(*var));
+            self.allocate(*var, *element, &all);
+        }
+        let captures = kernel.captures.into_iter().map(|(var, is_memory)| {
+            if is_memory {
+                KernelCapture::Memory(var)
+            } else {
+                KernelCapture::Scalar(var)
+            }
+        });
+        let captures = captures.collect();
+        let groups = self.int64(ScalarOp::SDivUp, width, ScalarRef::from_int64(group_size));
+        let blocks = vec![self.read(groups)];
+        let size = self.builder.make_i64(group_size);
+        let kernel = self.builder.add_kernel(KernelData {
+            blocks,
+            block_size: vec![BlockSize::Constant(size)],
+            captures,
+            failure_tolerant: false,
+            body: block,
+            place: SourceLocation::Unknown,
+        });
+        self.builder.push_statement(StmtKind::Launch(kernel));
+        Ok(())
+    }
+
+    /// The body of a kernel with several invocations: those beyond the last do nothing.
+    fn lower_invocation(
+        &mut self,
+        width: ScalarRef,
+        group_size: i64,
+        body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let group = self.read_index("group", LaunchIndex::Group);
+        let local = self.read_index("local", LaunchIndex::Local);
+        let first = self.int64(ScalarOp::Mul, group, ScalarRef::from_int64(group_size));
+        let invocation = self.int64(ScalarOp::Add, first, local);
+        if let Some(kernel) = &mut self.kernel {
+            kernel.invocation = invocation;
+        }
+        let operands = [self.read(invocation), self.read(width)];
+        let condition = self.builder.apply_op(ScalarOp::SLt, &operands);
+        self.builder.begin_block();
+        body(self, invocation)?;
+        let then = self.builder.end_block();
+        self.builder.begin_block();
+        let otherwise = self.builder.end_block();
+        self.builder.push_statement(StmtKind::If {
+            condition,
+            then,
+            otherwise,
+        });
+        Ok(())
+    }
+
+    /// A number of the launch as an `i64`.
+    fn read_index(&mut self, name: &str, part: LaunchIndex) -> ScalarRef {
+        let to = self
+            .builder
+            .declare_var(name, VariableType::Scalar(ScalarType::I32), false);
+        let dimension = 0;
+        self.builder.push_statement(StmtKind::Position {
+            to,
+            part,
+            dimension,
+        });
+        let number = self.builder.read_var(to);
+        let widen =
+            ScalarOperator::from_conversion(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
+        let wide = self.builder.apply_operator(widen, &[number]);
+        self.assign(name, ScalarType::I64, wide)
+    }
+
+    /// Allocates a block of the device for elements of some sizes.
+    fn allocate(&mut self, to: VarId, element: ScalarType, sizes: &[ScalarRef]) {
+        let count = self.product(sizes);
+        let bytes = self.int64(
+            ScalarOp::Mul,
+            count,
+            ScalarRef::from_int64(element.size() as i64),
+        );
+        let bytes = self.read(bytes);
+        self.builder.push_statement(StmtKind::Alloc { to, bytes });
+    }
+
+    /// A new array: a block of the host, or in a kernel the invocation's part of a block. The sizes of the latter are the
+    /// host's.
+    pub(super) fn new_array(&mut self, element: ScalarType, shape: Vec<ScalarRef>) -> ArrayView {
+        let device = VariableType::Memory(MemorySpace::Device);
+        if self.kernel.is_none() {
+            let var = self.builder.declare_var("mem", device, false);
+            self.allocate(var, element, &shape);
+            return self.dense_view(var, element, shape);
+        }
+        let var = self.builder.new_var("scratch", device);
+        let size = self.product(&shape);
+        let mut offset = ScalarRef::from_int64(0);
+        if let Some(kernel) = &mut self.kernel {
+            kernel.scratch.push((var, element, shape.clone()));
+            offset = kernel.invocation;
+        }
+        let view = self.dense_view(var, element, shape);
+        ArrayView {
+            offset: self.int64(ScalarOp::Mul, offset, size),
+            is_dense: false,
+            ..view
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Statements: scalars, checks, choices and loops.
+
+use super::view::{ArrayView, ScalarRef};
+use super::{FunctionLowering, LoweredValue};
+use crate::ir::{
+    MessagePart, SoacBody, SoacLoopForm, SoacOperand, SoacOperation, SoacStatement, SoacType,
+    SoacVariableId,
+};
+use spirula_kernel::ir::{MemorySpace, MessageData, MessageSegment, StmtKind, VarId, VariableType};
+
+/// Where the results of a body go.
+#[derive(Clone, Debug)]
+enum ResultSlot {
+    /// To a scalar variable.
+    Scalar(VarId),
+    /// To a variable of the host that refers to a block.
+    Block(VarId, ArrayView),
+    /// To the elements of an array.
+    Elements(ArrayView),
+}
+
+impl FunctionLowering<'_> {
+    /// Lowers statements in their order.
+    pub(super) fn lower_statements(&mut self, statements: &[SoacStatement]) -> Result<(), String> {
+        statements
+            .iter()
+            .try_for_each(|statement| self.lower_statement(statement))
+    }
+
+    /// Lowers the statements of a body. Returns its results.
+    pub(super) fn lower_body(&mut self, body: &SoacBody) -> Result<Vec<LoweredValue>, String> {
+        self.lower_statements(&body.statements)?;
+        body.results
+            .iter()
+            .map(|&result| self.value(result))
+            .collect()
+    }
+
+    /// The type of a variable with its sizes as scalars. Sizes must be known.
+    pub(super) fn result_shape(
+        &self,
+        id: SoacVariableId,
+    ) -> Result<(spirula_program::ScalarType, Vec<ScalarRef>), String> {
+        let variable_type = &self.function.variables[id].variable_type;
+        Ok((
+            variable_type.element(),
+            self.scalars(variable_type.shape())?,
+        ))
+    }
+
+    fn lower_statement(&mut self, statement: &SoacStatement) -> Result<(), String> {
+        let value = match &statement.operation {
+            SoacOperation::Scalar(operator, operands) => {
+                let operands = self.scalars(operands)?;
+                let operands: Vec<_> = operands
+                    .into_iter()
+                    .map(|operand| self.read(operand))
+                    .collect();
+                let value = self.builder.apply_operator(*operator, &operands);
+                LoweredValue::Scalar(self.assign("s", operator.to, value))
+            }
+            SoacOperation::Check(condition, parts) => {
+                self.lower_check(*condition, parts)?;
+                LoweredValue::Certificate
+            }
+            SoacOperation::Slice(array, selectors) => self.lower_slice(*array, selectors)?,
+            SoacOperation::Update(array, selectors, value) => {
+                let view = self.array(*array)?;
+                let part = self.select(&view, selectors)?;
+                let value = self.value(*value)?;
+                self.write_value(&part, &value)?;
+                LoweredValue::Array(view)
+            }
+            SoacOperation::Literal(elements) => {
+                let (element, shape) = self.result_shape(statement.results[0])?;
+                self.lower_literal(elements, element, shape)?
+            }
+            SoacOperation::Iota(count, first, step) => self.lower_iota(*count, *first, *step)?,
+            SoacOperation::Replicate(sizes, value) => self.lower_replicate(sizes, *value)?,
+            SoacOperation::Concat(arrays) => {
+                let (element, shape) = self.result_shape(statement.results[0])?;
+                self.lower_concat(arrays, element, shape)?
+            }
+            SoacOperation::Reshape(array, sizes) => {
+                let sizes = self.scalars(sizes)?;
+                self.lower_reshape(*array, sizes)?
+            }
+            SoacOperation::Rearrange(array, permutation) => {
+                let view = self.array(*array)?;
+                LoweredValue::Array(ArrayView {
+                    strides: permutation
+                        .iter()
+                        .map(|&dimension| view.strides[dimension])
+                        .collect(),
+                    shape: permutation
+                        .iter()
+                        .map(|&dimension| view.shape[dimension])
+                        .collect(),
+                    is_dense: false,
+                    ..view
+                })
+            }
+            SoacOperation::Manifest(array) => {
+                let view = self.array(*array)?;
+                LoweredValue::Array(self.manifest(&view))
+            }
+            SoacOperation::If(condition, accept, reject) => {
+                return self.lower_if(&statement.results, *condition, accept, reject);
+            }
+            SoacOperation::Loop(parameters, form, body) => {
+                return self.lower_loop(&statement.results, parameters, *form, body);
+            }
+            combinator => return self.lower_combinator(&statement.results, combinator),
+        };
+        self.set(statement.results[0], value);
+        Ok(())
+    }
+
+    fn lower_check(&mut self, condition: SoacOperand, parts: &[MessagePart]) -> Result<(), String> {
+        let mut segments = Vec::with_capacity(parts.len());
+        for part in parts {
+            segments.push(match part {
+                MessagePart::Text(text) => MessageSegment::Text(text.clone()),
+                MessagePart::Value(value) => {
+                    let value = self.scalar(*value)?;
+                    MessageSegment::Value(self.read(value))
+                }
+            });
+        }
+        let message = self.builder.add_message(MessageData {
+            parts: segments,
+            backtrace: String::new(),
+        });
+        let condition = self.scalar(condition)?;
+        let condition = self.read(condition);
+        self.builder
+            .push_statement(StmtKind::Assert { condition, message });
+        Ok(())
+    }
+
+    /// Variables for results: scalars first, as sizes are among them. In a kernel arrays are new arrays.
+    fn declare_slots(
+        &mut self,
+        results: &[SoacVariableId],
+    ) -> Result<Vec<(SoacVariableId, ResultSlot)>, String> {
+        let mut slots = Vec::with_capacity(results.len());
+        for &id in results {
+            if let SoacType::Scalar(scalar) = self.function.variables[id].variable_type {
+                let var = self
+                    .builder
+                    .declare_var("r", VariableType::Scalar(scalar), false);
+                slots.push((id, ResultSlot::Scalar(var)));
+            }
+        }
+        for &id in results {
+            let SoacType::Array(element, shape) = self.function.variables[id].variable_type.clone()
+            else {
+                continue;
+            };
+            if self.kernel.is_some() {
+                let shape = self.scalars(&shape)?;
+                slots.push((id, ResultSlot::Elements(self.new_array(element, shape))));
+                continue;
+            }
+            let var =
+                self.builder
+                    .declare_var("b", VariableType::Memory(MemorySpace::Device), false);
+            let view = ArrayView {
+                memory: var,
+                element,
+                offset: ScalarRef::from_int64(0),
+                strides: Vec::new(),
+                shape: Vec::new(),
+                is_dense: true,
+            };
+            slots.push((id, ResultSlot::Block(var, view)));
+        }
+        slots.sort_by_key(|(id, _)| results.iter().position(|other| other == id));
+        Ok(slots)
+    }
+
+    /// Moves values to slots. Those that are scalars go by way of new variables if `is_parallel`: the slots may be read by
+    /// the values.
+    fn move_results(
+        &mut self,
+        slots: &[(SoacVariableId, ResultSlot)],
+        values: &[LoweredValue],
+        is_parallel: bool,
+    ) -> Result<(), String> {
+        let mut values = values.to_vec();
+        for (value, (id, slot)) in values.iter_mut().zip(slots) {
+            *value = match (&*value, slot) {
+                (LoweredValue::Scalar(scalar @ ScalarRef::Var(_)), ResultSlot::Scalar(_))
+                    if is_parallel =>
+                {
+                    let copy = self.read(*scalar);
+                    let element = self.function.variables[*id].variable_type.element();
+                    LoweredValue::Scalar(self.assign("t", element, copy))
+                }
+                (LoweredValue::Array(view), ResultSlot::Block(..)) => {
+                    let dense = self.make_dense(view.clone());
+                    if is_parallel {
+                        let device = VariableType::Memory(MemorySpace::Device);
+                        let copy = self.builder.declare_var("t", device, false);
+                        self.builder.push_statement(StmtKind::Alias {
+                            to: copy,
+                            from: dense.memory,
+                        });
+                        LoweredValue::Array(ArrayView {
+                            memory: copy,
+                            ..dense
+                        })
+                    } else {
+                        LoweredValue::Array(dense)
+                    }
+                }
+                (LoweredValue::Array(view), ResultSlot::Elements(target)) if is_parallel => {
+                    let is_same = view.memory == target.memory && view.offset == target.offset;
+                    let count = slots
+                        .iter()
+                        .filter(|(_, slot)| matches!(slot, ResultSlot::Elements(_)))
+                        .count();
+                    if is_same || count == 1 {
+                        LoweredValue::Array(view.clone())
+                    } else {
+                        LoweredValue::Array(self.manifest(view))
+                    }
+                }
+                (other, _) => other.clone(),
+            };
+        }
+        for (value, (_, slot)) in values.iter().zip(slots) {
+            match (value, slot) {
+                (LoweredValue::Scalar(scalar), ResultSlot::Scalar(var)) => {
+                    let value = self.read(*scalar);
+                    self.builder.push_assignment(*var, value);
+                }
+                (LoweredValue::Array(view), ResultSlot::Block(var, _)) => {
+                    let (to, from) = (*var, view.memory);
+                    self.builder.push_statement(StmtKind::Alias { to, from });
+                }
+                (LoweredValue::Array(view), ResultSlot::Elements(target)) => {
+                    let is_same = view.memory == target.memory && view.offset == target.offset;
+                    if !is_same {
+                        self.copy(&target.clone(), view);
+                    }
+                }
+                _ => return Err("a result has another form than its variable".into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Binds variables to the slots of their values. The sizes of arrays are known by then.
+    fn bind_slots(&mut self, slots: &[(SoacVariableId, ResultSlot)]) -> Result<(), String> {
+        for (id, slot) in slots {
+            if let ResultSlot::Scalar(var) = slot {
+                self.set(*id, LoweredValue::Scalar(ScalarRef::Var(*var)));
+            }
+        }
+        for (id, slot) in slots {
+            let view = match slot {
+                ResultSlot::Scalar(_) => continue,
+                ResultSlot::Elements(view) => view.clone(),
+                ResultSlot::Block(var, view) => {
+                    let (element, shape) = (view.element, self.result_shape(*id)?.1);
+                    self.dense_view(*var, element, shape)
+                }
+            };
+            self.set(*id, LoweredValue::Array(view));
+        }
+        Ok(())
+    }
+
+    fn lower_if(
+        &mut self,
+        results: &[SoacVariableId],
+        condition: SoacOperand,
+        accept: &SoacBody,
+        reject: &SoacBody,
+    ) -> Result<(), String> {
+        let slots = self.declare_slots(results)?;
+        let condition = self.scalar(condition)?;
+        let condition = self.read(condition);
+        let mut blocks = Vec::with_capacity(2);
+        for body in [accept, reject] {
+            self.builder.begin_block();
+            let values = self.lower_body(body)?;
+            self.move_results(&slots, &values, false)?;
+            blocks.push(self.builder.end_block());
+        }
+        self.builder.push_statement(StmtKind::If {
+            condition,
+            then: blocks[0],
+            otherwise: blocks[1],
+        });
+        self.bind_slots(&slots)
+    }
+
+    fn lower_loop(
+        &mut self,
+        results: &[SoacVariableId],
+        parameters: &[(SoacVariableId, SoacOperand)],
+        form: SoacLoopForm,
+        body: &SoacBody,
+    ) -> Result<(), String> {
+        let ids: Vec<_> = parameters.iter().map(|(id, _)| *id).collect();
+        let initial = parameters.iter().map(|(_, initial)| self.value(*initial));
+        let initial = initial.collect::<Result<Vec<_>, _>>()?;
+        let slots = self.declare_loop_slots(&ids, &initial)?;
+        self.move_results(&slots, &initial, false)?;
+        self.bind_slots(&slots)?;
+        match form {
+            SoacLoopForm::For(counter, bound) => {
+                let scalar = self.function.variables[counter].variable_type.element();
+                let var = self.builder.new_var("k", VariableType::Scalar(scalar));
+                self.set(counter, LoweredValue::Scalar(ScalarRef::Var(var)));
+                let bound = self.scalar(bound)?;
+                let bound = self.read(bound);
+                self.builder.begin_block();
+                self.lower_iteration(&slots, body)?;
+                let body = self.builder.end_block();
+                self.builder.push_statement(StmtKind::For {
+                    counter: var,
+                    bound,
+                    body,
+                });
+            }
+            SoacLoopForm::While(position) => {
+                let condition = self.scalar(SoacOperand::Variable(ids[position]))?;
+                let condition = self.read(condition);
+                self.builder.begin_block();
+                self.lower_iteration(&slots, body)?;
+                let body = self.builder.end_block();
+                self.builder
+                    .push_statement(StmtKind::While { condition, body });
+            }
+        }
+        let slots: Vec<_> = slots
+            .into_iter()
+            .zip(results)
+            .map(|((_, slot), &id)| (id, slot))
+            .collect();
+        self.bind_slots(&slots)
+    }
+
+    /// Slots for the parameters of a loop. The sizes of arrays may be parameters, too; in a kernel they are those of the
+    /// first values.
+    fn declare_loop_slots(
+        &mut self,
+        ids: &[SoacVariableId],
+        initial: &[LoweredValue],
+    ) -> Result<Vec<(SoacVariableId, ResultSlot)>, String> {
+        for (&id, value) in ids.iter().zip(initial) {
+            if let LoweredValue::Scalar(_) = value {
+                self.set(id, value.clone());
+            }
+        }
+        self.declare_slots(ids)
+    }
+
+    fn lower_iteration(
+        &mut self,
+        slots: &[(SoacVariableId, ResultSlot)],
+        body: &SoacBody,
+    ) -> Result<(), String> {
+        let values = self.lower_body(body)?;
+        self.move_results(slots, &values, true)
+    }
+}

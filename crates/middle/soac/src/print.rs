@@ -1,0 +1,286 @@
+//! Programs as text.
+
+use crate::ir::{
+    MessagePart, ReductionOrder, SliceSelector, SoacBody, SoacFunction, SoacLambda, SoacLoopForm,
+    SoacOperand, SoacOperation, SoacProgram, SoacStatement, SoacType, SoacVariableId,
+};
+use std::fmt::{self, Write as _};
+
+impl fmt::Display for SoacProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (_, function) in self.functions.iter() {
+            writeln!(f, "{function}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for SoacFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut printer = FunctionPrinter {
+            function: self,
+            out: String::new(),
+            depth: 1,
+        };
+        write!(printer.out, "fun {} (", self.name)?;
+        printer.print_bindings(&self.parameters)?;
+        printer.out.push_str(") =\n");
+        printer.print_body(&self.body)?;
+        f.write_str(&printer.out)
+    }
+}
+
+/// State of the printer.
+struct FunctionPrinter<'f> {
+    function: &'f SoacFunction,
+    out: String,
+    depth: usize,
+}
+
+impl FunctionPrinter<'_> {
+    fn name(&self, id: SoacVariableId) -> String {
+        format!("{}_{}", self.function.variables[id].name, id.index())
+    }
+
+    fn operand(&self, operand: SoacOperand) -> String {
+        match operand {
+            SoacOperand::Constant(literal) => literal.to_string(),
+            SoacOperand::Variable(id) => self.name(id),
+        }
+    }
+
+    fn operands(&self, operands: &[SoacOperand]) -> String {
+        let operands: Vec<_> = operands
+            .iter()
+            .map(|&operand| self.operand(operand))
+            .collect();
+        operands.join(", ")
+    }
+
+    fn type_text(&self, variable_type: &SoacType) -> String {
+        match variable_type {
+            SoacType::Certificate => "cert".to_owned(),
+            other => {
+                let shape = other
+                    .shape()
+                    .iter()
+                    .map(|&size| format!("[{}]", self.operand(size)));
+                shape.collect::<String>() + other.element().name()
+            }
+        }
+    }
+
+    /// Prints variables with their types.
+    fn print_bindings(&mut self, ids: &[SoacVariableId]) -> fmt::Result {
+        for (index, &id) in ids.iter().enumerate() {
+            let separator = if index > 0 { ", " } else { "" };
+            let variable_type = self.type_text(&self.function.variables[id].variable_type);
+            let name = self.name(id);
+            write!(self.out, "{separator}{name}: {variable_type}")?;
+        }
+        Ok(())
+    }
+
+    fn indent(&mut self) {
+        let indent = "  ".repeat(self.depth);
+        self.out.push_str(&indent);
+    }
+
+    /// Prints a body: statements, then the results.
+    fn print_body(&mut self, body: &SoacBody) -> fmt::Result {
+        for statement in &body.statements {
+            self.print_statement(statement)?;
+        }
+        self.indent();
+        let results = self.operands(&body.results);
+        writeln!(self.out, "in ({results})")
+    }
+
+    fn print_statement(&mut self, statement: &SoacStatement) -> fmt::Result {
+        self.indent();
+        self.out.push_str("let (");
+        self.print_bindings(&statement.results)?;
+        self.out.push_str(") = ");
+        if !statement.certificates.is_empty() {
+            let names: Vec<_> = statement
+                .certificates
+                .iter()
+                .map(|&id| self.name(id))
+                .collect();
+            write!(self.out, "#{{{}}} ", names.join(", "))?;
+        }
+        self.print_operation(&statement.operation)?;
+        self.out.push('\n');
+        Ok(())
+    }
+
+    fn selectors(&self, selectors: &[SliceSelector]) -> String {
+        let selectors = selectors.iter().map(|selector| match *selector {
+            SliceSelector::Point(point) => self.operand(point),
+            SliceSelector::Stride {
+                start,
+                count,
+                stride,
+            } => {
+                format!(
+                    "{} :+ {} * {}",
+                    self.operand(start),
+                    self.operand(count),
+                    self.operand(stride)
+                )
+            }
+        });
+        selectors.collect::<Vec<_>>().join(", ")
+    }
+
+    fn print_nested(&mut self, body: &SoacBody) -> fmt::Result {
+        self.out.push_str("{\n");
+        self.depth += 1;
+        self.print_body(body)?;
+        self.depth -= 1;
+        self.indent();
+        self.out.push('}');
+        Ok(())
+    }
+
+    fn print_lambda(&mut self, function: &SoacLambda) -> fmt::Result {
+        self.out.push_str(" \\(");
+        self.print_bindings(&function.parameters)?;
+        self.out.push_str(") -> ");
+        self.print_nested(&function.body)
+    }
+
+    fn print_operation(&mut self, operation: &SoacOperation) -> fmt::Result {
+        match operation {
+            SoacOperation::Scalar(operator, operands) => {
+                let operands = self.operands(operands);
+                write!(self.out, "{operator}({operands})")
+            }
+            SoacOperation::Check(condition, parts) => {
+                let condition = self.operand(*condition);
+                write!(self.out, "check({condition}")?;
+                for part in parts {
+                    match part {
+                        MessagePart::Text(text) => write!(self.out, ", {text:?}")?,
+                        MessagePart::Value(value) => {
+                            let value = self.operand(*value);
+                            write!(self.out, ", {value}")?;
+                        }
+                    }
+                }
+                self.out.push(')');
+                Ok(())
+            }
+            SoacOperation::Slice(array, slices) => {
+                let (array, slices) = (self.operand(*array), self.selectors(slices));
+                write!(self.out, "{array}[{slices}]")
+            }
+            SoacOperation::Update(array, slices, value) => {
+                let (array, slices) = (self.operand(*array), self.selectors(slices));
+                let value = self.operand(*value);
+                write!(self.out, "{array} with [{slices}] = {value}")
+            }
+            SoacOperation::Literal(elements) => {
+                let elements = self.operands(elements);
+                write!(self.out, "[{elements}]")
+            }
+            SoacOperation::Iota(count, first, step) => {
+                let operands = self.operands(&[*count, *first, *step]);
+                write!(self.out, "iota({operands})")
+            }
+            SoacOperation::Replicate(sizes, value) => {
+                let (sizes, value) = (self.operands(sizes), self.operand(*value));
+                write!(self.out, "replicate([{sizes}], {value})")
+            }
+            SoacOperation::Concat(arrays) => {
+                let arrays = self.operands(arrays);
+                write!(self.out, "concat({arrays})")
+            }
+            SoacOperation::Reshape(array, sizes) => {
+                let (array, sizes) = (self.operand(*array), self.operands(sizes));
+                write!(self.out, "reshape({array}, [{sizes}])")
+            }
+            SoacOperation::Rearrange(array, permutation) => {
+                let array = self.operand(*array);
+                write!(self.out, "rearrange({array}, {permutation:?})")
+            }
+            SoacOperation::Manifest(array) => {
+                let array = self.operand(*array);
+                write!(self.out, "manifest({array})")
+            }
+            SoacOperation::If(condition, accept, reject) => {
+                let condition = self.operand(*condition);
+                write!(self.out, "if {condition} then ")?;
+                self.print_nested(accept)?;
+                self.out.push_str(" else ");
+                self.print_nested(reject)
+            }
+            SoacOperation::Loop(parameters, form, body) => self.print_loop(parameters, *form, body),
+            SoacOperation::Map(width, arrays, function) => {
+                let (width, arrays) = (self.operand(*width), self.operands(arrays));
+                write!(self.out, "map {width} ({arrays})")?;
+                self.print_lambda(function)
+            }
+            SoacOperation::Reduce(width, arrays, neutral, function, order) => {
+                let name = match order {
+                    ReductionOrder::Ordered => "reduce",
+                    ReductionOrder::Commutative => "reduce_comm",
+                };
+                let (width, arrays) = (self.operand(*width), self.operands(arrays));
+                let neutral = self.operands(neutral);
+                write!(self.out, "{name} {width} ({arrays}) ({neutral})")?;
+                self.print_lambda(function)
+            }
+            SoacOperation::Scan(width, arrays, neutral, function) => {
+                let (width, arrays) = (self.operand(*width), self.operands(arrays));
+                let neutral = self.operands(neutral);
+                write!(self.out, "scan {width} ({arrays}) ({neutral})")?;
+                self.print_lambda(function)
+            }
+            SoacOperation::Scatter(array, positions, values) => {
+                let operands = self.operands(&[*array, *positions, *values]);
+                write!(self.out, "scatter({operands})")
+            }
+            SoacOperation::Histogram(histogram) => {
+                let targets = self.operands(&histogram.targets);
+                let neutral = self.operands(&histogram.neutral);
+                let positions = self.operand(histogram.positions);
+                let values = self.operands(&histogram.values);
+                write!(
+                    self.out,
+                    "histogram ({targets}) ({neutral}) {positions} ({values})"
+                )?;
+                self.print_lambda(&histogram.function)
+            }
+        }
+    }
+
+    fn print_loop(
+        &mut self,
+        parameters: &[(SoacVariableId, SoacOperand)],
+        form: SoacLoopForm,
+        body: &SoacBody,
+    ) -> fmt::Result {
+        self.out.push_str("loop (");
+        for (index, (parameter, initial)) in parameters.iter().enumerate() {
+            let separator = if index > 0 { ", " } else { "" };
+            self.out.push_str(separator);
+            self.print_bindings(&[*parameter])?;
+            let initial = self.operand(*initial);
+            write!(self.out, " = {initial}")?;
+        }
+        match form {
+            SoacLoopForm::For(counter, bound) => {
+                self.out.push_str(") for ");
+                self.print_bindings(&[counter])?;
+                let bound = self.operand(bound);
+                write!(self.out, " < {bound} do ")?;
+            }
+            SoacLoopForm::While(position) => {
+                let condition = self.name(parameters[position].0);
+                write!(self.out, ") while {condition} do ")?;
+            }
+        }
+        self.print_nested(body)
+    }
+}

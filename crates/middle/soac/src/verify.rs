@@ -1,0 +1,174 @@
+//! What holds of every program of the soac form.
+//!
+//! 1. A variable is bound once, in front of its uses.
+//! 2. The operands of a scalar operator have its types; other operands have the number of dimensions that is needed.
+//! 3. A body has as many results as what it belongs to.
+//! 4. Sizes are scalars of type `i64`.
+
+use crate::ir::{
+    SoacBody, SoacFunction, SoacLambda, SoacLoopForm, SoacOperand, SoacOperation, SoacProgram,
+    SoacStatement, SoacType, SoacVariableId,
+};
+use spirula_entity::EntitySet;
+use spirula_program::ScalarType;
+
+/// Checks a program.
+///
+/// # Errors
+///
+/// The first rule that is broken, with the function and the variable.
+pub fn verify_program(program: &SoacProgram) -> Result<(), String> {
+    program.functions.iter().try_for_each(|(_, function)| {
+        let mut verifier = FunctionVerifier {
+            function,
+            bound: EntitySet::default(),
+        };
+        let verified = verifier
+            .bind_all(&function.parameters)
+            .and_then(|()| verifier.verify_body(&function.body));
+        verified.map_err(|reason| format!("{}: {reason}", function.name))
+    })
+}
+
+/// State of the verifier.
+struct FunctionVerifier<'f> {
+    function: &'f SoacFunction,
+    /// The variables that are bound. Those of a body stay: they are bound once in the whole function.
+    bound: EntitySet<SoacVariableId>,
+}
+
+impl FunctionVerifier<'_> {
+    fn bind_all(&mut self, ids: &[SoacVariableId]) -> Result<(), String> {
+        for &id in ids {
+            for &size in self.function.variables[id].variable_type.shape() {
+                self.require_scalar(size, ScalarType::I64)?;
+            }
+            if !self.bound.insert(id) {
+                return Err(format!("{id:?} is bound twice (rule 1)"));
+            }
+        }
+        Ok(())
+    }
+
+    fn require_bound(&self, operand: SoacOperand) -> Result<(), String> {
+        match operand {
+            SoacOperand::Variable(id) if !self.bound.contains(id) => {
+                Err(format!("{id:?} is not bound (rule 1)"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn require_scalar(&self, operand: SoacOperand, scalar: ScalarType) -> Result<(), String> {
+        self.require_bound(operand)?;
+        let found = self.function.type_of(operand);
+        if found == SoacType::Scalar(scalar) {
+            return Ok(());
+        }
+        Err(format!(
+            "{operand:?} is {found:?}, not {scalar} (rules 2, 4)"
+        ))
+    }
+
+    fn verify_body(&mut self, body: &SoacBody) -> Result<(), String> {
+        body.statements
+            .iter()
+            .try_for_each(|statement| self.verify_statement(statement))?;
+        body.results
+            .iter()
+            .try_for_each(|&result| self.require_bound(result))
+    }
+
+    fn verify_statement(&mut self, statement: &SoacStatement) -> Result<(), String> {
+        for &certificate in &statement.certificates {
+            self.require_bound(SoacOperand::Variable(certificate))?;
+        }
+        let mut fault = Ok(());
+        statement.operation.for_each_operand(|operand| {
+            if fault.is_ok() {
+                fault = self.require_bound(operand);
+            }
+        });
+        fault?;
+        self.verify_operation(statement)?;
+        self.bind_all(&statement.results)
+    }
+
+    fn verify_operation(&mut self, statement: &SoacStatement) -> Result<(), String> {
+        let count = statement.results.len();
+        match &statement.operation {
+            SoacOperation::Scalar(operator, operands) => {
+                if operands.len() != operator.arity() {
+                    return Err(format!(
+                        "{operator} has {} operands (rule 2)",
+                        operands.len()
+                    ));
+                }
+                for (index, &operand) in operands.iter().enumerate() {
+                    self.require_scalar(operand, operator.operand_type(index))?;
+                }
+                Ok(())
+            }
+            SoacOperation::Check(condition, _) => self.require_scalar(*condition, ScalarType::Bool),
+            SoacOperation::If(condition, accept, reject) => {
+                self.require_scalar(*condition, ScalarType::Bool)?;
+                for body in [accept, reject] {
+                    self.verify_body(body)?;
+                    require_count(body, count)?;
+                }
+                Ok(())
+            }
+            SoacOperation::Loop(parameters, form, body) => {
+                let ids: Vec<_> = parameters.iter().map(|(id, _)| *id).collect();
+                self.bind_all(&ids)?;
+                match *form {
+                    SoacLoopForm::For(counter, _) => self.bind_all(&[counter])?,
+                    SoacLoopForm::While(position) => {
+                        self.require_scalar(
+                            SoacOperand::Variable(ids[position]),
+                            ScalarType::Bool,
+                        )?;
+                    }
+                }
+                self.verify_body(body)?;
+                require_count(body, count)
+            }
+            SoacOperation::Map(width, _, function) => {
+                self.require_scalar(*width, ScalarType::I64)?;
+                self.verify_lambda(function, count)
+            }
+            SoacOperation::Reduce(width, arrays, neutral, function, _)
+            | SoacOperation::Scan(width, arrays, neutral, function) => {
+                self.require_scalar(*width, ScalarType::I64)?;
+                if arrays.len() != count
+                    || neutral.len() != count
+                    || function.parameters.len() != 2 * count
+                {
+                    return Err(
+                        "a reduction or scan has other numbers of arrays and results (rule 3)"
+                            .into(),
+                    );
+                }
+                self.verify_lambda(function, count)
+            }
+            SoacOperation::Histogram(histogram) => self.verify_lambda(&histogram.function, count),
+            _ => Ok(()),
+        }
+    }
+
+    fn verify_lambda(&mut self, function: &SoacLambda, results: usize) -> Result<(), String> {
+        self.bind_all(&function.parameters)?;
+        self.verify_body(&function.body)?;
+        require_count(&function.body, results)
+    }
+}
+
+fn require_count(body: &SoacBody, results: usize) -> Result<(), String> {
+    if body.results.len() == results {
+        return Ok(());
+    }
+    Err(format!(
+        "a body has {} results, not {results} (rule 3)",
+        body.results.len()
+    ))
+}
