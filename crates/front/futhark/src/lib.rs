@@ -1,7 +1,26 @@
-//! The front end of Futhark.
+//! The front ends of Futhark: source, and the imperative form that Futhark's compiler prints.
 //!
-//! - [`read_futhark`]: the reader of the imperative form that Futhark's compiler prints.
+//! Source passes through these steps, each with a folder or file of its own:
+//!
+//! - [`syntax`]: source text as tokens and trees.
+//! - [`source`]: the files of a program.
+//! - [`check`]: names, modules and types.
+//! - [`typed`]: programs with names resolved and types inferred.
+//! - [`intrinsic`]: the scalar functions of the compiler.
+//! - [`internalise`]: from typed source to the soac form ([`spirula_soac`]).
+//! - [`evaluate`]: what a program means, as a reference for tests.
+//! - [`compile`]: all of these together.
+//!
+//! The printed form is read by [`read_futhark`].
 
+pub mod check;
+pub mod compile;
+pub mod evaluate;
+pub mod internalise;
+pub mod intrinsic;
 mod printed;
+pub mod source;
+pub mod syntax;
+pub mod typed;
 
 pub use printed::{looks_like_futhark, read_futhark};

@@ -1,0 +1,306 @@
+//! Declarations: values with their inferred types, types, modules, imports.
+
+use super::environment::{
+    ModuleScope, ModuleTypeBinding, ParameterClass, TermBinding, TypeParameterBinding, TypeScheme,
+    ValueBinding, ValueTarget,
+};
+use super::types::{TypeForm, TypeId, TypeParameterId};
+use super::unify::VariableState;
+use super::{CheckResult, SourceChecker};
+use crate::syntax::tree::{
+    DeclarationKind, SourceAttribute, SourceDeclaration, TypeLiftedness, ValueDeclaration,
+    ValueKeyword,
+};
+use crate::typed::{FileId, LocalId, TypedDefinition};
+use std::rc::Rc;
+
+/// Size and type parameters of a declaration, apart.
+struct DeclaredParameters {
+    sizes: Vec<LocalId>,
+    types: Vec<(TypeParameterId, ParameterClass)>,
+}
+
+impl SourceChecker<'_> {
+    /// Checks the main file with the prelude in scope.
+    pub(super) fn check_main(&mut self, main: FileId) -> CheckResult<()> {
+        self.initial = self.check_intrinsics()?;
+        let prelude = self.check_file(self.files.prelude)?;
+        self.initial.extend(&prelude);
+        self.check_file(main)?;
+        Ok(())
+    }
+
+    /// Checks a file. Returns the names that it exports.
+    pub(super) fn check_file(&mut self, file: FileId) -> CheckResult<Rc<ModuleScope>> {
+        if let Some(scope) = self.file_scopes.get(&file) {
+            return Ok(Rc::clone(scope));
+        }
+        let scope = std::mem::replace(&mut self.scope, self.initial.clone());
+        let outer = std::mem::replace(&mut self.file, file);
+        let files = self.files;
+        let exported = self.check_declarations(&files.files[file].tree.declarations, true);
+        self.scope = scope;
+        self.file = outer;
+        let exported = Rc::new(exported);
+        self.file_scopes.insert(file, Rc::clone(&exported));
+        Ok(exported)
+    }
+
+    /// Checks declarations, one after the other, and adds their names to the scope. Returns the names that they export.
+    /// Faults are reported.
+    pub(super) fn check_declarations(
+        &mut self,
+        declarations: &[SourceDeclaration],
+        is_file: bool,
+    ) -> ModuleScope {
+        let mut exported = ModuleScope::default();
+        for declaration in declarations {
+            let mark = self.mark_scope();
+            let checked = self.check_declaration(declaration, is_file);
+            self.end_scope(mark);
+            let (names, is_exported) = match checked {
+                Ok(checked) => checked,
+                Err(fault) => {
+                    self.report(fault);
+                    (faulty_names(declaration), true)
+                }
+            };
+            self.scope.extend(&names);
+            if is_exported {
+                exported.extend(&names);
+            }
+        }
+        exported
+    }
+
+    /// Checks a declaration. Returns its names, and whether they are exported.
+    fn check_declaration(
+        &mut self,
+        declaration: &SourceDeclaration,
+        is_file: bool,
+    ) -> CheckResult<(ModuleScope, bool)> {
+        let mut names = ModuleScope::default();
+        match &declaration.kind {
+            DeclarationKind::Value(value) => {
+                let binding = self.check_value_declaration(value, &declaration.attributes)?;
+                if let ValueTarget::Definition(id) = binding.target
+                    && is_file
+                    && self.is_entry(value)
+                {
+                    self.program.entries.push(id);
+                }
+                names
+                    .terms
+                    .insert(value.name.name, TermBinding::Value(binding));
+            }
+            DeclarationKind::Type(type_declaration) => {
+                let binding = self.check_type_declaration(type_declaration, None)?;
+                names.types.insert(type_declaration.name.name, binding);
+            }
+            DeclarationKind::ModuleType { name, definition } => {
+                let binding = ModuleTypeBinding {
+                    file: self.file,
+                    definition: *definition,
+                    environment: Rc::new(self.scope.clone()),
+                };
+                self.evaluate_module_type(*definition)?;
+                names.module_types.insert(name.name, Rc::new(binding));
+            }
+            DeclarationKind::Module {
+                name,
+                parameters,
+                ascribed,
+                definition,
+            } => {
+                let parameters: Vec<_> = parameters
+                    .iter()
+                    .map(|parameter| (parameter.name.name, parameter.module_type))
+                    .collect();
+                let module = self.check_module_definition(parameters, *ascribed, *definition)?;
+                names.terms.insert(name.name, TermBinding::Module(module));
+            }
+            DeclarationKind::Open(module) => {
+                let range = self.tree().modules[*module].range;
+                let module = self.check_module(*module)?;
+                names.extend(&*self.require_structure(&module, range)?);
+            }
+            DeclarationKind::Import(file) => {
+                names.extend(&*self.check_import(*file)?);
+                return Ok((names, false));
+            }
+            DeclarationKind::Local(inner) => {
+                let (names, _) = self.check_declaration(inner, is_file)?;
+                return Ok((names, false));
+            }
+        }
+        Ok((names, true))
+    }
+
+    /// Whether a declaration at the top of a file is an entry point of the program.
+    fn is_entry(&self, value: &ValueDeclaration) -> bool {
+        let is_named_main = self.name_text(value.name.name) == "main";
+        self.file == self.files.main && (value.keyword == ValueKeyword::Entry || is_named_main)
+    }
+
+    /// Checks a function or constant.
+    fn check_value_declaration(
+        &mut self,
+        value: &ValueDeclaration,
+        attributes: &[SourceAttribute],
+    ) -> CheckResult<ValueBinding> {
+        let first_variable = self.variables.len();
+        let first_local = self.program.locals.len();
+        let declared = self.bind_declared_parameters(value)?;
+        let own_type = self.add_variable(VariableState::Free, value.name.range);
+        let id = self.program.definitions.push(TypedDefinition {
+            name: value.name.name,
+            place: self.place(value.name.range),
+            type_parameters: Vec::new(),
+            size_parameters: declared.sizes,
+            parameters: Vec::new(),
+            result: None,
+            type_id: own_type,
+            body: None,
+            attributes: attributes.to_vec(),
+            locals: first_local..first_local,
+        });
+        if !value.signature.parameters.is_empty() {
+            let itself = ValueBinding {
+                target: ValueTarget::Definition(id),
+                scheme: TypeScheme::from_type(own_type),
+                arguments: None,
+            };
+            self.bind_term(value.name.name, TermBinding::Value(itself));
+        }
+        let (lambda, type_id) = self.check_function(&value.signature, value.body, Vec::new())?;
+        self.require_type(type_id, own_type, value.name.range, "the definition")?;
+        let mut parameters = declared.types;
+        self.settle_variables(first_variable, type_id, &mut parameters)?;
+        let body = self.variables.resolve_all(&mut self.program.types, type_id);
+        let last_local = self.program.locals.len();
+        let definition = &mut self.program.definitions[id];
+        definition.locals = first_local..last_local;
+        definition.type_parameters = parameters.iter().map(|(parameter, _)| *parameter).collect();
+        definition.parameters = lambda.parameters;
+        definition.result = lambda.result;
+        definition.type_id = body;
+        definition.body = Some(lambda.body);
+        Ok(ValueBinding {
+            target: ValueTarget::Definition(id),
+            scheme: Rc::new(TypeScheme { parameters, body }),
+            arguments: None,
+        })
+    }
+
+    /// Binds the size and type parameters of a declaration.
+    fn bind_declared_parameters(
+        &mut self,
+        value: &ValueDeclaration,
+    ) -> CheckResult<DeclaredParameters> {
+        let bound = self.bind_type_parameters(&value.signature.type_parameters)?;
+        let mut declared = DeclaredParameters {
+            sizes: Vec::new(),
+            types: Vec::new(),
+        };
+        for parameter in bound {
+            match parameter {
+                TypeParameterBinding::Size(size) => declared.sizes.push(size),
+                TypeParameterBinding::Type(id, liftedness) => {
+                    declared.types.push((id, ParameterClass::Any(liftedness)));
+                }
+            }
+        }
+        Ok(declared)
+    }
+
+    /// Decides what the variables from `first` on stand for, at the end of a definition of a type.
+    ///
+    /// Scalars get the default type of their class, sums have the constructors that are known. Variables of the type of the
+    /// definition become type parameters; all others stand for what nothing depends on.
+    fn settle_variables(
+        &mut self,
+        first: usize,
+        type_id: TypeId,
+        parameters: &mut Vec<(TypeParameterId, ParameterClass)>,
+    ) -> CheckResult<()> {
+        for variable in self.variables.variables_from(first) {
+            match self.variables.state(variable).clone() {
+                VariableState::Scalar(class) => {
+                    let scalar = self.program.types.scalar(class.default_scalar());
+                    self.variables.bind(variable, scalar);
+                }
+                VariableState::Sum(clauses) => {
+                    let sum = self.program.types.sum(clauses, &self.program.names);
+                    self.variables.bind(variable, sum);
+                }
+                VariableState::Record(fields) => {
+                    let text = self.name_text(fields[0].0);
+                    let message =
+                        format!("the type of this record with a field `{text}` is not known here");
+                    let place = self.variables.place(variable);
+                    return Err(self.fail_with(place, message, |diagnostic| {
+                        diagnostic.with_hint("write the type where the record is bound")
+                    }));
+                }
+                VariableState::Free | VariableState::Comparable | VariableState::Bound(_) => {}
+            }
+        }
+        self.generalise(type_id, parameters);
+        for variable in self.variables.variables_from(first) {
+            if matches!(
+                self.variables.state(variable),
+                VariableState::Free | VariableState::Comparable
+            ) {
+                let unit = self.program.types.tuple(&[], &mut self.program.names);
+                self.variables.bind(variable, unit);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the free variables of a type parameters.
+    fn generalise(&mut self, id: TypeId, parameters: &mut Vec<(TypeParameterId, ParameterClass)>) {
+        let id = self.resolve(id);
+        if let TypeForm::Variable(variable) = self.program.types.form(id) {
+            let variable = *variable;
+            let class = match self.variables.state(variable) {
+                VariableState::Comparable => ParameterClass::Comparable,
+                _ => ParameterClass::Any(TypeLiftedness::FullyLifted),
+            };
+            let name = self.program.names.intern(&format!("t{}", parameters.len()));
+            let parameter = self.program.types.add_parameter(name);
+            parameters.push((parameter, class));
+            let type_id = self.program.types.intern(TypeForm::Parameter(parameter));
+            self.variables.bind(variable, type_id);
+            return;
+        }
+        for part in self.program.types.parts_of(id) {
+            self.generalise(part, parameters);
+        }
+    }
+
+    /// The value of a name of a module that is given by a module type.
+    pub(super) fn specify_value(&self, scheme: TypeScheme) -> TermBinding {
+        TermBinding::Value(ValueBinding {
+            target: ValueTarget::Specified,
+            scheme: Rc::new(scheme),
+            arguments: None,
+        })
+    }
+}
+
+/// The names of a declaration with a fault, so that what uses them is not reported again.
+fn faulty_names(declaration: &SourceDeclaration) -> ModuleScope {
+    let mut names = ModuleScope::default();
+    match &declaration.kind {
+        DeclarationKind::Value(value) => {
+            names.terms.insert(value.name.name, TermBinding::Faulty);
+        }
+        DeclarationKind::Module { name, .. } => {
+            names.terms.insert(name.name, TermBinding::Faulty);
+        }
+        DeclarationKind::Local(inner) => return faulty_names(inner),
+        _ => {}
+    }
+    names
+}

@@ -1,0 +1,191 @@
+//! Environments: which names stand for which values, types, modules and module types.
+
+use super::types::{TypeId, TypeParameterId};
+use super::unify::ScalarClass;
+use crate::syntax::tree::{ModuleExpressionId, ModuleTypeId, NameId, TypeLiftedness};
+use crate::typed::{DefinitionId, FileId, IntrinsicId, LocalId, SizedTypeId};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The names of a module, or those that are visible at a place of a file.
+#[derive(Clone, Debug, Default)]
+pub struct ModuleScope {
+    /// Values and modules, which share a name space.
+    pub terms: HashMap<NameId, TermBinding>,
+    /// Types.
+    pub types: HashMap<NameId, TypeBinding>,
+    /// Module types.
+    pub module_types: HashMap<NameId, Rc<ModuleTypeBinding>>,
+}
+
+impl ModuleScope {
+    /// Adds all names of another scope, which hide those of the same names.
+    pub fn extend(&mut self, other: &ModuleScope) {
+        self.terms
+            .extend(other.terms.iter().map(|(name, term)| (*name, term.clone())));
+        self.types.extend(
+            other
+                .types
+                .iter()
+                .map(|(name, binding)| (*name, binding.clone())),
+        );
+        let module_types = other.module_types.iter();
+        self.module_types
+            .extend(module_types.map(|(name, binding)| (*name, Rc::clone(binding))));
+    }
+}
+
+/// What a name of the term name space stands for.
+#[derive(Clone, Debug)]
+pub enum TermBinding {
+    /// A value.
+    Value(ValueBinding),
+    /// A module.
+    Module(ModuleValue),
+    /// A variable of an expression, with its type parameters if it is a local function that has some.
+    Local(LocalId, Option<Rc<TypeScheme>>),
+    /// A definition that has a fault. What uses it is not reported again.
+    Faulty,
+}
+
+/// A value with its type.
+#[derive(Clone, Debug)]
+pub struct ValueBinding {
+    /// What it refers to.
+    pub target: ValueTarget,
+    /// Its type.
+    pub scheme: Rc<TypeScheme>,
+    /// The types for the type parameters of the target, in terms of those of the scheme. None where they are the same.
+    pub arguments: Option<Rc<[TypeId]>>,
+}
+
+/// What a value refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueTarget {
+    /// A definition.
+    Definition(DefinitionId),
+    /// A function of the compiler.
+    Intrinsic(IntrinsicId),
+    /// A member of a module that is only known by its module type.
+    Specified,
+}
+
+/// A type with parameters.
+#[derive(Clone, Debug)]
+pub struct TypeScheme {
+    /// The parameters, with what may stand for each.
+    pub parameters: Vec<(TypeParameterId, ParameterClass)>,
+    /// The type.
+    pub body: TypeId,
+}
+
+impl TypeScheme {
+    /// A type without parameters.
+    pub fn from_type(body: TypeId) -> Rc<TypeScheme> {
+        let parameters = Vec::new();
+        Rc::new(TypeScheme { parameters, body })
+    }
+
+    /// The parameters alone.
+    pub fn parameter_ids(&self) -> Vec<TypeParameterId> {
+        self.parameters
+            .iter()
+            .map(|(parameter, _)| *parameter)
+            .collect()
+    }
+}
+
+/// Which types may stand for a type parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterClass {
+    /// All types of a liftedness.
+    Any(TypeLiftedness),
+    /// The scalar types of a class.
+    Scalar(ScalarClass),
+    /// All types whose values can be compared.
+    Comparable,
+}
+
+/// A parameter of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypeParameterBinding {
+    /// A size.
+    Size(LocalId),
+    /// A type.
+    Type(TypeParameterId, TypeLiftedness),
+}
+
+/// A named type.
+#[derive(Clone, Debug)]
+pub struct TypeBinding {
+    /// Its parameters.
+    pub parameters: Rc<[TypeParameterBinding]>,
+    /// Which types may stand for it.
+    pub liftedness: TypeLiftedness,
+    /// The type with sizes.
+    pub sized: SizedTypeId,
+    /// The type without sizes.
+    pub type_id: TypeId,
+}
+
+/// A module.
+#[derive(Clone, Debug)]
+pub enum ModuleValue {
+    /// A module with its names.
+    Structure(Rc<ModuleScope>),
+    /// A parametric module.
+    Parametric(Rc<ParametricModule>),
+}
+
+/// A parametric module: a function from modules to modules.
+#[derive(Clone, Debug)]
+pub enum ParametricModule {
+    /// It is defined in the source, and checked again for each argument.
+    Defined(ModuleClosure),
+    /// It is only known by its module type.
+    Specified {
+        /// The module type of the parameter.
+        parameter: ModuleTypeBinding,
+        /// The name of the parameter in the module type of the result.
+        name: Option<NameId>,
+        /// The module type of the result.
+        result: ModuleTypeBinding,
+    },
+    /// Another one, seen through a module type.
+    Ascribed {
+        /// The module.
+        module: Rc<ParametricModule>,
+        /// The module type of the parameter.
+        parameter: ModuleTypeBinding,
+        /// The name of the parameter in the module type of the result.
+        name: Option<NameId>,
+        /// The module type of the result.
+        result: ModuleTypeBinding,
+    },
+}
+
+/// A parametric module of the source with the names around it.
+#[derive(Clone, Debug)]
+pub struct ModuleClosure {
+    /// The file.
+    pub file: FileId,
+    /// The parameters that have no argument yet, at least one: name and module type.
+    pub parameters: Vec<(NameId, ModuleTypeId)>,
+    /// The module type that is ascribed to the body.
+    pub ascribed: Option<ModuleTypeId>,
+    /// The body.
+    pub body: ModuleExpressionId,
+    /// The names around it.
+    pub environment: Rc<ModuleScope>,
+}
+
+/// A module type with the names around it. It is evaluated at each use, with new abstract types.
+#[derive(Clone, Debug)]
+pub struct ModuleTypeBinding {
+    /// The file.
+    pub file: FileId,
+    /// Its definition.
+    pub definition: ModuleTypeId,
+    /// The names around it.
+    pub environment: Rc<ModuleScope>,
+}

@@ -1,0 +1,294 @@
+//! Checker: names, modules and types of Futhark source.
+//!
+//! The first pass infers types without sizes (Hindley and Milner's inference with classes of scalars, fields and
+//! constructors), and gives a [`TypedProgram`]. Modules are evaluated on the way: a parametric module is checked once by
+//! itself for its faults, and once for each argument. The types that a module type hides are types of their own.
+
+mod binding;
+mod declaration;
+pub mod environment;
+mod expression;
+mod module;
+mod module_match;
+mod module_type;
+mod pattern;
+mod resolve;
+mod scope;
+mod type_expression;
+pub mod types;
+pub mod unify;
+
+use crate::source::SourceFiles;
+use crate::syntax::token::TextRange;
+use crate::syntax::tree::{NameId, SyntaxTree};
+use crate::typed::{
+    FileId, ProgramPlace, TypedExpression, TypedExpressionId, TypedKind, TypedProgram,
+};
+use environment::{ModuleScope, TypeScheme};
+use scope::ScopeChange;
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use std::collections::HashMap;
+use std::rc::Rc;
+use types::{TypeForm, TypeId};
+use unify::{UnifyFault, VariableState, VariableTable};
+
+/// A fault of a program, with the file that it is in.
+#[derive(Clone, Debug)]
+pub struct ProgramFault {
+    /// The file.
+    pub file: FileId,
+    /// The fault.
+    pub diagnostic: SourceDiagnostic,
+}
+
+/// Why a declaration could not be checked. None if the reason was reported before.
+#[derive(Clone, Debug)]
+pub struct CheckFault(Option<Box<ProgramFault>>);
+
+/// The result of a checking function.
+type CheckResult<T> = Result<T, CheckFault>;
+
+/// Checks the types of a program. The last file is the one whose entry points count.
+///
+/// # Errors
+///
+/// The faults of the program, at least one: one for each declaration that has any.
+pub fn check_program(files: &mut SourceFiles) -> Result<TypedProgram, Vec<ProgramFault>> {
+    let program = TypedProgram {
+        names: std::mem::take(&mut files.names),
+        ..TypedProgram::default()
+    };
+    let mut checker = SourceChecker {
+        files,
+        program,
+        variables: VariableTable::default(),
+        scope: ModuleScope::default(),
+        changes: Vec::new(),
+        file: files.main,
+        file_scopes: HashMap::new(),
+        initial: ModuleScope::default(),
+        faults: Vec::new(),
+        is_instance: false,
+    };
+    let main = checker.files.main;
+    if let Err(fault) = checker.check_main(main) {
+        checker.report(fault);
+    }
+    if !checker.faults.is_empty() {
+        return Err(checker.faults);
+    }
+    checker.resolve_types();
+    Ok(checker.program)
+}
+
+/// State of the checker.
+struct SourceChecker<'a> {
+    files: &'a SourceFiles,
+    program: TypedProgram,
+    variables: VariableTable,
+    /// What names stand for where the checker is.
+    scope: ModuleScope,
+    /// What was changed in `scope` since the last declaration, to be undone.
+    changes: Vec<ScopeChange>,
+    /// The file that is checked.
+    file: FileId,
+    /// The names of the files that are checked already.
+    file_scopes: HashMap<FileId, Rc<ModuleScope>>,
+    /// What names stand for at the beginning of each file.
+    initial: ModuleScope,
+    faults: Vec<ProgramFault>,
+    /// Whether the body of a parametric module is checked for an argument. It was checked for its faults before.
+    is_instance: bool,
+}
+
+impl<'a> SourceChecker<'a> {
+    /// The tree of the file at hand.
+    fn tree(&self) -> &'a SyntaxTree {
+        let files: &'a SourceFiles = self.files;
+        &files.files[self.file].tree
+    }
+
+    /// The text of a name.
+    fn name_text(&self, name: NameId) -> &str {
+        &self.program.names[name]
+    }
+
+    /// A place in the file at hand.
+    fn place(&self, range: TextRange) -> ProgramPlace {
+        ProgramPlace {
+            file: self.file,
+            range,
+        }
+    }
+
+    /// A fault at a range of the file at hand.
+    fn fail(&self, range: TextRange, message: impl Into<String>) -> CheckFault {
+        self.fail_with(range, message, |diagnostic| diagnostic)
+    }
+
+    /// A fault with notes and a hint.
+    fn fail_with(
+        &self,
+        range: TextRange,
+        message: impl Into<String>,
+        decorate: impl FnOnce(SourceDiagnostic) -> SourceDiagnostic,
+    ) -> CheckFault {
+        let place = SourceLocation::from_text_range(range.start as usize, range.end as usize);
+        CheckFault(Some(Box::new(ProgramFault {
+            file: self.file,
+            diagnostic: decorate(SourceDiagnostic::error(place, message)),
+        })))
+    }
+
+    /// Adds a fault to those of the program.
+    fn report(&mut self, fault: CheckFault) {
+        if let CheckFault(Some(fault)) = fault
+            && self.faults.len() < 100
+        {
+            self.faults.push(*fault);
+        }
+    }
+
+    /// A new variable of inference.
+    fn add_variable(&mut self, state: VariableState, range: TextRange) -> TypeId {
+        self.variables.add(&mut self.program.types, state, range)
+    }
+
+    /// The type with the variables at its top resolved.
+    fn resolve(&mut self, id: TypeId) -> TypeId {
+        self.variables.resolve(&mut self.program.types, id)
+    }
+
+    /// A type for a message.
+    fn print_type(&mut self, id: TypeId) -> String {
+        let id = self.variables.resolve_all(&mut self.program.types, id);
+        self.program.types.print(id, &self.program.names)
+    }
+
+    /// Adds a typed expression.
+    fn add_typed(
+        &mut self,
+        kind: TypedKind,
+        type_id: TypeId,
+        range: TextRange,
+    ) -> TypedExpressionId {
+        let place = self.place(range);
+        self.program.expressions.push(TypedExpression {
+            kind,
+            type_id,
+            place,
+        })
+    }
+
+    /// The type of a typed expression.
+    fn type_of(&self, id: TypedExpressionId) -> TypeId {
+        self.program.expressions[id].type_id
+    }
+
+    /// Makes the type of what stands at a range equal to the one that is needed there.
+    fn require_type(
+        &mut self,
+        found: TypeId,
+        expected: TypeId,
+        range: TextRange,
+        role: &str,
+    ) -> CheckResult<()> {
+        match self
+            .variables
+            .unify(&mut self.program.types, found, expected)
+        {
+            Ok(()) => Ok(()),
+            Err(fault) => Err(self.fail_unify(fault, found, expected, range, role)),
+        }
+    }
+
+    /// The fault that two types are not equal.
+    fn fail_unify(
+        &mut self,
+        fault: UnifyFault,
+        found: TypeId,
+        expected: TypeId,
+        range: TextRange,
+        role: &str,
+    ) -> CheckFault {
+        let reason = match fault {
+            UnifyFault::Mismatch => None,
+            UnifyFault::Infinite => Some("the type would contain itself".to_owned()),
+            UnifyFault::Class(class, other) => {
+                let other = self.print_type(other);
+                Some(format!("`{other}` is not {}", class.describe()))
+            }
+            UnifyFault::Field(name, other) => {
+                let other = self.print_type(other);
+                Some(format!("`{other}` has no field `{}`", self.name_text(name)))
+            }
+            UnifyFault::Constructor(name, other) => {
+                let other = self.print_type(other);
+                Some(format!(
+                    "`{other}` has no constructor `#{}`",
+                    self.name_text(name)
+                ))
+            }
+            UnifyFault::Compare(other) => {
+                let other = self.print_type(other);
+                Some(format!("values of type `{other}` cannot be compared"))
+            }
+        };
+        let found = match self.describe_unknown(found) {
+            Some(description) => description,
+            None => format!("of type `{}`", self.print_type(found)),
+        };
+        let expected = match self.describe_unknown(expected) {
+            Some(description) => description,
+            None => format!("`{}`", self.print_type(expected)),
+        };
+        let message = format!("{role} is {found}, but {expected} is expected");
+        self.fail_with(range, message, |diagnostic| {
+            let diagnostic = diagnostic.with_label(format!("expected {expected}"));
+            match reason {
+                Some(reason) => diagnostic.with_note(reason),
+                None => diagnostic,
+            }
+        })
+    }
+
+    /// What is known of a type that is not determined.
+    fn describe_unknown(&mut self, id: TypeId) -> Option<String> {
+        let id = self.resolve(id);
+        let TypeForm::Variable(variable) = self.program.types.form(id) else {
+            return None;
+        };
+        match self.variables.state(*variable) {
+            VariableState::Scalar(class) => Some(class.describe().to_owned()),
+            VariableState::Record(fields) => Some(format!(
+                "a record with a field `{}`",
+                self.name_text(fields[0].0)
+            )),
+            VariableState::Sum(clauses) => Some(format!(
+                "a value of a sum with `#{}`",
+                self.name_text(clauses[0].0)
+            )),
+            _ => None,
+        }
+    }
+
+    /// The type of a scheme with new variables for its parameters, and these variables.
+    fn instantiate(&mut self, scheme: &TypeScheme, range: TextRange) -> (TypeId, Vec<TypeId>) {
+        let states = scheme.parameters.iter().map(|(_, class)| match class {
+            environment::ParameterClass::Any(_) => VariableState::Free,
+            environment::ParameterClass::Scalar(class) => VariableState::Scalar(*class),
+            environment::ParameterClass::Comparable => VariableState::Comparable,
+        });
+        let states: Vec<_> = states.collect();
+        let arguments = states
+            .into_iter()
+            .map(|state| self.add_variable(state, range));
+        let arguments: Vec<_> = arguments.collect();
+        let parameters = scheme.parameter_ids();
+        let instance = self
+            .program
+            .types
+            .substitute(scheme.body, &parameters, &arguments);
+        (instance, arguments)
+    }
+}

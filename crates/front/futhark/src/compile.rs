@@ -1,0 +1,160 @@
+//! Compilation of source to host code and kernels.
+
+use crate::check::check_program;
+use crate::internalise::internalise_entry;
+use crate::source::{FaultyFile, SourceFiles, read_program};
+use crate::typed::{FileId, ProgramPlace, TypedProgram};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_kernel::ir::KernelProgram;
+use std::sync::Mutex;
+
+/// Bytes of stack for passes over deeply nested programs.
+const STACK_BYTES: usize = 256 << 20;
+
+/// The text of a file by its path, or a message.
+pub type FileReader<'a> = dyn FnMut(&str) -> Result<String, String> + Send + 'a;
+
+/// A program as its source was checked, with its files.
+#[derive(Debug)]
+pub struct CheckedSource {
+    /// The files.
+    pub files: SourceFiles,
+    /// The program.
+    pub program: TypedProgram,
+}
+
+/// Reads and checks a program. `main` is the path of its main file, `read` gives the text of each file.
+///
+/// # Errors
+///
+/// The faults of the program, at least one. Those of other files than the main one name the file and the line.
+pub fn check_source(
+    main: &str,
+    read: &mut FileReader<'_>,
+) -> Result<CheckedSource, Vec<SourceDiagnostic>> {
+    with_large_stack(|| check_on_stack(main, read))
+}
+
+/// Compiles a program with all its entry points.
+///
+/// # Errors
+///
+/// As [`check_source`], and what cannot be compiled yet.
+pub fn compile_source(
+    main: &str,
+    read: &mut FileReader<'_>,
+) -> Result<KernelProgram, Vec<SourceDiagnostic>> {
+    let functions = with_large_stack(|| {
+        let checked = check_on_stack(main, read)?;
+        let entries = checked.program.entries.iter();
+        let functions = entries.map(|&entry| {
+            let internalised = internalise_entry(&checked.program, entry);
+            internalised.map_err(|fault| vec![checked.locate(fault.place, fault.message)])
+        });
+        functions.collect::<Result<Vec<_>, _>>()
+    })?;
+    if functions.is_empty() {
+        let fault =
+            SourceDiagnostic::error(SourceLocation::Unknown, "the program has no entry point");
+        return Err(vec![
+            fault.with_hint("declare a function with `entry`, or call it `main`"),
+        ]);
+    }
+    let lowered = spirula_soac::lower::lower_entries(&functions);
+    lowered.map_err(|bug| {
+        vec![SourceDiagnostic::error(
+            SourceLocation::Unknown,
+            format!("bug: {bug}"),
+        )]
+    })
+}
+
+impl CheckedSource {
+    /// A fault at a place of the program.
+    fn locate(&self, place: Option<ProgramPlace>, message: String) -> SourceDiagnostic {
+        let Some(place) = place else {
+            return SourceDiagnostic::error(SourceLocation::Unknown, message);
+        };
+        let location =
+            SourceLocation::from_text_range(place.range.start as usize, place.range.end as usize);
+        let fault = SourceDiagnostic::error(location, message);
+        name_file(&self.files, place.file, fault)
+    }
+}
+
+fn check_on_stack(
+    main: &str,
+    read: &mut FileReader<'_>,
+) -> Result<CheckedSource, Vec<SourceDiagnostic>> {
+    let mut files = read_program(main, &mut |path| read(path))
+        .map_err(|faulty| name_faulty_file(main, faulty))?;
+    match check_program(&mut files) {
+        Ok(program) => Ok(CheckedSource { files, program }),
+        Err(faults) => {
+            let faults = faults
+                .into_iter()
+                .map(|fault| name_file(&files, fault.file, fault.diagnostic));
+            Err(faults.collect())
+        }
+    }
+}
+
+/// The faults of a file that could not be read or parsed.
+fn name_faulty_file(main: &str, faulty: FaultyFile) -> Vec<SourceDiagnostic> {
+    let is_main =
+        faulty.name.strip_suffix(".fut") == Some(main.strip_suffix(".fut").unwrap_or(main));
+    if is_main {
+        return faulty.faults;
+    }
+    let faults = faulty.faults.into_iter();
+    faults
+        .map(|fault| describe_elsewhere(&faulty.name, &faulty.text, fault))
+        .collect()
+}
+
+/// The fault with the name of its file, if it is not the main file, which diagnostics are shown against.
+fn name_file(files: &SourceFiles, file: FileId, fault: SourceDiagnostic) -> SourceDiagnostic {
+    if file == files.main {
+        return fault;
+    }
+    let file = &files.files[file];
+    describe_elsewhere(&file.name, &file.text, fault)
+}
+
+/// The fault with file, line and column in its message.
+fn describe_elsewhere(name: &str, text: &str, fault: SourceDiagnostic) -> SourceDiagnostic {
+    let SourceLocation::Text { start, .. } = fault.place else {
+        return fault;
+    };
+    let before = &text[..(start as usize).min(text.len())];
+    let line = before.matches('\n').count() + 1;
+    let column = before
+        .rsplit('\n')
+        .next()
+        .map_or(0, |last| last.chars().count())
+        + 1;
+    SourceDiagnostic {
+        message: format!("{name}:{line}:{column}: {}", fault.message),
+        place: SourceLocation::Unknown,
+        ..fault
+    }
+}
+
+/// Runs a function on a thread with a large stack, or on this one if there are no threads.
+fn with_large_stack<T: Send>(function: impl FnOnce() -> T + Send) -> T {
+    let slot = Mutex::new(Some(function));
+    let run = || {
+        let function = slot.lock().ok()?.take()?;
+        Some(function())
+    };
+    let value = std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        match builder.spawn_scoped(scope, run) {
+            Ok(thread) => thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => run(),
+        }
+    });
+    value.expect("the function runs once")
+}

@@ -1,0 +1,661 @@
+//! Functions of the compiler.
+
+use super::pattern::float_bits;
+use super::value::{AccumulatorValue, ArrayValue, EvaluatedValue, FunctionValue};
+use super::{Evaluation, ProgramEvaluator};
+use crate::check::types::{ScalarType, TypeId};
+use crate::intrinsic::{find_conversion, find_operator, is_unsigned, machine_type};
+use crate::typed::IntrinsicId;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What evaluates a function.
+type BuiltinFunction =
+    fn(&mut ProgramEvaluator<'_>, &[TypeId], Vec<EvaluatedValue>) -> Evaluation<EvaluatedValue>;
+
+/// A function that is no scalar operator.
+struct BuiltinRow {
+    name: &'static str,
+    arity: usize,
+    function: BuiltinFunction,
+}
+
+/// A row of [`BUILTINS`].
+const fn row(name: &'static str, arity: usize, function: BuiltinFunction) -> BuiltinRow {
+    BuiltinRow {
+        name,
+        arity,
+        function,
+    }
+}
+
+/// The functions that are no scalar operators.
+const BUILTINS: &[BuiltinRow] = &[
+    row("==", 2, |evaluator, _, values| {
+        Ok(evaluator.compare_values(&values[0], &values[1]))
+    }),
+    row("!=", 2, |evaluator, _, values| {
+        let is_equal = evaluator.compare_values(&values[0], &values[1]).is_true();
+        Ok(EvaluatedValue::from_bool(!is_equal))
+    }),
+    row(">", 2, |evaluator, _, values| {
+        evaluator.apply_operator("<", &[values[1].clone(), values[0].clone()])
+    }),
+    row(">=", 2, |evaluator, _, values| {
+        evaluator.apply_operator("<=", &[values[1].clone(), values[0].clone()])
+    }),
+    row("convert", 1, |evaluator, types, values| {
+        evaluator.convert(&values[0], types[1])
+    }),
+    row("bitcast", 1, |evaluator, types, values| {
+        let scalar = evaluator.scalar_type(types[1])?;
+        match values[0] {
+            EvaluatedValue::Scalar(_, bits) => Ok(EvaluatedValue::Scalar(scalar, bits)),
+            _ => Err(evaluator.fail("a scalar is expected")),
+        }
+    }),
+    row("num_bits", 1, |evaluator, types, _| {
+        let width = machine_type(evaluator.scalar_type(types[0])?).width();
+        let int32 = ScalarType::Number(crate::syntax::tree::NumberType::I32);
+        Ok(EvaluatedValue::Scalar(int32, u64::from(width)))
+    }),
+    row("trunc", 1, |evaluator, _, values| {
+        let is_negative =
+            evaluator.apply_operator("<", &[values[0].clone(), evaluator.zero_like(&values[0])])?;
+        let name = if is_negative.is_true() {
+            "ceil"
+        } else {
+            "floor"
+        };
+        evaluator.apply_operator(name, &values)
+    }),
+    row("abs", 1, |_, _, mut values| Ok(values.remove(0))),
+    row("concat", 2, |evaluator, _, values| {
+        let (first, second) = (
+            evaluator.require_array(&values[0])?,
+            evaluator.require_array(&values[1])?,
+        );
+        let row_shape = if first.elements.is_empty() {
+            second.row_shape.clone()
+        } else {
+            first.row_shape.clone()
+        };
+        let elements = first
+            .elements
+            .iter()
+            .chain(&second.elements)
+            .cloned()
+            .collect();
+        Ok(EvaluatedValue::from_elements(elements, row_shape))
+    }),
+    row("transpose", 1, |evaluator, _, values| {
+        evaluator.transpose(&values[0])
+    }),
+    row("flatten", 1, |evaluator, _, values| {
+        let rows = evaluator.require_array(&values[0])?;
+        let mut elements = Vec::new();
+        for row in &rows.elements {
+            elements.extend(evaluator.require_array(row)?.elements.iter().cloned());
+        }
+        let row_shape = rows.row_shape.iter().skip(1).copied().collect();
+        Ok(EvaluatedValue::from_elements(elements, row_shape))
+    }),
+    row("unflatten", 3, |evaluator, _, values| {
+        let (rows, columns) = (values[0].to_int(), values[1].to_int());
+        let array = evaluator.require_array(&values[2])?;
+        if rows < 0 || columns < 0 || rows.wrapping_mul(columns) != array.elements.len() as i64 {
+            return Err(evaluator.fail(format!(
+                "an array of {} elements has no rows of {columns}",
+                array.elements.len()
+            )));
+        }
+        let row = |index: i64| {
+            let start = (index * columns) as usize;
+            let elements = array.elements[start..start + columns as usize].to_vec();
+            EvaluatedValue::from_elements(elements, array.row_shape.clone())
+        };
+        let mut row_shape = vec![columns];
+        row_shape.extend(&array.row_shape);
+        Ok(EvaluatedValue::from_elements(
+            (0..rows).map(row).collect(),
+            row_shape,
+        ))
+    }),
+    row("replicate", 2, |evaluator, _, values| {
+        let count = values[0].to_int();
+        if !(0..1 << 28).contains(&count) {
+            return Err(evaluator.fail(format!(
+                "Value of (desired) shape [{count}] is too large or negative"
+            )));
+        }
+        Ok(EvaluatedValue::from_elements(
+            vec![values[1].clone(); count as usize],
+            values[1].shape(),
+        ))
+    }),
+    row("manifest", 1, |_, _, mut values| Ok(values.remove(0))),
+    row("opaque", 1, |_, _, mut values| Ok(values.remove(0))),
+    row("map", 2, |evaluator, _, values| {
+        let function = evaluator.require_function(values[0].clone())?;
+        let array = evaluator.require_array(&values[1])?;
+        let elements = array
+            .elements
+            .iter()
+            .map(|element| evaluator.call(&function, vec![element.clone()]));
+        let elements = elements.collect::<Evaluation<Vec<_>>>()?;
+        evaluator.require_regular(&elements)?;
+        Ok(EvaluatedValue::from_elements(elements, Vec::new()))
+    }),
+    row("reduce", 3, |evaluator, _, values| evaluator.reduce(values)),
+    row("reduce_comm", 3, |evaluator, _, values| {
+        evaluator.reduce(values)
+    }),
+    row("scan", 3, |evaluator, _, values| {
+        let function = evaluator.require_function(values[0].clone())?;
+        let array = evaluator.require_array(&values[2])?;
+        let mut elements: Vec<EvaluatedValue> = Vec::with_capacity(array.elements.len());
+        for element in &array.elements {
+            let next = match elements.last() {
+                Some(last) => evaluator.call(&function, vec![last.clone(), element.clone()])?,
+                None => element.clone(),
+            };
+            elements.push(next);
+        }
+        Ok(EvaluatedValue::from_elements(
+            elements,
+            array.row_shape.clone(),
+        ))
+    }),
+    row("zip", 2, |evaluator, _, values| {
+        let (first, second) = (
+            evaluator.require_array(&values[0])?,
+            evaluator.require_array(&values[1])?,
+        );
+        if first.elements.len() != second.elements.len() {
+            return Err(evaluator.fail("arrays of different sizes are combined"));
+        }
+        let pairs = first.elements.iter().zip(&second.elements);
+        let pairs = pairs
+            .map(|(first, second)| evaluator.make_pair(first.clone(), second.clone()))
+            .collect();
+        Ok(EvaluatedValue::from_elements(pairs, Vec::new()))
+    }),
+    row("unzip", 1, |evaluator, _, values| {
+        let array = evaluator.require_array(&values[0])?;
+        let mut parts = [Vec::new(), Vec::new()];
+        for element in &array.elements {
+            let EvaluatedValue::Record(fields) = element else {
+                return Err(evaluator.fail("an array of pairs is expected"));
+            };
+            for (part, (_, field)) in parts.iter_mut().zip(fields.iter()) {
+                part.push(field.clone());
+            }
+        }
+        let [first, second] = parts.map(|part| EvaluatedValue::from_elements(part, Vec::new()));
+        Ok(evaluator.make_pair(first, second))
+    }),
+    row("filter", 2, |evaluator, _, values| {
+        Ok(evaluator.partition(&values)?.0)
+    }),
+    row("partition", 2, |evaluator, _, values| {
+        let (accepted, rejected) = evaluator.partition(&values)?;
+        Ok(evaluator.make_pair(accepted, rejected))
+    }),
+    row("flatmap", 2, |evaluator, _, values| {
+        evaluator.flatmap(&values)
+    }),
+    row("scatter", 3, |evaluator, _, values| {
+        evaluator.scatter(values)
+    }),
+    row("scatter_2d", 3, |evaluator, _, values| {
+        evaluator.scatter(values)
+    }),
+    row("scatter_3d", 3, |evaluator, _, values| {
+        evaluator.scatter(values)
+    }),
+    row("hist", 5, |evaluator, _, values| {
+        evaluator.histogram(values)
+    }),
+    row("hist_2d", 5, |evaluator, _, values| {
+        evaluator.histogram(values)
+    }),
+    row("hist_3d", 5, |evaluator, _, values| {
+        evaluator.histogram(values)
+    }),
+    row("acc_write", 3, |evaluator, _, values| {
+        let EvaluatedValue::Accumulator(accumulator) = &values[0] else {
+            return Err(evaluator.fail("an accumulator is expected"));
+        };
+        let index = values[1].to_int();
+        let (before, combine) = {
+            let state = accumulator.borrow();
+            (
+                state
+                    .array
+                    .elements
+                    .get(usize::try_from(index).unwrap_or(usize::MAX))
+                    .cloned(),
+                state.combine.clone(),
+            )
+        };
+        if let Some(before) = before {
+            let value = match combine {
+                Some(combine) => evaluator.call(&combine, vec![before, values[2].clone()])?,
+                None => values[2].clone(),
+            };
+            accumulator.borrow_mut().array.elements[index as usize] = value;
+        }
+        Ok(values[0].clone())
+    }),
+    row("scatter_stream", 3, |evaluator, _, values| {
+        evaluator.accumulate(&values[0], None, values[1].clone(), &values[2])
+    }),
+    row("hist_stream", 5, |evaluator, _, values| {
+        let combine = evaluator.require_function(values[1].clone())?;
+        evaluator.accumulate(&values[0], Some(combine), values[3].clone(), &values[4])
+    }),
+    row("flat_index_2d", 6, |evaluator, _, values| {
+        evaluator.flat_index(&values)
+    }),
+    row("flat_index_3d", 8, |evaluator, _, values| {
+        evaluator.flat_index(&values)
+    }),
+    row("flat_index_4d", 10, |evaluator, _, values| {
+        evaluator.flat_index(&values)
+    }),
+    row("flat_update_2d", 5, |evaluator, _, values| {
+        evaluator.flat_update(values)
+    }),
+    row("flat_update_3d", 6, |evaluator, _, values| {
+        evaluator.flat_update(values)
+    }),
+    row("flat_update_4d", 7, |evaluator, _, values| {
+        evaluator.flat_update(values)
+    }),
+];
+
+/// Number of parameters of a function of the compiler.
+pub(crate) fn find_arity(name: &str) -> usize {
+    if let Some(row) = BUILTINS.iter().find(|row| row.name == name) {
+        return row.arity;
+    }
+    let is_wide = matches!(
+        name,
+        "with_vjp" | "with_vjp_tape" | "jvp2" | "vjp2" | "jmp2" | "mjp2"
+    );
+    let scalars = ScalarType::all();
+    let operators = scalars.filter_map(|scalar| find_operator(name, scalar));
+    operators
+        .map(|operator| operator.arity())
+        .next()
+        .unwrap_or(if is_wide { 3 } else { 1 })
+}
+
+/// Positions in the outer dimensions of an array: an integer, or a tuple of integers.
+fn read_position(value: &EvaluatedValue) -> Vec<i64> {
+    match value {
+        EvaluatedValue::Record(fields) => fields.iter().map(|(_, field)| field.to_int()).collect(),
+        other => vec![other.to_int()],
+    }
+}
+
+/// The element at a position, if there is one.
+fn find_element<'v>(
+    value: &'v mut EvaluatedValue,
+    position: &[i64],
+) -> Option<&'v mut EvaluatedValue> {
+    let Some((&first, rest)) = position.split_first() else {
+        return Some(value);
+    };
+    let EvaluatedValue::Array(array) = value else {
+        return None;
+    };
+    let index = usize::try_from(first)
+        .ok()
+        .filter(|&index| index < array.elements.len())?;
+    find_element(&mut Rc::make_mut(array).elements[index], rest)
+}
+
+impl ProgramEvaluator<'_> {
+    /// The value of a function of the compiler that is no call: the function, or a constant.
+    pub(super) fn evaluate_builtin(
+        &mut self,
+        id: IntrinsicId,
+        types: &[TypeId],
+    ) -> Evaluation<EvaluatedValue> {
+        let name = &self.program.names[self.program.intrinsics[id]];
+        if matches!(name, "highest" | "lowest" | "epsilon" | "inf" | "nan") {
+            let scalar = self.scalar_type(types[0])?;
+            return Ok(EvaluatedValue::Scalar(scalar, constant_bits(name, scalar)));
+        }
+        Ok(EvaluatedValue::Function(Rc::new(FunctionValue::Intrinsic(
+            id,
+            types.to_vec(),
+        ))))
+    }
+
+    /// Calls a function of the compiler with all its arguments.
+    pub(super) fn call_builtin(
+        &mut self,
+        id: IntrinsicId,
+        types: &[TypeId],
+        arguments: Vec<EvaluatedValue>,
+    ) -> Evaluation<EvaluatedValue> {
+        let program = self.program;
+        let name = &program.names[program.intrinsics[id]];
+        if let Some(EvaluatedValue::Scalar(scalar, _)) = arguments.first()
+            && find_operator(name, *scalar).is_some()
+        {
+            return self.apply_operator(name, &arguments);
+        }
+        match BUILTINS.iter().find(|row| row.name == name) {
+            Some(row) => (row.function)(self, types, arguments),
+            None => Err(self.fail(format!("the evaluator has no function `{name}`"))),
+        }
+    }
+
+    /// Applies a scalar operator.
+    fn apply_operator(
+        &self,
+        name: &str,
+        arguments: &[EvaluatedValue],
+    ) -> Evaluation<EvaluatedValue> {
+        let scalars = arguments.iter().map(|argument| match argument {
+            EvaluatedValue::Scalar(scalar, bits) => Ok((*scalar, *bits)),
+            _ => Err(self.fail("a scalar is expected")),
+        });
+        let scalars = scalars.collect::<Evaluation<Vec<_>>>()?;
+        let scalar = scalars[0].0;
+        let Some(operator) = find_operator(name, scalar) else {
+            return Err(self.fail(format!(
+                "there is no operator `{name}` of `{}`",
+                scalar.spelling()
+            )));
+        };
+        let divides = matches!(name, "/" | "%" | "//" | "%%") && !machine_type(scalar).is_float();
+        if divides && scalars[1].1 == 0 {
+            return Err(self.fail("division by zero"));
+        }
+        let bits: Vec<u64> = scalars.iter().map(|(_, bits)| *bits).collect();
+        let result = result_type(operator, scalar);
+        Ok(EvaluatedValue::Scalar(
+            result,
+            operator.eval_operands(&bits),
+        ))
+    }
+
+    /// Converts a scalar.
+    fn convert(&self, value: &EvaluatedValue, target: TypeId) -> Evaluation<EvaluatedValue> {
+        let target = self.scalar_type(target)?;
+        let EvaluatedValue::Scalar(source, bits) = *value else {
+            return Err(self.fail("a scalar is expected"));
+        };
+        let operators = find_conversion(source, target);
+        let bits = operators
+            .iter()
+            .fold(bits, |bits, operator| operator.eval_operands(&[bits]));
+        Ok(EvaluatedValue::Scalar(target, bits))
+    }
+
+    /// Zero of the type of a scalar.
+    fn zero_like(&self, value: &EvaluatedValue) -> EvaluatedValue {
+        match value {
+            EvaluatedValue::Scalar(scalar, _) => EvaluatedValue::Scalar(*scalar, 0),
+            other => other.clone(),
+        }
+    }
+
+    /// The value as an array.
+    fn require_array(&self, value: &EvaluatedValue) -> Evaluation<Rc<ArrayValue>> {
+        match value {
+            EvaluatedValue::Array(array) => Ok(Rc::clone(array)),
+            _ => Err(self.fail("an array is expected")),
+        }
+    }
+
+    /// Combines the elements of an array.
+    fn reduce(&mut self, values: Vec<EvaluatedValue>) -> Evaluation<EvaluatedValue> {
+        let function = self.require_function(values[0].clone())?;
+        let array = self.require_array(&values[2])?;
+        let mut result = values[1].clone();
+        for element in &array.elements {
+            result = self.call(&function, vec![result, element.clone()])?;
+        }
+        Ok(result)
+    }
+
+    /// The elements for which a predicate holds, and the others.
+    fn partition(
+        &mut self,
+        values: &[EvaluatedValue],
+    ) -> Evaluation<(EvaluatedValue, EvaluatedValue)> {
+        let predicate = self.require_function(values[0].clone())?;
+        let array = self.require_array(&values[1])?;
+        let (mut accepted, mut rejected) = (Vec::new(), Vec::new());
+        for element in &array.elements {
+            if self.call(&predicate, vec![element.clone()])?.is_true() {
+                accepted.push(element.clone());
+            } else {
+                rejected.push(element.clone());
+            }
+        }
+        let shape = &array.row_shape;
+        Ok((
+            EvaluatedValue::from_elements(accepted, shape.clone()),
+            EvaluatedValue::from_elements(rejected, shape.clone()),
+        ))
+    }
+
+    /// Exchanges rows and columns.
+    fn transpose(&self, value: &EvaluatedValue) -> Evaluation<EvaluatedValue> {
+        let rows = self.require_array(value)?;
+        let shape = value.shape();
+        let (count, columns) = (shape[0], shape.get(1).copied().unwrap_or(0));
+        let inner: Vec<i64> = shape.iter().skip(2).copied().collect();
+        let mut transposed = Vec::new();
+        for column in 0..columns as usize {
+            let mut elements = Vec::with_capacity(rows.elements.len());
+            for row in &rows.elements {
+                elements.push(self.require_array(row)?.elements[column].clone());
+            }
+            transposed.push(EvaluatedValue::from_elements(elements, inner.clone()));
+        }
+        let mut row_shape = vec![count];
+        row_shape.extend(inner);
+        Ok(EvaluatedValue::from_elements(transposed, row_shape))
+    }
+
+    /// Concatenates the results of a function.
+    fn flatmap(&mut self, values: &[EvaluatedValue]) -> Evaluation<EvaluatedValue> {
+        let function = self.require_function(values[0].clone())?;
+        let array = self.require_array(&values[1])?;
+        let (mut sizes, mut flags, mut offsets) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut results, mut others) = (Vec::new(), Vec::new());
+        for element in &array.elements {
+            let EvaluatedValue::Record(fields) = self.call(&function, vec![element.clone()])?
+            else {
+                return Err(self.fail("a pair is expected"));
+            };
+            let part = self.require_array(&fields[0].1)?;
+            sizes.push(EvaluatedValue::from_int64(part.elements.len() as i64));
+            offsets.push(EvaluatedValue::from_int64(results.len() as i64));
+            flags.extend(
+                (0..part.elements.len()).map(|index| EvaluatedValue::from_bool(index == 0)),
+            );
+            results.extend(part.elements.iter().cloned());
+            others.push(fields[1].1.clone());
+        }
+        let parts = [sizes, flags, offsets, results, others];
+        let names = (0..5).filter_map(|index: usize| self.program.names.find(&index.to_string()));
+        let parts = parts.map(|part| EvaluatedValue::from_elements(part, Vec::new()));
+        Ok(EvaluatedValue::Record(Rc::new(names.zip(parts).collect())))
+    }
+
+    /// Replaces the elements of an array at positions in its outer dimensions.
+    fn scatter(&mut self, mut values: Vec<EvaluatedValue>) -> Evaluation<EvaluatedValue> {
+        let (positions, elements) = (
+            self.require_array(&values[1])?,
+            self.require_array(&values[2])?,
+        );
+        let mut target = values.swap_remove(0);
+        for (position, element) in positions.elements.iter().zip(&elements.elements) {
+            if let Some(slot) = find_element(&mut target, &read_position(position)) {
+                *slot = element.clone();
+            }
+        }
+        Ok(target)
+    }
+
+    /// Combines elements with those of an array at positions in its outer dimensions.
+    fn histogram(&mut self, mut values: Vec<EvaluatedValue>) -> Evaluation<EvaluatedValue> {
+        let function = self.require_function(values[1].clone())?;
+        let (positions, elements) = (
+            self.require_array(&values[3])?,
+            self.require_array(&values[4])?,
+        );
+        let mut target = values.swap_remove(0);
+        for (position, element) in positions.elements.iter().zip(&elements.elements) {
+            if let Some(slot) = find_element(&mut target, &read_position(position)) {
+                *slot = self.call(&function, vec![slot.clone(), element.clone()])?;
+            }
+        }
+        Ok(target)
+    }
+
+    /// Runs a function that writes an array for each element of another.
+    fn accumulate(
+        &mut self,
+        target: &EvaluatedValue,
+        combine: Option<Rc<FunctionValue>>,
+        function: EvaluatedValue,
+        elements: &EvaluatedValue,
+    ) -> Evaluation<EvaluatedValue> {
+        let function = self.require_function(function)?;
+        let elements = self.require_array(elements)?;
+        let array = ArrayValue::clone(&*self.require_array(target)?);
+        let accumulator = Rc::new(RefCell::new(AccumulatorValue { array, combine }));
+        for element in &elements.elements {
+            let state = EvaluatedValue::Accumulator(Rc::clone(&accumulator));
+            self.call(&function, vec![state, element.clone()])?;
+        }
+        let array = accumulator.borrow().array.clone();
+        Ok(EvaluatedValue::Array(Rc::new(array)))
+    }
+
+    /// The view of an array by an offset, and a size and a stride for each dimension.
+    fn flat_index(&self, values: &[EvaluatedValue]) -> Evaluation<EvaluatedValue> {
+        let array = self.require_array(&values[0])?;
+        let numbers: Vec<i64> = values[1..].iter().map(EvaluatedValue::to_int).collect();
+        let dimensions: Vec<(i64, i64)> = numbers[1..]
+            .chunks(2)
+            .map(|pair| (pair[0], pair[1]))
+            .collect();
+        self.flat_view(&array, numbers[0], &dimensions)
+    }
+
+    fn flat_view(
+        &self,
+        array: &ArrayValue,
+        offset: i64,
+        dimensions: &[(i64, i64)],
+    ) -> Evaluation<EvaluatedValue> {
+        let Some((&(size, stride), rest)) = dimensions.split_first() else {
+            let element = usize::try_from(offset)
+                .ok()
+                .and_then(|index| array.elements.get(index));
+            let shape = array.elements.len();
+            return element.cloned().ok_or_else(|| {
+                self.fail(format!(
+                    "Index [{offset}] out of bounds for array of shape [{shape}]."
+                ))
+            });
+        };
+        let elements = (0..size).map(|index| self.flat_view(array, offset + index * stride, rest));
+        let shape = rest.iter().map(|(size, _)| *size).collect();
+        Ok(EvaluatedValue::from_elements(
+            elements.collect::<Evaluation<_>>()?,
+            shape,
+        ))
+    }
+
+    /// Replaces the elements of a view.
+    fn flat_update(&self, mut values: Vec<EvaluatedValue>) -> Evaluation<EvaluatedValue> {
+        let Some(new) = values.pop() else {
+            return Err(self.fail("an array is expected"));
+        };
+        let numbers: Vec<i64> = values[1..].iter().map(EvaluatedValue::to_int).collect();
+        let mut target = ArrayValue::clone(&*self.require_array(&values[0])?);
+        self.flat_write(&mut target, numbers[0], &numbers[1..], &new)?;
+        Ok(EvaluatedValue::Array(Rc::new(target)))
+    }
+
+    fn flat_write(
+        &self,
+        target: &mut ArrayValue,
+        offset: i64,
+        strides: &[i64],
+        value: &EvaluatedValue,
+    ) -> Evaluation<()> {
+        let Some((&stride, rest)) = strides.split_first() else {
+            let shape = target.elements.len();
+            return match usize::try_from(offset)
+                .ok()
+                .and_then(|index| target.elements.get_mut(index))
+            {
+                Some(slot) => {
+                    *slot = value.clone();
+                    Ok(())
+                }
+                None => Err(self.fail(format!(
+                    "Index [{offset}] out of bounds for array of shape [{shape}]."
+                ))),
+            };
+        };
+        let values = self.require_array(value)?;
+        for (index, value) in values.elements.iter().enumerate() {
+            self.flat_write(target, offset + index as i64 * stride, rest, value)?;
+        }
+        Ok(())
+    }
+}
+
+/// The type of the result of an operator on a scalar type.
+pub(crate) fn result_type(
+    operator: spirula_program::ScalarOperator,
+    scalar: ScalarType,
+) -> ScalarType {
+    use spirula_program::ScalarOpSignature;
+    match operator.op.row().shape {
+        ScalarOpSignature::Test(_) => ScalarType::Bool,
+        ScalarOpSignature::Count => ScalarType::Number(crate::syntax::tree::NumberType::I32),
+        _ => scalar,
+    }
+}
+
+/// The bits of a constant of a type.
+pub(crate) fn constant_bits(name: &str, scalar: ScalarType) -> u64 {
+    let machine = machine_type(scalar);
+    if machine.is_float() {
+        let (highest, epsilon) = match machine {
+            spirula_program::ScalarType::F16 => (65504.0, 2f64.powi(-10)),
+            spirula_program::ScalarType::F32 => (f64::from(f32::MAX), 2f64.powi(-23)),
+            _ => (f64::MAX, f64::EPSILON),
+        };
+        let value = match name {
+            "highest" => highest,
+            "lowest" => -highest,
+            "epsilon" => epsilon,
+            "inf" => f64::INFINITY,
+            _ => f64::NAN,
+        };
+        return float_bits(value, scalar);
+    }
+    let ones = machine.truncate_bits(u64::MAX);
+    let sign = 1 << (machine.width() - 1);
+    match (name, is_unsigned(scalar)) {
+        ("highest", true) => ones,
+        ("highest", false) => ones ^ sign,
+        ("lowest", false) => sign,
+        _ => 0,
+    }
+}

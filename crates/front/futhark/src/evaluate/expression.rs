@@ -1,0 +1,323 @@
+//! Expressions.
+
+use super::pattern::are_equal;
+use super::value::{EvaluatedValue, FunctionValue, VariableFrame};
+use super::{Evaluation, ProgramEvaluator};
+use crate::check::types::{ScalarType, compare_fields};
+use crate::syntax::tree::{NameId, NumberType};
+use crate::typed::{
+    ProgramPlace, TypedBinding, TypedExpressionId, TypedKind, TypedLoop, TypedLoopForm,
+    TypedPatternId, TypedStep,
+};
+use std::rc::Rc;
+
+impl ProgramEvaluator<'_> {
+    /// Evaluates an expression.
+    pub(super) fn evaluate(
+        &mut self,
+        id: TypedExpressionId,
+        frame: &mut VariableFrame,
+    ) -> Evaluation<EvaluatedValue> {
+        if self.fuel == 0 {
+            return Err(self.fail("the evaluator gives up: the program takes too many steps"));
+        }
+        self.fuel -= 1;
+        let program = self.program;
+        let expression = &program.expressions[id];
+        self.place = Some(expression.place);
+        match &expression.kind {
+            TypedKind::Scalar(literal) => self.evaluate_scalar(literal, expression.type_id),
+            TypedKind::Bytes(bytes) => {
+                let byte = ScalarType::Number(NumberType::U8);
+                let elements = bytes
+                    .iter()
+                    .map(|&value| EvaluatedValue::Scalar(byte, u64::from(value)));
+                Ok(EvaluatedValue::from_elements(
+                    elements.collect(),
+                    Vec::new(),
+                ))
+            }
+            TypedKind::Hole => Err(self.fail("Reached hole of type")),
+            TypedKind::Local(local, _) => match self.get_local(*local, frame) {
+                Some(value) => Ok(value.clone()),
+                None => {
+                    let name = &program.names[program.locals[*local].name];
+                    Err(self.fail(format!(
+                        "the size `{name}` does not follow from the arguments"
+                    )))
+                }
+            },
+            TypedKind::Global(definition, _) => self.evaluate_global(*definition),
+            TypedKind::Intrinsic(intrinsic, types) => self.evaluate_builtin(*intrinsic, types),
+            TypedKind::Record(fields) => {
+                let mut values = Vec::with_capacity(fields.len());
+                for (name, field) in fields {
+                    values.push((*name, self.evaluate(*field, frame)?));
+                }
+                Ok(self.make_record(values))
+            }
+            TypedKind::Array(elements) => {
+                let elements = elements
+                    .iter()
+                    .map(|&element| self.evaluate(element, frame));
+                let elements = elements.collect::<Evaluation<Vec<_>>>()?;
+                self.require_regular(&elements)?;
+                Ok(EvaluatedValue::from_elements(elements, Vec::new()))
+            }
+            TypedKind::Constructor(name, payload) => {
+                let payload = payload.iter().map(|&part| self.evaluate(part, frame));
+                Ok(EvaluatedValue::Sum(
+                    *name,
+                    Rc::new(payload.collect::<Evaluation<_>>()?),
+                ))
+            }
+            TypedKind::Projection(record, field) => {
+                let record = self.evaluate(*record, frame)?;
+                self.project(&record, *field)
+            }
+            TypedKind::Index(array, indices) => {
+                let array = self.evaluate(*array, frame)?;
+                let indices = self.evaluate_indices(indices, frame)?;
+                self.place = Some(expression.place);
+                self.index_value(&array, &indices)
+            }
+            TypedKind::Application(function, arguments) => {
+                self.evaluate_application(*function, arguments, expression.place, frame)
+            }
+            TypedKind::Lambda(_) => {
+                let function = FunctionValue::Lambda(id, frame.clone());
+                Ok(EvaluatedValue::Function(Rc::new(function)))
+            }
+            TypedKind::If(condition, accept, reject) => {
+                let taken = if self.evaluate(*condition, frame)?.is_true() {
+                    accept
+                } else {
+                    reject
+                };
+                self.evaluate(*taken, frame)
+            }
+            TypedKind::Let(bindings, body) => {
+                for binding in bindings {
+                    self.evaluate_binding(binding, frame)?;
+                }
+                self.evaluate(*body, frame)
+            }
+            TypedKind::Match(subject, cases) => self.evaluate_match(*subject, cases, frame),
+            TypedKind::Loop(typed_loop) => self.evaluate_loop(typed_loop, frame),
+            TypedKind::Assert(condition, body) => {
+                if !self.evaluate(*condition, frame)?.is_true() {
+                    return Err(self.fail("Assertion is false"));
+                }
+                self.evaluate(*body, frame)
+            }
+            TypedKind::Update {
+                source,
+                steps,
+                value,
+            } => self.evaluate_update(*source, steps, *value, expression.place, frame),
+            TypedKind::Ascription(value, _) => self.evaluate(*value, frame),
+            TypedKind::Coercion(value, sized) => {
+                let value = self.evaluate(*value, frame)?;
+                self.check_sizes(*sized, &value, frame)?;
+                Ok(value)
+            }
+            TypedKind::Range {
+                first,
+                second,
+                bound,
+                last,
+            } => {
+                let first = self.evaluate(*first, frame)?;
+                let second = second
+                    .map(|second| self.evaluate(second, frame))
+                    .transpose()?;
+                let last = self.evaluate(*last, frame)?;
+                self.place = Some(expression.place);
+                self.evaluate_range(&first, second.as_ref(), *bound, &last)
+            }
+            TypedKind::Attributed(_, body) => self.evaluate(*body, frame),
+        }
+    }
+
+    /// A record of its fields.
+    pub(super) fn make_record(&self, mut values: Vec<(NameId, EvaluatedValue)>) -> EvaluatedValue {
+        let names = &self.program.names;
+        values.sort_by(|(left, _), (right, _)| compare_fields(&names[*left], &names[*right]));
+        EvaluatedValue::Record(Rc::new(values))
+    }
+
+    /// A pair.
+    pub(super) fn make_pair(
+        &self,
+        first: EvaluatedValue,
+        second: EvaluatedValue,
+    ) -> EvaluatedValue {
+        EvaluatedValue::Record(Rc::new(vec![(self.pair[0], first), (self.pair[1], second)]))
+    }
+
+    /// A field of a record.
+    fn project(&self, record: &EvaluatedValue, field: NameId) -> Evaluation<EvaluatedValue> {
+        if let EvaluatedValue::Record(fields) = record
+            && let Some((_, value)) = fields.iter().find(|(name, _)| *name == field)
+        {
+            return Ok(value.clone());
+        }
+        Err(self.fail("a field is missing"))
+    }
+
+    /// Requires that elements have the same sizes.
+    pub(super) fn require_regular(&self, elements: &[EvaluatedValue]) -> Evaluation<()> {
+        let Some(EvaluatedValue::Array(_)) = elements.first() else {
+            return Ok(());
+        };
+        let shape = elements[0].shape();
+        if elements.iter().all(|element| element.shape() == shape) {
+            return Ok(());
+        }
+        Err(self.fail("the elements of an array have different sizes"))
+    }
+
+    /// Evaluates a binding.
+    fn evaluate_binding(
+        &mut self,
+        binding: &TypedBinding,
+        frame: &mut VariableFrame,
+    ) -> Evaluation<()> {
+        let value = self.evaluate(binding.value, frame)?;
+        for &size in &binding.sizes {
+            self.set_local(size, None, frame);
+        }
+        if self.match_pattern(binding.pattern, value, frame)? {
+            return Ok(());
+        }
+        Err(self.fail("the value does not match the pattern"))
+    }
+
+    /// Evaluates a loop.
+    fn evaluate_loop(
+        &mut self,
+        typed_loop: &TypedLoop,
+        frame: &mut VariableFrame,
+    ) -> Evaluation<EvaluatedValue> {
+        let mut value = self.evaluate(typed_loop.initial, frame)?;
+        match typed_loop.form {
+            TypedLoopForm::Count(counter, bound) => {
+                let bound = self.evaluate(bound, frame)?;
+                let EvaluatedValue::Scalar(scalar, _) = bound else {
+                    return Err(self.fail("the bound of a loop is no integer"));
+                };
+                for index in 0..bound.to_int() {
+                    let index = EvaluatedValue::Scalar(scalar, index as u64);
+                    self.set_local(counter, Some(index), frame);
+                    value = self.evaluate_iteration(typed_loop, value, frame)?;
+                }
+            }
+            TypedLoopForm::Elements(pattern, array) => {
+                let EvaluatedValue::Array(array) = self.evaluate(array, frame)? else {
+                    return Err(self.fail("a loop is over a value that is no array"));
+                };
+                for element in &array.elements {
+                    self.match_pattern(pattern, element.clone(), frame)?;
+                    value = self.evaluate_iteration(typed_loop, value, frame)?;
+                }
+            }
+            TypedLoopForm::While(condition) => loop {
+                self.match_pattern(typed_loop.pattern, value.clone(), frame)?;
+                if !self.evaluate(condition, frame)?.is_true() {
+                    break;
+                }
+                value = self.evaluate_iteration(typed_loop, value, frame)?;
+            },
+        }
+        Ok(value)
+    }
+
+    /// Evaluates the body of a loop once.
+    fn evaluate_iteration(
+        &mut self,
+        typed_loop: &TypedLoop,
+        value: EvaluatedValue,
+        frame: &mut VariableFrame,
+    ) -> Evaluation<EvaluatedValue> {
+        self.match_pattern(typed_loop.pattern, value, frame)?;
+        self.evaluate(typed_loop.body, frame)
+    }
+
+    /// Whether two values are equal, as a truth value.
+    pub(super) fn compare_values(
+        &self,
+        left: &EvaluatedValue,
+        right: &EvaluatedValue,
+    ) -> EvaluatedValue {
+        EvaluatedValue::from_bool(are_equal(left, right))
+    }
+
+    /// Evaluates a function with its arguments.
+    fn evaluate_application(
+        &mut self,
+        function: TypedExpressionId,
+        arguments: &[TypedExpressionId],
+        place: ProgramPlace,
+        frame: &mut VariableFrame,
+    ) -> Evaluation<EvaluatedValue> {
+        let function = self.evaluate(function, frame)?;
+        let arguments = arguments
+            .iter()
+            .map(|&argument| self.evaluate(argument, frame));
+        let arguments = arguments.collect::<Evaluation<Vec<_>>>()?;
+        self.place = Some(place);
+        let function = self.require_function(function)?;
+        self.call(&function, arguments)
+    }
+
+    /// Evaluates the first case that matches.
+    fn evaluate_match(
+        &mut self,
+        subject: TypedExpressionId,
+        cases: &[(TypedPatternId, TypedExpressionId)],
+        frame: &mut VariableFrame,
+    ) -> Evaluation<EvaluatedValue> {
+        let subject = self.evaluate(subject, frame)?;
+        for (pattern, body) in cases {
+            if self.match_pattern(*pattern, subject.clone(), frame)? {
+                return self.evaluate(*body, frame);
+            }
+        }
+        Err(self.fail("no case matches the value"))
+    }
+
+    /// Evaluates a value with a part replaced. A variable that is consumed has no value afterwards, so that its array is
+    /// changed in place.
+    fn evaluate_update(
+        &mut self,
+        source: TypedExpressionId,
+        steps: &[TypedStep],
+        value: TypedExpressionId,
+        place: ProgramPlace,
+        frame: &mut VariableFrame,
+    ) -> Evaluation<EvaluatedValue> {
+        let program = self.program;
+
+        let value = self.evaluate(value, frame)?;
+        let steps = self.evaluate_steps(steps, frame)?;
+        let mut target = match &program.expressions[source].kind {
+            TypedKind::Local(local, _) => {
+                let taken = self.get_local(*local, frame).cloned();
+                let is_consumed = steps
+                    .iter()
+                    .any(|step| matches!(step, super::array::StepValue::Indices(_)));
+                if is_consumed {
+                    self.set_local(*local, None, frame);
+                }
+                match taken {
+                    Some(value) => value,
+                    None => return Err(self.fail("the value that is updated was consumed")),
+                }
+            }
+            _ => self.evaluate(source, frame)?,
+        };
+        self.place = Some(place);
+        self.update_value(&mut target, &steps, value)?;
+        Ok(target)
+    }
+}

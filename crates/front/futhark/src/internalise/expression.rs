@@ -1,0 +1,363 @@
+//! Expressions.
+
+use super::value::{StaticFrame, StaticFunction, StaticValue};
+use super::{Internalised, SourceInternaliser};
+use crate::check::types::{ScalarType, TypeForm, TypeId, compare_fields};
+use crate::syntax::tree::{NameId, NumberType};
+use crate::typed::{
+    DefinitionId, LocalId, ProgramPlace, TypedBinding, TypedExpressionId, TypedKind,
+};
+use spirula_program::{ScalarLiteral, ScalarType as MachineType};
+use spirula_soac::ir::{MessagePart, SoacOperand, SoacOperation, SoacType, SoacVariableId};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+impl SourceInternaliser<'_> {
+    /// Internalises an expression: statements are added, and its value is returned.
+    pub(super) fn internalise(
+        &mut self,
+        id: TypedExpressionId,
+        frame: &mut StaticFrame,
+    ) -> Internalised<StaticValue> {
+        let program = self.program;
+        let expression = &program.expressions[id];
+        self.place = Some(expression.place);
+        match &expression.kind {
+            TypedKind::Scalar(literal) => {
+                let (scalar, operand) =
+                    self.internalise_scalar(literal, expression.type_id, frame)?;
+                Ok(StaticValue::Scalar(scalar, operand))
+            }
+            TypedKind::Bytes(bytes) => Ok(self.internalise_bytes(bytes)),
+            TypedKind::Hole => Err(self.fail("a hole is reached")),
+            TypedKind::Local(local, arguments) => self.internalise_local(*local, arguments, frame),
+            TypedKind::Global(definition, arguments) => {
+                self.internalise_global(*definition, arguments, frame)
+            }
+            TypedKind::Intrinsic(intrinsic, arguments) => {
+                let arguments = arguments
+                    .iter()
+                    .map(|&argument| self.concretise(argument, &frame.types));
+                let arguments: Vec<_> = arguments.collect();
+                self.internalise_intrinsic(*intrinsic, arguments)
+            }
+            TypedKind::Record(fields) => {
+                let mut values = Vec::with_capacity(fields.len());
+                for (name, field) in fields {
+                    values.push((*name, self.internalise(*field, frame)?));
+                }
+                Ok(self.make_record(values))
+            }
+            TypedKind::Array(elements) => {
+                let values = elements
+                    .iter()
+                    .map(|&element| self.internalise(element, frame));
+                let values = values.collect::<Internalised<Vec<_>>>()?;
+                let type_id = self.concretise(expression.type_id, &frame.types);
+                self.make_array(values, type_id)
+            }
+            TypedKind::Constructor(name, payload) => {
+                let payload = payload.iter().map(|&part| self.internalise(part, frame));
+                let payload = payload.collect::<Internalised<Vec<_>>>()?;
+                let type_id = self.concretise(expression.type_id, &frame.types);
+                self.make_sum(*name, payload, type_id)
+            }
+            TypedKind::Projection(record, field) => {
+                let record = self.internalise(*record, frame)?;
+                self.project(record, *field)
+            }
+            TypedKind::Index(array, indices) => {
+                let array = self.internalise(*array, frame)?;
+                let indices = self.internalise_indices(indices, frame)?;
+                self.place = Some(expression.place);
+                self.index_value(array, &indices)
+            }
+            TypedKind::Application(function, arguments) => {
+                self.internalise_application(*function, arguments, expression.place, frame)
+            }
+            TypedKind::Lambda(_) => {
+                let function = StaticFunction::Lambda(id, frame.clone());
+                Ok(StaticValue::Function(Rc::new(function)))
+            }
+            TypedKind::If(condition, accept, reject) => {
+                let condition = self.internalise_operand(*condition, frame)?;
+                self.choose(
+                    condition,
+                    &mut |internaliser| internaliser.internalise(*accept, &mut frame.clone()),
+                    &mut |internaliser| internaliser.internalise(*reject, &mut frame.clone()),
+                )
+            }
+            TypedKind::Let(bindings, body) => self.internalise_let(bindings, *body, frame),
+            TypedKind::Match(subject, cases) => {
+                let subject = self.internalise(*subject, frame)?;
+                self.internalise_cases(&subject, cases, frame)
+            }
+            TypedKind::Loop(typed_loop) => self.internalise_loop(typed_loop, frame),
+            TypedKind::Assert(condition, body) => {
+                self.internalise_assert(*condition, *body, expression.place, frame)
+            }
+            TypedKind::Update {
+                source,
+                steps,
+                value,
+            } => {
+                let source = self.internalise(*source, frame)?;
+                let value = self.internalise(*value, frame)?;
+                let steps = self.internalise_steps(steps, frame)?;
+                self.place = Some(expression.place);
+                self.update_value(source, &steps, value)
+            }
+            TypedKind::Ascription(value, _) => self.internalise(*value, frame),
+            TypedKind::Coercion(value, sized) => {
+                let value = self.internalise(*value, frame)?;
+                self.place = Some(expression.place);
+                let value = self.coerce(*sized, value, frame)?;
+                let certificates = self.builder.take_certificates();
+                Ok(self.certify(value, &certificates))
+            }
+            TypedKind::Range {
+                first,
+                second,
+                bound,
+                last,
+            } => {
+                let first = self.internalise(*first, frame)?;
+                let second = second
+                    .map(|second| self.internalise(second, frame))
+                    .transpose()?;
+                let last = self.internalise(*last, frame)?;
+                self.place = Some(expression.place);
+                self.make_range(first, second, *bound, last)
+            }
+            TypedKind::Attributed(_, body) => self.internalise(*body, frame),
+        }
+    }
+
+    /// Internalises an expression whose value is a scalar.
+    pub(super) fn internalise_operand(
+        &mut self,
+        id: TypedExpressionId,
+        frame: &mut StaticFrame,
+    ) -> Internalised<SoacOperand> {
+        match self.internalise(id, frame)? {
+            StaticValue::Scalar(_, operand) => Ok(operand),
+            _ => Err(self.fail("a scalar is expected")),
+        }
+    }
+
+    /// The value, whose data is used only where certificates hold.
+    pub(super) fn certify(
+        &mut self,
+        value: StaticValue,
+        certificates: &[SoacVariableId],
+    ) -> StaticValue {
+        if certificates.is_empty() {
+            return value;
+        }
+        let mut types = value.leaf_types().into_iter();
+        value.map_leaves(&mut |leaf| match types.next() {
+            Some(result) => self.builder.certify(leaf, result, certificates),
+            None => leaf,
+        })
+    }
+
+    /// Checks a condition when the program runs. The next operation needs it to hold.
+    pub(super) fn add_check(&mut self, condition: SoacOperand, message: Vec<MessagePart>) {
+        self.builder.add_check(condition, message);
+    }
+
+    /// A local function with types for its type parameters.
+    fn instantiate_local(
+        &mut self,
+        function: &Rc<StaticFunction>,
+        local: LocalId,
+        arguments: &[TypeId],
+        frame: &StaticFrame,
+    ) -> Rc<StaticFunction> {
+        let StaticFunction::Lambda(id, captured) = &**function else {
+            return Rc::clone(function);
+        };
+        let parameters = self
+            .program
+            .local_type_parameters
+            .get(&local)
+            .cloned()
+            .unwrap_or_default();
+        let arguments = arguments
+            .iter()
+            .map(|&argument| self.concretise(argument, &frame.types));
+        let arguments: Vec<_> = arguments.collect();
+        let mut types = HashMap::clone(&captured.types);
+        types.extend(parameters.into_iter().zip(arguments));
+        let mut captured = captured.clone();
+        captured.types = Rc::new(types);
+        Rc::new(StaticFunction::Lambda(*id, captured))
+    }
+
+    /// A string: an array of bytes.
+    fn internalise_bytes(&mut self, bytes: &[u8]) -> StaticValue {
+        let length = SoacOperand::from_int64(bytes.len() as i64);
+        let literal = |&byte: &u8| {
+            SoacOperand::Constant(ScalarLiteral::new(MachineType::I8, u64::from(byte)))
+        };
+        let elements: Vec<_> = bytes.iter().map(literal).collect();
+        let operand = if elements.is_empty() {
+            let zero = SoacOperand::Constant(ScalarLiteral::new(MachineType::I8, 0));
+            self.replicate_operand(&[length], zero)
+        } else {
+            let result = SoacType::Array(MachineType::I8, vec![length]);
+            self.builder
+                .add_single("bytes", result, SoacOperation::Literal(elements))
+        };
+        StaticValue::from_element(
+            length,
+            StaticValue::Scalar(ScalarType::Number(NumberType::U8), operand),
+        )
+    }
+
+    /// A record of its fields.
+    pub(super) fn make_record(&self, mut values: Vec<(NameId, StaticValue)>) -> StaticValue {
+        let names = &self.program.names;
+        values.sort_by(|(left, _), (right, _)| compare_fields(&names[*left], &names[*right]));
+        StaticValue::Record(values)
+    }
+
+    /// A pair.
+    pub(super) fn make_pair(&self, first: StaticValue, second: StaticValue) -> StaticValue {
+        StaticValue::Record(vec![(self.pair[0], first), (self.pair[1], second)])
+    }
+
+    /// A field of a record.
+    fn project(&self, record: StaticValue, field: NameId) -> Internalised<StaticValue> {
+        if let StaticValue::Record(fields) = record
+            && let Some((_, value)) = fields.into_iter().find(|(name, _)| *name == field)
+        {
+            return Ok(value);
+        }
+        Err(self.fail("a field is missing"))
+    }
+
+    /// A value of a sum.
+    fn make_sum(
+        &mut self,
+        name: NameId,
+        payload: Vec<StaticValue>,
+        type_id: TypeId,
+    ) -> Internalised<StaticValue> {
+        let TypeForm::Sum(clauses) = self.types.form(type_id).clone() else {
+            return Err(self.fail("the type of a constructor is no sum"));
+        };
+        let mut tag = 0;
+        let mut parts = Vec::with_capacity(clauses.len());
+        for (index, (other, types)) in clauses.into_iter().enumerate() {
+            if other == name {
+                tag = index as u64;
+                parts.push((other, payload.clone()));
+            } else {
+                let defaults = types.into_iter().map(|part| self.default_value(part));
+                parts.push((other, defaults.collect::<Internalised<_>>()?));
+            }
+        }
+        let tag = SoacOperand::Constant(ScalarLiteral::new(MachineType::I8, tag));
+        Ok(StaticValue::Sum(tag, parts))
+    }
+
+    /// The value of a variable. A local function gets types for its type parameters.
+    fn internalise_local(
+        &mut self,
+        local: LocalId,
+        arguments: &[TypeId],
+        frame: &StaticFrame,
+    ) -> Internalised<StaticValue> {
+        let program = self.program;
+        let Some(value) = self.get_local(local, frame).cloned() else {
+            let name = &program.names[program.locals[local].name];
+            return Err(self.fail(format!(
+                "the size `{name}` does not follow from the arguments"
+            )));
+        };
+        match value {
+            StaticValue::Function(function) if !arguments.is_empty() => Ok(StaticValue::Function(
+                self.instantiate_local(&function, local, arguments, frame),
+            )),
+            value => Ok(value),
+        }
+    }
+
+    /// The value of a constant, or a definition as a function.
+    fn internalise_global(
+        &mut self,
+        definition: DefinitionId,
+        arguments: &[TypeId],
+        frame: &StaticFrame,
+    ) -> Internalised<StaticValue> {
+        let program = self.program;
+        let parameters = &program.definitions[definition].type_parameters;
+        let arguments = arguments
+            .iter()
+            .map(|&argument| self.concretise(argument, &frame.types));
+        let arguments: Vec<_> = arguments.collect();
+        let types: HashMap<_, _> = parameters.iter().copied().zip(arguments).collect();
+        let types = Rc::new(types);
+        if program.definitions[definition].parameters.is_empty() {
+            return self.call_definition(definition, &types, Vec::new());
+        }
+        Ok(StaticValue::Function(Rc::new(StaticFunction::Definition(
+            definition, types,
+        ))))
+    }
+
+    /// Internalises a function with its arguments.
+    fn internalise_application(
+        &mut self,
+        function: TypedExpressionId,
+        arguments: &[TypedExpressionId],
+        place: ProgramPlace,
+        frame: &mut StaticFrame,
+    ) -> Internalised<StaticValue> {
+        let function = self.internalise(function, frame)?;
+        let arguments = arguments
+            .iter()
+            .map(|&argument| self.internalise(argument, frame));
+        let arguments = arguments.collect::<Internalised<Vec<_>>>()?;
+        self.place = Some(place);
+        let function = self.require_function(function)?;
+        self.call_function(&function, arguments)
+    }
+
+    /// Internalises bindings, each in scope of the next, and their result.
+    fn internalise_let(
+        &mut self,
+        bindings: &[TypedBinding],
+        body: TypedExpressionId,
+        frame: &mut StaticFrame,
+    ) -> Internalised<StaticValue> {
+        for binding in bindings {
+            let value = self.internalise(binding.value, frame)?;
+            for &size in &binding.sizes {
+                self.set_local(size, None, frame);
+            }
+            self.bind_pattern(binding.pattern, value, frame)?;
+        }
+        self.internalise(body, frame)
+    }
+
+    /// Internalises a condition that must hold, and its result.
+    fn internalise_assert(
+        &mut self,
+        condition: TypedExpressionId,
+        body: TypedExpressionId,
+        place: ProgramPlace,
+        frame: &mut StaticFrame,
+    ) -> Internalised<StaticValue> {
+        let condition = self.internalise_operand(condition, frame)?;
+        self.place = Some(place);
+        self.add_check(
+            condition,
+            vec![MessagePart::Text("Assertion is false".into())],
+        );
+        let certificates = self.builder.take_certificates();
+        let value = self.internalise(body, frame)?;
+        Ok(self.certify(value, &certificates))
+    }
+}

@@ -1,0 +1,399 @@
+//! Internaliser: from typed source to the soac form.
+//!
+//! It evaluates the source symbolically. Functions, records and modules are known when the program is compiled, so calls of
+//! definitions are replaced by their bodies, with types for type parameters and closures for functions, and what remains are
+//! scalars, arrays and combinators.
+
+mod array;
+mod builtin;
+mod combinator;
+mod control;
+mod expression;
+mod pattern;
+mod value;
+
+use crate::check::types::{TypeForm, TypeId};
+use crate::intrinsic::{is_unsigned, machine_type};
+use crate::syntax::tree::NameId;
+use crate::typed::{DefinitionId, ProgramPlace, TypedKind, TypedPatternKind, TypedProgram};
+use spirula_program::ScalarLiteral;
+use spirula_soac::build::SoacBuilder;
+use spirula_soac::ir::{
+    SoacEntry, SoacEntryValue, SoacFunction, SoacOperand, SoacOperation, SoacType,
+};
+use spirula_soac::simplify::remove_dead_code;
+use std::collections::HashMap;
+use std::rc::Rc;
+use value::{StaticFrame, StaticFunction, StaticValue, TypeArguments};
+
+/// Why a program cannot be internalised.
+#[derive(Clone, Debug)]
+pub struct InternaliseFault {
+    /// The reason.
+    pub message: String,
+    /// The expression.
+    pub place: Option<ProgramPlace>,
+}
+
+/// The result of an internalising function.
+type Internalised<T> = Result<T, InternaliseFault>;
+
+/// How deep calls of definitions may be nested.
+const MAX_CALLS: usize = 500;
+
+/// Internalises an entry point.
+///
+/// The parameters of the function are those of the entry point, each as its sizes and its scalars or arrays. The results are
+/// the scalars and arrays of the result.
+///
+/// # Errors
+///
+/// What the form cannot express yet, with its place.
+pub fn internalise_entry(
+    program: &TypedProgram,
+    entry: DefinitionId,
+) -> Result<(SoacFunction, SoacEntry), InternaliseFault> {
+    let definition = &program.definitions[entry];
+    let name = |text: &str| program.names.find(text).unwrap_or(definition.name);
+    let mut internaliser = SourceInternaliser {
+        program,
+        types: program.types.clone(),
+        builder: SoacBuilder::new(&program.names[definition.name]),
+        place: None,
+        calls: Vec::new(),
+        recursive: HashMap::new(),
+        pair: [name("0"), name("1")],
+    };
+    let function = Rc::new(StaticFunction::Definition(entry, TypeArguments::default()));
+    let mut arguments = Vec::new();
+    let mut interface = SoacEntry {
+        name: program.names[definition.name].to_owned(),
+        ..SoacEntry::default()
+    };
+    let mut type_id = definition.type_id;
+    while let TypeForm::Function(parameter, result) = *internaliser.types.form(type_id) {
+        let argument = internaliser.add_argument(parameter)?;
+        let mut value = internaliser.describe_value(parameter, &argument);
+        value.name = internaliser.parameter_name(entry, arguments.len());
+        interface.parameters.push(value);
+        arguments.push(argument);
+        type_id = result;
+    }
+    let result = internaliser.call_function(&function, arguments)?;
+    if result.has_function() {
+        return Err(internaliser.fail("the result of an entry point contains a function"));
+    }
+    interface.results = internaliser.describe_results(type_id, &result);
+    let mut function = internaliser.builder.finish(result.leaves());
+    remove_dead_code(&mut function);
+    Ok((function, interface))
+}
+
+/// State of the internaliser.
+struct SourceInternaliser<'p> {
+    program: &'p TypedProgram,
+    /// The types of the program, and those that arguments make of them.
+    types: crate::check::types::TypeTable,
+    builder: SoacBuilder,
+    /// The expression that is internalised.
+    place: Option<ProgramPlace>,
+    /// The definitions that are being called.
+    calls: Vec<DefinitionId>,
+    /// Whether a definition calls itself.
+    recursive: HashMap<DefinitionId, bool>,
+    /// The names `0` and `1` of the fields of a pair.
+    pair: [NameId; 2],
+}
+
+impl SourceInternaliser<'_> {
+    /// A fault at the expression that is internalised.
+    fn fail(&self, message: impl Into<String>) -> InternaliseFault {
+        InternaliseFault {
+            message: message.into(),
+            place: self.place,
+        }
+    }
+
+    /// Parameters for an argument of a type.
+    fn add_argument(&mut self, type_id: TypeId) -> Internalised<StaticValue> {
+        let int64 = SoacType::Scalar(spirula_program::ScalarType::I64);
+        let structure = self.default_value(type_id)?;
+        let structure = structure.map_lengths(&mut |_| {
+            SoacOperand::Variable(self.builder.add_parameter("n", int64.clone()))
+        });
+        let mut leaves = Vec::new();
+        for leaf_type in structure.leaf_types() {
+            leaves.push(SoacOperand::Variable(
+                self.builder.add_parameter("a", leaf_type),
+            ));
+        }
+        Ok(structure.with_leaves(&leaves))
+    }
+
+    /// The name of a parameter of a definition: that of its variable, or a number.
+    fn parameter_name(&self, definition: DefinitionId, index: usize) -> String {
+        let mut pattern = self.program.definitions[definition]
+            .parameters
+            .get(index)
+            .copied();
+        while let Some(id) = pattern {
+            match self.program.patterns[id].kind {
+                TypedPatternKind::Ascribed(inner) => pattern = Some(inner),
+                TypedPatternKind::Local(local) => {
+                    return self.program.names[self.program.locals[local].name].to_owned();
+                }
+                _ => break,
+            }
+        }
+        format!("in{index}")
+    }
+
+    /// How a value of a type looks from outside.
+    fn describe_value(&self, type_id: TypeId, value: &StaticValue) -> SoacEntryValue {
+        let mut unsigned = Vec::new();
+        value.visit_scalars(&mut |scalar| unsigned.push(scalar.is_some_and(is_unsigned)));
+        let mut element = type_id;
+        while let TypeForm::Array(inner) = self.types.form(element) {
+            element = *inner;
+        }
+        let is_plain = matches!(self.types.form(element), TypeForm::Scalar(_));
+        SoacEntryValue {
+            name: String::new(),
+            opaque: (!is_plain).then(|| self.types.print(type_id, &self.program.names)),
+            unsigned,
+        }
+    }
+
+    /// How the result of an entry point looks from outside. A tuple is a result for each of its elements.
+    fn describe_results(&self, type_id: TypeId, value: &StaticValue) -> Vec<SoacEntryValue> {
+        match (self.types.form(type_id), value) {
+            (TypeForm::Record(types), StaticValue::Record(values)) => {
+                let parts = types.iter().zip(values);
+                parts
+                    .map(|((_, type_id), (_, value))| self.describe_value(*type_id, value))
+                    .collect()
+            }
+            _ => vec![self.describe_value(type_id, value)],
+        }
+    }
+
+    /// The type with the types for type parameters, and with hidden types in place of abstract ones.
+    fn concretise(&mut self, id: TypeId, arguments: &TypeArguments) -> TypeId {
+        match self.types.form(id).clone() {
+            TypeForm::Parameter(parameter) => arguments.get(&parameter).copied().unwrap_or(id),
+            TypeForm::Abstract(name, parts) => {
+                let parts: Vec<_> = parts
+                    .into_iter()
+                    .map(|part| self.concretise(part, arguments))
+                    .collect();
+                match self.types.expand_representation(name, &parts) {
+                    Some(hidden) => self.concretise(hidden, arguments),
+                    None => id,
+                }
+            }
+            _ => {
+                let mut types = std::mem::take(&mut self.types);
+                let mapped = types.map_parts(id, |types, part| {
+                    std::mem::swap(&mut self.types, types);
+                    let part = self.concretise(part, arguments);
+                    std::mem::swap(&mut self.types, types);
+                    part
+                });
+                self.types = types;
+                mapped
+            }
+        }
+    }
+
+    /// Some value of a type, with arrays without elements.
+    fn default_value(&mut self, type_id: TypeId) -> Internalised<StaticValue> {
+        let type_id = self.concretise(type_id, &TypeArguments::default());
+        self.default_part(type_id, &mut Vec::new())
+    }
+
+    /// Some value of a type as the element of arrays, of which the sizes are given.
+    fn default_part(
+        &mut self,
+        type_id: TypeId,
+        shape: &mut Vec<SoacOperand>,
+    ) -> Internalised<StaticValue> {
+        let zero = SoacOperand::from_int64(0);
+        match self.types.form(type_id).clone() {
+            TypeForm::Scalar(scalar) => {
+                let machine = machine_type(scalar);
+                let literal = SoacOperand::Constant(ScalarLiteral::new(machine, 0));
+                Ok(StaticValue::Scalar(
+                    scalar,
+                    self.replicate_operand(shape, literal),
+                ))
+            }
+            TypeForm::Array(element) => {
+                shape.push(zero);
+                let element = self.default_part(element, shape);
+                shape.pop();
+                Ok(StaticValue::from_element(zero, element?))
+            }
+            TypeForm::Record(fields) => {
+                let fields = fields
+                    .into_iter()
+                    .map(|(name, field)| Ok((name, self.default_part(field, shape)?)));
+                Ok(StaticValue::Record(fields.collect::<Internalised<_>>()?))
+            }
+            TypeForm::Sum(clauses) => {
+                let tag =
+                    SoacOperand::Constant(ScalarLiteral::new(spirula_program::ScalarType::I8, 0));
+                let tag = self.replicate_operand(shape, tag);
+                let mut parts = Vec::with_capacity(clauses.len());
+                for (name, payload) in clauses {
+                    let payload = payload
+                        .into_iter()
+                        .map(|part| self.default_part(part, shape));
+                    parts.push((name, payload.collect::<Internalised<_>>()?));
+                }
+                Ok(StaticValue::Sum(tag, parts))
+            }
+            TypeForm::Function(..) => Err(self.fail("a value of this type contains a function")),
+            TypeForm::Abstract(..) | TypeForm::Parameter(_) | TypeForm::Variable(_) => {
+                let printed = self.types.print(type_id, &self.program.names);
+                Err(self.fail(format!(
+                    "nothing is known of the values of type `{printed}`"
+                )))
+            }
+        }
+    }
+
+    /// An array of sizes whose elements are all equal, or the element if there are no sizes.
+    fn replicate_operand(&mut self, shape: &[SoacOperand], operand: SoacOperand) -> SoacOperand {
+        if shape.is_empty() {
+            return operand;
+        }
+        let element = self.builder.type_of(operand);
+        let mut sizes = shape.to_vec();
+        sizes.extend(element.shape());
+        let result = SoacType::Array(element.element(), sizes);
+        self.builder.add_single(
+            "rep",
+            result,
+            SoacOperation::Replicate(shape.to_vec(), operand),
+        )
+    }
+
+    /// Calls a function with arguments. With too few of them the result is a function.
+    fn call_function(
+        &mut self,
+        function: &Rc<StaticFunction>,
+        mut arguments: Vec<StaticValue>,
+    ) -> Internalised<StaticValue> {
+        let arity = self.arity(function);
+        if arguments.len() < arity {
+            let partial = StaticFunction::Partial(Rc::clone(function), arguments);
+            return Ok(StaticValue::Function(Rc::new(partial)));
+        }
+        let rest = arguments.split_off(arity);
+        let value = match &**function {
+            StaticFunction::Definition(id, types) => self.call_definition(*id, types, arguments)?,
+            StaticFunction::Lambda(id, captured) => {
+                let TypedKind::Lambda(lambda) = &self.program.expressions[*id].kind else {
+                    return Err(self.fail("this is no function"));
+                };
+                let mut frame = captured.clone();
+                for &size in &lambda.size_parameters {
+                    self.set_local(size, None, &mut frame);
+                }
+                for (&parameter, argument) in lambda.parameters.iter().zip(arguments) {
+                    self.bind_pattern(parameter, argument, &mut frame)?;
+                }
+                self.internalise(lambda.body, &mut frame)?
+            }
+            StaticFunction::Intrinsic(id, types) => self.call_builtin(*id, types, arguments)?,
+            StaticFunction::Partial(function, first) => {
+                let mut all = first.clone();
+                all.extend(arguments);
+                self.call_function(function, all)?
+            }
+        };
+        if rest.is_empty() {
+            return Ok(value);
+        }
+        let function = self.require_function(value)?;
+        self.call_function(&function, rest)
+    }
+
+    /// Number of parameters of a function.
+    fn arity(&self, function: &StaticFunction) -> usize {
+        match function {
+            StaticFunction::Definition(id, _) => self.program.definitions[*id].parameters.len(),
+            StaticFunction::Lambda(id, _) => match &self.program.expressions[*id].kind {
+                TypedKind::Lambda(lambda) => lambda.parameters.len(),
+                _ => 1,
+            },
+            StaticFunction::Intrinsic(id, _) => {
+                crate::evaluate::find_arity(&self.program.names[self.program.intrinsics[*id]])
+            }
+            StaticFunction::Partial(function, arguments) => self.arity(function) - arguments.len(),
+        }
+    }
+
+    /// The value as a function.
+    fn require_function(&self, value: StaticValue) -> Internalised<Rc<StaticFunction>> {
+        match value {
+            StaticValue::Function(function) => Ok(function),
+            _ => Err(self.fail("a value is called that is no function")),
+        }
+    }
+
+    /// The body of a definition, for arguments.
+    fn call_definition(
+        &mut self,
+        id: DefinitionId,
+        types: &TypeArguments,
+        arguments: Vec<StaticValue>,
+    ) -> Internalised<StaticValue> {
+        let definition = &self.program.definitions[id];
+        let Some(body) = definition.body else {
+            return Err(self.fail("the definition has no body"));
+        };
+        if self.calls.contains(&id) && self.is_recursive(id) {
+            return Err(self.fail("recursive functions cannot be compiled yet"));
+        }
+        if self.calls.len() >= MAX_CALLS {
+            return Err(self.fail(format!("more than {MAX_CALLS} calls are nested")));
+        }
+        self.calls.push(id);
+        let mut frame = StaticFrame {
+            base: definition.locals.start,
+            values: vec![None; definition.locals.len()],
+            types: Rc::clone(types),
+        };
+        for (&parameter, argument) in definition.parameters.iter().zip(arguments) {
+            self.bind_pattern(parameter, argument, &mut frame)?;
+        }
+        let place = self.place;
+        let value = self.internalise(body, &mut frame)?;
+        self.place = place;
+        self.calls.pop();
+        Ok(value)
+    }
+
+    /// Whether a definition refers to itself.
+    fn is_recursive(&mut self, id: DefinitionId) -> bool {
+        let program = self.program;
+        *self.recursive.entry(id).or_insert_with(|| {
+            let place = program.definitions[id].place;
+            program.expressions.iter().any(|(_, expression)| {
+                matches!(expression.kind, TypedKind::Global(other, _) if other == id)
+                    && expression.place.file == place.file
+                    && expression.place.range.start >= place.range.start
+                    && program
+                        .definitions
+                        .iter()
+                        .filter(|(other, _)| *other != id)
+                        .all(|(_, other)| {
+                            other.place.file != place.file
+                                || other.place.range.start <= place.range.start
+                                || other.place.range.start > expression.place.range.start
+                        })
+            })
+        })
+    }
+}

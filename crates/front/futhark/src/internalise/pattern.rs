@@ -1,0 +1,249 @@
+//! Patterns, and sizes that are taken from values.
+
+use super::value::{StaticFrame, StaticValue};
+use super::{Internalised, SourceInternaliser};
+use crate::check::types::{ScalarType, TypeForm, TypeId};
+use crate::evaluate::read_literal;
+use crate::intrinsic::machine_type;
+use crate::typed::{
+    LocalId, ScalarLiteral as SourceScalar, SizeTerm, SizedType, SizedTypeId, TypedPatternId,
+    TypedPatternKind,
+};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType as MachineType};
+use spirula_soac::ir::{MessagePart, SoacOperand};
+
+impl SourceInternaliser<'_> {
+    /// Sets or removes the value of a variable.
+    pub(super) fn set_local(
+        &self,
+        local: LocalId,
+        value: Option<StaticValue>,
+        frame: &mut StaticFrame,
+    ) {
+        if let Some(slot) = local
+            .index()
+            .checked_sub(frame.base)
+            .and_then(|index| frame.values.get_mut(index))
+        {
+            *slot = value;
+        }
+    }
+
+    /// The value of a variable, if it has one.
+    pub(super) fn get_local<'f>(
+        &self,
+        local: LocalId,
+        frame: &'f StaticFrame,
+    ) -> Option<&'f StaticValue> {
+        let index = local.index().checked_sub(frame.base)?;
+        frame.values.get(index)?.as_ref()
+    }
+
+    /// The truth value of a constant.
+    pub(super) fn truth(&self, value: bool) -> SoacOperand {
+        SoacOperand::Constant(ScalarLiteral::new(MachineType::Bool, u64::from(value)))
+    }
+
+    /// Binds the variables of a pattern that matches every value.
+    pub(super) fn bind_pattern(
+        &mut self,
+        id: TypedPatternId,
+        value: StaticValue,
+        frame: &mut StaticFrame,
+    ) -> Internalised<()> {
+        self.match_pattern(id, value, frame).map(|_| ())
+    }
+
+    /// Binds the variables of a pattern. Returns the condition under which it matches.
+    pub(super) fn match_pattern(
+        &mut self,
+        id: TypedPatternId,
+        value: StaticValue,
+        frame: &mut StaticFrame,
+    ) -> Internalised<SoacOperand> {
+        let program = self.program;
+        let pattern = &program.patterns[id];
+        if let Some(ascribed) = pattern.ascribed {
+            self.bind_sizes(ascribed, &value, frame);
+        }
+        let mut condition = self.truth(true);
+        match &pattern.kind {
+            TypedPatternKind::Local(local) => self.set_local(*local, Some(value), frame),
+            TypedPatternKind::Wildcard => {}
+            TypedPatternKind::Ascribed(inner) => return self.match_pattern(*inner, value, frame),
+            TypedPatternKind::Scalar(literal) => {
+                let literal = self.internalise_scalar(literal, pattern.type_id, frame)?;
+                let StaticValue::Scalar(scalar, operand) = value else {
+                    return Err(self.fail("a scalar is expected"));
+                };
+                let equal = ScalarOperator::with_type(ScalarOp::Eq, machine_type(scalar));
+                return Ok(self.builder.add_scalar(equal, &[operand, literal.1]));
+            }
+            TypedPatternKind::Record(fields) => {
+                let StaticValue::Record(values) = value else {
+                    return Err(self.fail("a record is expected"));
+                };
+                for (name, field) in fields {
+                    let Some((_, part)) = values.iter().find(|(other, _)| other == name) else {
+                        return Err(self.fail("a field is missing"));
+                    };
+                    let matches = self.match_pattern(*field, part.clone(), frame)?;
+                    condition = self.add_and(condition, matches);
+                }
+            }
+            TypedPatternKind::Constructor(name, payload) => {
+                let StaticValue::Sum(tag, clauses) = value else {
+                    return Err(self.fail("a value of a sum is expected"));
+                };
+                let Some(index) = clauses.iter().position(|(other, _)| other == name) else {
+                    return Err(self.fail("a constructor is missing"));
+                };
+                let number =
+                    SoacOperand::Constant(ScalarLiteral::new(MachineType::I8, index as u64));
+                let equal = ScalarOperator::with_type(ScalarOp::Eq, MachineType::I8);
+                if clauses.len() > 1 {
+                    condition = self.builder.add_scalar(equal, &[tag, number]);
+                }
+                for (&part, value) in payload.iter().zip(&clauses[index].1) {
+                    let matches = self.match_pattern(part, value.clone(), frame)?;
+                    condition = self.add_and(condition, matches);
+                }
+            }
+        }
+        Ok(condition)
+    }
+
+    /// The conjunction of two truth values.
+    pub(super) fn add_and(&mut self, left: SoacOperand, right: SoacOperand) -> SoacOperand {
+        let and = ScalarOperator::with_type(ScalarOp::LogAnd, MachineType::Bool);
+        self.builder.add_scalar(and, &[left, right])
+    }
+
+    /// The scalar type of a type.
+    pub(super) fn scalar_type(
+        &mut self,
+        id: TypeId,
+        frame: &StaticFrame,
+    ) -> Internalised<ScalarType> {
+        let id = self.concretise(id, &frame.types);
+        match self.types.form(id) {
+            TypeForm::Scalar(scalar) => Ok(*scalar),
+            _ => {
+                let printed = self.types.print(id, &self.program.names);
+                Err(self.fail(format!("`{printed}` is no scalar type")))
+            }
+        }
+    }
+
+    /// A literal at a type.
+    pub(super) fn internalise_scalar(
+        &mut self,
+        literal: &SourceScalar,
+        type_id: TypeId,
+        frame: &StaticFrame,
+    ) -> Internalised<(ScalarType, SoacOperand)> {
+        let scalar = self.scalar_type(type_id, frame)?;
+        match read_literal(literal, scalar) {
+            Some(bits) => Ok((
+                scalar,
+                SoacOperand::Constant(ScalarLiteral::new(machine_type(scalar), bits)),
+            )),
+            None => Err(self.fail("the literal is no number")),
+        }
+    }
+
+    /// Gives the size parameters of a type that have no value the sizes of a value.
+    fn bind_sizes(&self, id: SizedTypeId, value: &StaticValue, frame: &mut StaticFrame) {
+        match (&self.program.sized_types[id], value) {
+            (SizedType::Array(size, element), StaticValue::Array(array)) => {
+                if let SizeTerm::Local(local) = size
+                    && self.get_local(*local, frame).is_none()
+                {
+                    let int64 = ScalarType::Number(crate::syntax::tree::NumberType::I64);
+                    self.set_local(
+                        *local,
+                        Some(StaticValue::Scalar(int64, array.length)),
+                        frame,
+                    );
+                }
+                self.bind_sizes(*element, &array.element, frame);
+            }
+            (SizedType::Record(fields), StaticValue::Record(values)) => {
+                for ((_, field), (_, value)) in fields.iter().zip(values) {
+                    self.bind_sizes(*field, value, frame);
+                }
+            }
+            (SizedType::Sum(clauses), StaticValue::Sum(_, values)) => {
+                for ((_, payload), (_, values)) in clauses.iter().zip(values) {
+                    for (&part, value) in payload.iter().zip(values) {
+                        self.bind_sizes(part, value, frame);
+                    }
+                }
+            }
+            (SizedType::Unique(inner) | SizedType::Existential(_, inner), value) => {
+                self.bind_sizes(*inner, value, frame);
+            }
+            _ => {}
+        }
+    }
+
+    /// The value with the sizes of a type, which are checked.
+    pub(super) fn coerce(
+        &mut self,
+        id: SizedTypeId,
+        value: StaticValue,
+        frame: &mut StaticFrame,
+    ) -> Internalised<StaticValue> {
+        let program = self.program;
+        match (&program.sized_types[id], value) {
+            (SizedType::Array(size, element), StaticValue::Array(array)) => {
+                let mut length = array.length;
+                if let Some(wanted) = self.internalise_size(*size, frame)? {
+                    let equal = self.builder.add_int64(ScalarOp::Eq, wanted, length);
+                    let message = vec![
+                        MessagePart::Text("Value of (dynamic) shape [".into()),
+                        MessagePart::Value(length),
+                        MessagePart::Text("] cannot match shape of type `[".into()),
+                        MessagePart::Value(wanted),
+                        MessagePart::Text("]`".into()),
+                    ];
+                    self.add_check(equal, message);
+                    length = wanted;
+                }
+                let element = self.coerce(*element, array.element, frame)?;
+                Ok(StaticValue::from_element(length, element))
+            }
+            (SizedType::Record(fields), StaticValue::Record(values)) => {
+                let parts = fields.iter().zip(values);
+                let parts = parts.map(|((_, field), (name, value))| {
+                    Ok((name, self.coerce(*field, value, frame)?))
+                });
+                Ok(StaticValue::Record(parts.collect::<Internalised<_>>()?))
+            }
+            (SizedType::Unique(inner) | SizedType::Existential(_, inner), value) => {
+                self.coerce(*inner, value, frame)
+            }
+            (_, value) => Ok(value),
+        }
+    }
+
+    /// The value of a size. None if it is anonymous, or a variable without a value.
+    fn internalise_size(
+        &mut self,
+        size: SizeTerm,
+        frame: &mut StaticFrame,
+    ) -> Internalised<Option<SoacOperand>> {
+        let value = match size {
+            SizeTerm::Anonymous => return Ok(None),
+            SizeTerm::Local(local) => match self.get_local(local, frame) {
+                Some(value) => value.clone(),
+                None => return Ok(None),
+            },
+            SizeTerm::Expression(id) => self.internalise(id, frame)?,
+        };
+        match value {
+            StaticValue::Scalar(_, operand) => Ok(Some(operand)),
+            _ => Err(self.fail("a size is no scalar")),
+        }
+    }
+}

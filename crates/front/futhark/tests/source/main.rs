@@ -1,0 +1,95 @@
+//! Source: programs mean what they should, by two evaluators; the corpus is accepted and rejected.
+
+mod accepted;
+mod programs;
+mod rejected;
+
+use spirula_futhark::compile::{CheckedSource, check_source};
+use spirula_futhark::evaluate::ProgramEvaluator;
+use spirula_futhark::internalise::internalise_entry;
+use spirula_program::{ProgramValue, ScalarLiteral, ScalarType};
+use spirula_soac::evaluate::{SoacValue, evaluate_function};
+use spirula_soac::ir::SoacProgram;
+
+/// Statements that an evaluator may take.
+const FUEL: u64 = 5_000_000;
+
+/// Checks a program of one file. An error is the first message with its notes.
+fn check_text(text: &str) -> Result<CheckedSource, String> {
+    let mut read = |path: &str| match path {
+        "main.fut" => Ok(text.to_owned()),
+        other => Err(format!("there is no {other}")),
+    };
+    check_source("main.fut", &mut read)
+        .map_err(|faults| format!("{}: {}", faults[0].message, faults[0].notes.join("; ")))
+}
+
+/// Values as text, one after the other.
+fn print_values(values: &[ProgramValue]) -> String {
+    let printed: Vec<_> = values.iter().map(ToString::to_string).collect();
+    printed.join(" ")
+}
+
+/// The results of `main` by the evaluator of typed source. An error is a message.
+fn run_source(checked: &CheckedSource, input: &[ProgramValue]) -> Result<String, String> {
+    let mut evaluator = ProgramEvaluator::new(&checked.program, FUEL);
+    let results = evaluator.call_entry("main", input);
+    results
+        .map(|values| print_values(&values))
+        .map_err(|fault| fault.message)
+}
+
+/// The results of `main` by the evaluator of the soac form, whose program is verified. An error is a message.
+fn run_soac(checked: &CheckedSource, input: &[ProgramValue]) -> Result<String, String> {
+    let program = &checked.program;
+    let entry = *program.entries.last().expect("an entry point");
+    let (function, interface) = internalise_entry(program, entry).map_err(|fault| fault.message)?;
+    let mut verified = SoacProgram::default();
+    verified.functions.push(function.clone());
+    spirula_soac::verify::verify_program(&verified).expect("it keeps the rules");
+    let mut arguments = Vec::new();
+    for value in input {
+        let sizes = value
+            .shape
+            .iter()
+            .map(|&size| SoacValue::Scalar(ScalarLiteral::from_i64(size as i64)));
+        arguments.extend(sizes);
+        let bits: Vec<u64> = value.elements().collect();
+        arguments.push(match value.shape.is_empty() {
+            true => SoacValue::Scalar(ScalarLiteral::new(value.element, bits[0])),
+            false => {
+                let shape = value.shape.iter().map(|&size| size as i64).collect();
+                SoacValue::from_elements(value.element, shape, bits)
+            }
+        });
+    }
+    let results = evaluate_function(&function, arguments, FUEL)?;
+    let unsigned: Vec<bool> = interface
+        .results
+        .iter()
+        .flat_map(|result| result.unsigned.clone())
+        .collect();
+    let values = results
+        .iter()
+        .zip(unsigned)
+        .map(|(value, unsigned)| to_program_value(value, unsigned));
+    Ok(print_values(&values.collect::<Vec<_>>()))
+}
+
+fn to_program_value(value: &SoacValue, unsigned: bool) -> ProgramValue {
+    let element = match value {
+        SoacValue::Scalar(literal) => literal.ty,
+        SoacValue::Array(element, _, _) => *element,
+    };
+    let size = element.size() as usize;
+    ProgramValue {
+        element,
+        unsigned: unsigned && element != ScalarType::Bool,
+        shape: value.shape().iter().map(|&size| size as u64).collect(),
+        bytes: value
+            .bits()
+            .iter()
+            .flat_map(|bits| bits.to_le_bytes()[..size].to_vec())
+            .collect(),
+    }
+}

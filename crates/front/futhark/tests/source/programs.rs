@@ -1,0 +1,214 @@
+//! Small programs, each with an input and the results or the error that it must have.
+
+use super::{check_text, run_soac, run_source};
+use spirula_program::ProgramValue;
+
+/// A program, its input, and its results as text. Results that begin with `error: ` are part of a message.
+type ProgramCase = (&'static str, &'static str, &'static str);
+
+const PROGRAMS: &[ProgramCase] = &[
+    ("def main (x: i32) = x + 1", "41i32", "42i32"),
+    (
+        "def main (x: i64) (y: i64) = (x / y, x % y, x // y, x %% y)",
+        "-7i64 2i64",
+        "-4i64 1i64 -3i64 -1i64",
+    ),
+    (
+        "def main [n] (xs: [n]i32) = (n, reduce (+) 0 xs, scan (*) 1 xs)",
+        "[1, 2, 3]",
+        "3i64 6i32 [1i32, 2i32, 6i32]",
+    ),
+    (
+        "def main (xs: []i32) = filter (> 2) xs",
+        "[3, 1, 4, 1, 5]",
+        "[3i32, 4i32, 5i32]",
+    ),
+    (
+        "def main (xs: []i32) = let (a, b) = partition (\\x -> x % 2 == 0) xs in (a, b)",
+        "[3, 2, 4, 1]",
+        "[2i32, 4i32] [3i32, 1i32]",
+    ),
+    (
+        "def main (n: i64) = map (\\i -> map (\\j -> i * 10 + j) (iota 2)) (iota n)",
+        "2i64",
+        "[[0i64, 1i64], [10i64, 11i64]]",
+    ),
+    (
+        "def main [n][m] (xs: [n][m]i32) = (transpose xs, flatten xs)",
+        "[[1, 2], [3, 4]]",
+        "[[1i32, 3i32], [2i32, 4i32]] [1i32, 2i32, 3i32, 4i32]",
+    ),
+    (
+        "def main (xs: []i32) = (xs[1:3], xs[::-1], xs[0], xs[3:0:-2])",
+        "[1, 2, 3, 4]",
+        "[2i32, 3i32] [4i32, 3i32, 2i32, 1i32] 1i32 [4i32, 2i32]",
+    ),
+    (
+        "def main (xs: *[]i32) = loop xs for i < length xs do xs with [i] = xs[i] * 2",
+        "[1, 2]",
+        "[2i32, 4i32]",
+    ),
+    (
+        "def main (n: i32) = loop (a, b) = (0i32, 1i32) for _i < n do (b, a + b)",
+        "10i32",
+        "55i32 89i32",
+    ),
+    (
+        "def main (n: i32) = (loop (x, k) = (n, 0i32) while x != 1 do (if x % 2 == 0 then x / 2 else 3 * x + 1, k + 1)).1",
+        "6i32",
+        "8i32",
+    ),
+    (
+        "def main (n: i64) = loop xs = [1i32] for _i < n do xs ++ map (+ 1) xs",
+        "2i64",
+        "[1i32, 2i32, 2i32, 3i32]",
+    ),
+    (
+        "type shape = #circle f32 | #square f32 | #none\n\
+         def area (s: shape) = match s case #circle r -> r * r * 3 case #square a -> a * a case #none -> 0\n\
+         def main (k: i32) (x: f32) = area (if k == 0 then #circle x else if k == 1 then #square x else #none)",
+        "1i32 3f32",
+        "9.0f32",
+    ),
+    (
+        "def main (x: i32) = let r = {a = x, b = {c = x * 2}} let r.b.c = 7 in (r.a, r.b.c, (r with a = 1).a)",
+        "5i32",
+        "5i32 7i32 1i32",
+    ),
+    (
+        "def main (xs: []i32) = map (.0) (zip xs (map (+ 1) xs)) |> map (** 2)",
+        "[2, 3]",
+        "[4i32, 9i32]",
+    ),
+    (
+        "module type monoid = {type t val op : t -> t -> t val unit : t}\n\
+         module folded (M: monoid) = {def fold [n] (xs: [n]M.t) : M.t = reduce M.op M.unit xs}\n\
+         module sums = folded {type t = i32 def op = (i32.+) def unit = 0i32}\n\
+         module products = folded {type t = i64 def op = (i64.*) def unit = 1i64}\n\
+         def main (xs: []i32) = (sums.fold xs, products.fold (map i64.i32 xs))",
+        "[2, 3, 4]",
+        "9i32 24i64",
+    ),
+    (
+        "module counter : {type t val zero : t val next : t -> t val get : t -> i32} = {\n\
+           type t = {count: i32} def zero : t = {count = 0} def next (c: t) : t = {count = c.count + 1} def get (c: t) = c.count }\n\
+         def main (n: i32) = counter.get (loop c = counter.zero for _i < n do counter.next c)",
+        "3i32",
+        "3i32",
+    ),
+    (
+        "def twice 'a (f: a -> a) (x: a) = f (f x)\ndef main (x: i32) = (twice (+ 3) x, twice (twice (* 2)) x)",
+        "1i32",
+        "7i32 16i32",
+    ),
+    (
+        "def (+^) (x: i32) (y: i32) = x * 10 + y\ndef main (x: i32) = x +^ 2 +^ 3",
+        "1i32",
+        "123i32",
+    ),
+    (
+        "def main (is: []i64) = (scatter (replicate 3 0i32) is [7, 8, 9], hist (+) 0i32 3 is [1, 2, 3])",
+        "[0i64, 5i64, 0i64]",
+        "[9i32, 0i32, 0i32] [4i32, 0i32, 0i32]",
+    ),
+    (
+        "def main (x: f64) = (f64.sqrt x, i32.f64 x, u8.i32 300, f32.i64 3, f64.lowest < 0, i16.highest)",
+        "2.25",
+        "1.5f64 2i32 44u8 3.0f32 true 32767i16",
+    ),
+    (
+        "def main (x: u32) = (x >> 1, x ^ 5, u32.popc x, u32.clz x, i32.get_bit 1 6)",
+        "12u32",
+        "6u32 9u32 2i32 28i32 1i32",
+    ),
+    (
+        "def main (xs: [][]i32) (ys: [][]i32) = (xs == ys, xs != ys)",
+        "[[1, 2]] [[1, 3]]",
+        "false true",
+    ),
+    (
+        "def main = (length \"h\\xE9\", 'a')",
+        "",
+        "error: stands for no character",
+    ),
+    ("def main = \"hi\"", "", "[104u8, 105u8]"),
+    (
+        "def main (n: i64) = (1..3...7, 5..4..>n, 0..<n)",
+        "2i64",
+        "[1i32, 3i32, 5i32, 7i32] [5i64, 4i64, 3i64] [0i64, 1i64]",
+    ),
+    (
+        "def main (xs: []i32) (i: i64) = xs[i]",
+        "[1, 2] 2i64",
+        "error: Index [2] out of bounds for array of shape [2].",
+    ),
+    (
+        "def main (x: i32) (y: i32) = x / y",
+        "1i32 0i32",
+        "error: division by zero",
+    ),
+    (
+        "def main (x: i32) = assert (x > 0) x",
+        "0i32",
+        "error: Assertion is false",
+    ),
+    (
+        "def main (n: i64) (xs: []i32) = xs :> [n]i32",
+        "3i64 [1]",
+        "error: cannot match shape of type",
+    ),
+    (
+        "def f 'a [n] (xs: [n]a) = n\ndef main (xs: [][]bool) = let g [m] (ys: [m]bool) = m in (f xs, map g xs)",
+        "[[true], [false]]",
+        "2i64 [1i64, 1i64]",
+    ),
+    (
+        "def main (x: i32) = let (a, _) = (\\(p, q) -> (q, p)) (x, true) in a && true",
+        "1i32",
+        "true",
+    ),
+    (
+        "def main (b: bool) (xs: []i32) = if b then xs else xs ++ xs",
+        "false [1]",
+        "[1i32, 1i32]",
+    ),
+    (
+        "local def hidden = 3i32\nentry main (x: i32) = #[unsafe] x * hidden",
+        "2i32",
+        "6i32",
+    ),
+];
+
+#[test]
+fn programs_have_their_results() {
+    let mut faults = Vec::new();
+    for (text, input, expected) in PROGRAMS {
+        let input = ProgramValue::read_all(input.as_bytes()).expect("values");
+        let checked = check_text(text);
+        for (name, run) in [
+            ("source", run_source as fn(&_, &_) -> _),
+            ("soac", run_soac),
+        ] {
+            let found = match &checked {
+                Ok(checked) => run(checked, &input),
+                Err(message) => Err(message.clone()),
+            };
+            let is_right = match (expected.strip_prefix("error: "), &found) {
+                (Some(part), Err(message)) => message.contains(part),
+                (None, Ok(values)) => values == expected,
+                _ => false,
+            };
+            if !is_right {
+                faults.push(format!(
+                    "{name}: {text}\n  expected {expected}\n  found    {found:?}"
+                ));
+            }
+        }
+    }
+    assert!(
+        faults.is_empty(),
+        "{} faults\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+}
