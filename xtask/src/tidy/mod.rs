@@ -63,8 +63,23 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "spirula-soac",
+        &[
+            "spirula-diagnostics",
+            "spirula-entity",
+            "spirula-kernel",
+            "spirula-program",
+        ],
+    ),
+    (
         "spirula-futhark",
-        &["spirula-diagnostics", "spirula-kernel", "spirula-program"],
+        &[
+            "spirula-diagnostics",
+            "spirula-entity",
+            "spirula-kernel",
+            "spirula-program",
+            "spirula-soac",
+        ],
     ),
     (
         "spirula-opt",

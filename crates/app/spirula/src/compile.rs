@@ -105,8 +105,16 @@ pub fn compile_input(
 /// # Errors
 /// When the input is malformed or of no accepted format.
 pub fn read_input(bytes: &[u8]) -> Result<CompileInput, CompileError> {
+    read_located_input(bytes, "input")
+}
+
+/// Reads an input as [`read_input`] does. The files that it imports are relative to its path.
+///
+/// # Errors
+/// As [`read_input`].
+pub fn read_located_input(bytes: &[u8], path: &str) -> Result<CompileInput, CompileError> {
     let format = detect_input_format(bytes).map_err(CompileError::from_read_fault)?;
-    let source = format.read_source(bytes)?;
+    let source = format.read_source(bytes, path)?;
     Ok(CompileInput { format, source })
 }
 

@@ -26,7 +26,7 @@ mod vulkan;
 
 pub use compile::{
     CompileInput, CompileOutput, CompiledInput, IntermediateProgram, ScheduledProgram,
-    StageObserver, compile_input, list_tensor_stages, read_input,
+    StageObserver, compile_input, list_tensor_stages, read_input, read_located_input,
 };
 pub use error::{CompileError, CompileStage};
 pub use front::{

@@ -28,7 +28,7 @@ pub fn run_compile(args: &CompileArgs) -> CommandResult {
     }
     let progress = ProgressIndicator::new_spinner("compiling");
     let options = read_tuned_options(args)?;
-    let compiled = spirula::read_input(&input.bytes).and_then(|read| {
+    let compiled = spirula::read_located_input(&input.bytes, &input.name).and_then(|read| {
         read.compile_watched(&options, &mut |stage, text| {
             print_after_stage(args, stage, text)
         })
@@ -119,7 +119,7 @@ fn print_after_stage(args: &CompileArgs, stage: &str, text: &dyn Fn() -> String)
 /// Writes the kernel IR that the input passes through.
 fn write_kernel_ir(args: &CompileArgs, input: InputFile) -> CommandResult {
     let options = read_tuned_options(args)?;
-    let kernels = spirula::read_input(&input.bytes).and_then(|read| {
+    let kernels = spirula::read_located_input(&input.bytes, &input.name).and_then(|read| {
         read.into_kernels(&options, &mut |stage, text| {
             print_after_stage(args, stage, text)
         })
@@ -140,8 +140,8 @@ fn write_schedule_text(
     text: fn(&ScheduledProgram) -> String,
 ) -> CommandResult {
     let options = read_tuned_options(args)?;
-    let scheduled =
-        spirula::read_input(&input.bytes).and_then(|read| read.schedule_dispatches(&options));
+    let scheduled = spirula::read_located_input(&input.bytes, &input.name)
+        .and_then(|read| read.schedule_dispatches(&options));
     match scheduled {
         Ok(scheduled) => files::write_text(&args.output, &text(&scheduled)),
         Err(error) => Err(CommandFailure::from_compile_error(input, error)),

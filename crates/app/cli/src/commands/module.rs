@@ -17,7 +17,7 @@ pub fn read_module(
     how: &LoweringArgs,
     validation: Option<&InputValidation>,
 ) -> Result<(InputFile, SpirvModule), CommandFailure> {
-    let read = match spirula::read_input(&input.bytes) {
+    let read = match spirula::read_located_input(&input.bytes, &input.name) {
         Ok(read) => read,
         Err(error) => return Err(CommandFailure::from_compile_error(input, error)),
     };

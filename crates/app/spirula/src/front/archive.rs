@@ -1,6 +1,6 @@
 //! Front end of archives: compiled programs as one file.
 
-use super::format::{FormatMarks, FrontEnd, InputFormat};
+use super::format::{FormatMarks, FormatReader, FrontEnd, InputFormat};
 use super::source::SourceProgram;
 use crate::error::CompileError;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -16,7 +16,7 @@ pub(super) static FRONT_END: FrontEnd = FrontEnd {
 static ARCHIVE: InputFormat = InputFormat {
     name: "a compiled program",
     marks: FormatMarks::Predicate(archive::is_archive),
-    read: read_program,
+    read: FormatReader::Bytes(read_program),
 };
 
 fn read_program(bytes: &[u8]) -> Result<SourceProgram, CompileError> {

@@ -19,16 +19,31 @@ pub struct InputFormat {
     /// Name of the format in messages.
     pub name: &'static str,
     pub(super) marks: FormatMarks,
-    pub(super) read: fn(&[u8]) -> Result<SourceProgram, CompileError>,
+    pub(super) read: FormatReader,
+}
+
+/// Function that reads an input.
+pub(super) enum FormatReader {
+    /// From its bytes alone.
+    Bytes(fn(&[u8]) -> Result<SourceProgram, CompileError>),
+    /// From its bytes and its path, which the files that it imports are relative to.
+    Located(fn(&[u8], &str) -> Result<SourceProgram, CompileError>),
 }
 
 impl InputFormat {
-    /// Reads an input of this format.
+    /// Reads an input of this format. Files that it imports are relative to its path.
     ///
     /// # Errors
     /// When the input is malformed.
-    pub(crate) fn read_source(&self, bytes: &[u8]) -> Result<SourceProgram, CompileError> {
-        (self.read)(bytes)
+    pub(crate) fn read_source(
+        &self,
+        bytes: &[u8],
+        path: &str,
+    ) -> Result<SourceProgram, CompileError> {
+        match self.read {
+            FormatReader::Bytes(read) => read(bytes),
+            FormatReader::Located(read) => read(bytes, path),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Front end of Futhark's printed form: the imperative representation that its compiler prints.
 
 use super::format::{
-    FormatMarks, FrontEnd, InputFormat, LineMatch, TextMarks, decode_utf8, ignore_comment,
+    FormatMarks, FormatReader, FrontEnd, InputFormat, LineMatch, TextMarks, decode_utf8,
+    ignore_comment,
 };
 use super::kernel_text::verify_kernels;
 use crate::error::CompileError;
@@ -19,10 +20,10 @@ static FUTHARK_PRINTED: InputFormat = InputFormat {
         match_comment: ignore_comment,
         match_line: |line| LineMatch::certain_if(line == FIRST_LINE),
     }),
-    read: |bytes| {
+    read: FormatReader::Bytes(|bytes| {
         let program = spirula_futhark::read_futhark(decode_utf8(bytes)?);
         verify_kernels(program.map_err(CompileError::from_read_fault)?)
-    },
+    }),
 };
 
 /// The line that the printed form begins with.

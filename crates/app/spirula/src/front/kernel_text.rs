@@ -1,8 +1,8 @@
 //! Front end of kernel text, the text form of the kernel IR.
 
 use super::format::{
-    FormatMarks, FrontEnd, InputFormat, LineMatch, TextMarks, decode_utf8, ignore_comment,
-    starts_with_any,
+    FormatMarks, FormatReader, FrontEnd, InputFormat, LineMatch, TextMarks, decode_utf8,
+    ignore_comment, starts_with_any,
 };
 use super::source::SourceProgram;
 use crate::error::CompileError;
@@ -21,10 +21,10 @@ static KERNEL_TEXT: InputFormat = InputFormat {
         match_comment: ignore_comment,
         match_line: |line| LineMatch::certain_if(starts_with_any(line, LINES)),
     }),
-    read: |bytes| {
+    read: FormatReader::Bytes(|bytes| {
         let program = spirula_kernel::parse_program(decode_utf8(bytes)?);
         verify_kernels(program.map_err(CompileError::from_read_fault)?)
-    },
+    }),
 };
 
 /// Beginnings of lines that only kernel text has.

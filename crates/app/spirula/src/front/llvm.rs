@@ -1,6 +1,8 @@
 //! Front end of LLVM IR: bitcode and text, translated to one SPIR-V module.
 
-use super::format::{FormatMarks, FrontEnd, InputFormat, LineMatch, TextMarks, starts_with_any};
+use super::format::{
+    FormatMarks, FormatReader, FrontEnd, InputFormat, LineMatch, TextMarks, starts_with_any,
+};
 use super::source::{ModuleSource, SourceProgram};
 use crate::error::{CompileError, CompileStage};
 use crate::options::CompileOptions;
@@ -21,7 +23,7 @@ pub(super) static FRONT_END: FrontEnd = FrontEnd {
 static LLVM_BITCODE: InputFormat = InputFormat {
     name: "LLVM bitcode",
     marks: FormatMarks::Magic(&[b"BC\xc0\xde", b"\xde\xc0\x17\x0b"]),
-    read: read_module,
+    read: FormatReader::Bytes(read_module),
 };
 
 /// LLVM IR as text.
@@ -33,7 +35,7 @@ pub(super) static LLVM_TEXT: InputFormat = InputFormat {
         // Attributes of other languages begin with `@`, too, so no line is certain.
         match_line: |line| LineMatch::likely_if(starts_with_any(line, LINES) || is_type(line)),
     }),
-    read: read_module,
+    read: FormatReader::Bytes(read_module),
 };
 
 /// Beginnings of lines of LLVM IR.

@@ -9,6 +9,7 @@ mod detect;
 mod foreign;
 mod format;
 mod futhark_printed;
+mod futhark_source;
 mod kernel_text;
 mod llvm;
 mod source;

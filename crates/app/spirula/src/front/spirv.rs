@@ -1,6 +1,8 @@
 //! Front end of SPIR-V: binary modules and assembly.
 
-use super::format::{FormatMarks, FrontEnd, InputFormat, LineMatch, TextMarks, decode_utf8};
+use super::format::{
+    FormatMarks, FormatReader, FrontEnd, InputFormat, LineMatch, TextMarks, decode_utf8,
+};
 use super::source::SourceProgram;
 use crate::error::{CompileError, CompileStage};
 use spirula_spirv::grammar::Op;
@@ -16,7 +18,7 @@ pub(super) static FRONT_END: FrontEnd = FrontEnd {
 pub static SPIRV_BINARY: InputFormat = InputFormat {
     name: "SPIR-V",
     marks: FormatMarks::Magic(&[b"\x03\x02\x23\x07", b"\x07\x23\x02\x03"]),
-    read: read_binary,
+    read: FormatReader::Bytes(read_binary),
 };
 
 /// SPIR-V assembly.
@@ -27,7 +29,7 @@ pub static SPIRV_TEXT: InputFormat = InputFormat {
         match_comment: |comment| LineMatch::certain_if(comment == "; SPIR-V"),
         match_line: |line| LineMatch::certain_if(is_instruction(line)),
     }),
-    read: read_text,
+    read: FormatReader::Bytes(read_text),
 };
 
 /// Whether a line is `OpName …` or `%id = OpName …`.

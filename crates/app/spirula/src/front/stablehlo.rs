@@ -1,6 +1,8 @@
 //! Front end of StableHLO: MLIR text and bytecode, translated to the tensor IR.
 
-use super::format::{FormatMarks, FrontEnd, InputFormat, LineMatch, TextMarks, starts_with_any};
+use super::format::{
+    FormatMarks, FormatReader, FrontEnd, InputFormat, LineMatch, TextMarks, starts_with_any,
+};
 use super::source::{SourceProgram, TensorProgram, TensorSource};
 use crate::error::{CompileError, CompileStage};
 use crate::options::CompileOptions;
@@ -22,14 +24,14 @@ static MLIR_TEXT: InputFormat = InputFormat {
         match_comment: |comment| LineMatch::likely_if(comment.starts_with("//")),
         match_line: |line| LineMatch::certain_if(starts_with_any(line, LINES) || is_alias(line)),
     }),
-    read: read_module,
+    read: FormatReader::Bytes(read_module),
 };
 
 /// MLIR bytecode, such as StableHLO's portable artifacts.
 static MLIR_BYTECODE: InputFormat = InputFormat {
     name: "MLIR bytecode",
     marks: FormatMarks::Magic(&[b"ML\xefR"]),
-    read: read_module,
+    read: FormatReader::Bytes(read_module),
 };
 
 /// Beginnings of lines that only MLIR has.

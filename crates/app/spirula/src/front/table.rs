@@ -1,7 +1,7 @@
 //! Table of front ends.
 
 use super::format::{FrontEnd, InputFormat};
-use super::{archive, futhark_printed, kernel_text, llvm, spirv, stablehlo};
+use super::{archive, futhark_printed, futhark_source, kernel_text, llvm, spirv, stablehlo};
 
 /// All front ends.
 pub static FRONT_ENDS: &[&FrontEnd] = &[
@@ -9,6 +9,7 @@ pub static FRONT_ENDS: &[&FrontEnd] = &[
     &llvm::FRONT_END,
     &stablehlo::FRONT_END,
     &kernel_text::FRONT_END,
+    &futhark_source::FRONT_END,
     &futhark_printed::FRONT_END,
     &archive::FRONT_END,
 ];

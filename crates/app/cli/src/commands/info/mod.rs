@@ -26,10 +26,9 @@ use std::path::Path;
 /// Runs `spirula info`.
 pub fn run_info(args: &InfoArgs) -> CommandResult {
     let input = files::read_input_file(&args.from.path)?;
-    let compiled = match spirula::compile_input(
-        &input.bytes,
-        &compile_options(&args.how, args.entry.as_deref()),
-    ) {
+    let options = compile_options(&args.how, args.entry.as_deref());
+    let read = spirula::read_located_input(&input.bytes, &input.name);
+    let compiled = match read.and_then(|read| read.compile_with(&options)) {
         Ok(compiled) => compiled,
         Err(error) => return Err(CommandFailure::from_compile_error(input, error)),
     };

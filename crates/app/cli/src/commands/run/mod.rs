@@ -35,7 +35,9 @@ pub fn run_entry_point(args: &RunArgs) -> CommandResult {
         tuning: args.how.read_dispatch_tuning()?,
         ..compile_options(&args.how, args.entry.as_deref())
     };
-    let read = stages.time_stage("read", || spirula::read_input(&input.bytes));
+    let read = stages.time_stage("read", || {
+        spirula::read_located_input(&input.bytes, &input.name)
+    });
     let compiled =
         read.and_then(|read| stages.time_stage("translate", || read.compile_with(&options)));
     let compiled = match compiled {

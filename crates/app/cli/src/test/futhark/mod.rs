@@ -2,7 +2,7 @@
 //!
 //! `INDEX.tsv` lists the printed programs (`dump`, may be compressed with gzip) and their sources (`source`, named from
 //! the parent folder). Without a list, all sources with test blocks are tests. Their printed form is beside them,
-//! `prog.fut.imp`, or Futhark's compiler prints it.
+//! `prog.fut.imp`, or Futhark's compiler prints it. Without either, the source is compiled.
 //!
 //! A case that expects the result of a trusted run is compared with a second run. That run is on the CPU device, or for
 //! large inputs on the same device with other tuning parameters, which must not change results. Cases that take long
@@ -250,10 +250,9 @@ impl FutharkSuite {
             return Ok(Rc::clone(program));
         }
         let programs = &session.programs;
-        let bytes = test
-            .printed
-            .read_printed_form(programs.futhark.as_deref())?;
-        let compiled = spirula::compile_input(&bytes, &CompileOptions::default())?;
+        let (bytes, path) = test.printed.read_program(programs.futhark.as_deref())?;
+        let read = spirula::read_located_input(&bytes, &path)?;
+        let compiled = read.compile_with(&CompileOptions::default())?;
         let CompileOutput::Program(program) = compiled.output else {
             return Err(TestOutcome::failed("it is a module, not a program"));
         };

@@ -30,28 +30,18 @@ pub enum PrintedProgramSource {
 
 impl PrintedProgramSource {
     /// Reads the printed form, or runs the compiler `futhark` for it. A form that is older than its source is not
-    /// accepted.
-    pub fn read_printed_form(&self, futhark: Option<&Path>) -> Result<Vec<u8>, TestOutcome> {
+    /// accepted. Without a printed form beside it and without the compiler, the source itself is read.
+    ///
+    /// The result is an input with its path.
+    pub fn read_program(&self, futhark: Option<&Path>) -> Result<(Vec<u8>, String), TestOutcome> {
         let source = match self {
-            PrintedProgramSource::File(path) => return read_decompressed(path),
+            PrintedProgramSource::File(path) => {
+                return Ok((read_decompressed(path)?, path.display().to_string()));
+            }
             PrintedProgramSource::Source(source) => source,
         };
-        let beside = lies_beside(source);
-        let outdated = beside.as_ref().filter(|path| is_older(path, source));
-        match (outdated, beside.as_ref(), futhark) {
-            (None, Some(path), _) => read_decompressed(path),
-            (_, _, Some(futhark)) => print_program(futhark, source),
-            (Some(path), ..) => {
-                let (path, source) = (path.display(), source.display());
-                let text = format!(
-                    "{path} is older than {source}: print it again, or say with --futhark who does"
-                );
-                Err(TestOutcome::failed(text))
-            }
-            (None, None, None) => Err(TestOutcome::unsupported(
-                "a source without its printed form beside it, and no --futhark to print it",
-            )),
-        }
+        let bytes = read_form_of(source, futhark)?;
+        Ok((bytes, source.display().to_string()))
     }
 
     /// The error of Futhark's compiler for a program that it must refuse.
@@ -78,6 +68,24 @@ impl PrintedProgramSource {
         } else {
             Ok(String::from_utf8_lossy(&ran.stderr).into_owned())
         }
+    }
+}
+
+/// The printed form of a source, or the source.
+fn read_form_of(source: &Path, futhark: Option<&Path>) -> Result<Vec<u8>, TestOutcome> {
+    let beside = lies_beside(source);
+    let outdated = beside.as_ref().filter(|path| is_older(path, source));
+    match (outdated, beside.as_ref(), futhark) {
+        (None, Some(path), _) => read_decompressed(path),
+        (_, _, Some(futhark)) => print_program(futhark, source),
+        (Some(path), ..) => {
+            let (path, source) = (path.display(), source.display());
+            let text = format!(
+                "{path} is older than {source}: print it again, or say with --futhark who does"
+            );
+            Err(TestOutcome::failed(text))
+        }
+        (None, None, None) => read_decompressed(source),
     }
 }
 
