@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The last commit before the rule.
-const LAST_BEFORE_RULE: &str = "a49f4063c6aea44f3973081f8cce19cd5fae3e6f";
+const LAST_BEFORE_RULE: &str = "f26b07bc5f9778282c0b2ec424511a2d08bd99b9";
 
 /// Most characters of a subject.
 const MOST_CHARACTERS: usize = 72;

@@ -1,6 +1,6 @@
 //! Scalar functions of the compiler, as operators of compiled programs.
 
-use crate::check::types::ScalarType;
+use crate::check::types::PrimitiveType;
 use crate::syntax::tree::NumberType;
 use spirula_program::{ScalarOp, ScalarOperator};
 
@@ -103,11 +103,11 @@ const OPERATORS: &[OperatorRow] = &[
 ];
 
 /// The type of compiled programs that has the values of a scalar type.
-pub fn machine_type(scalar: ScalarType) -> spirula_program::ScalarType {
+pub fn machine_type(scalar: PrimitiveType) -> spirula_program::ScalarType {
     use spirula_program::ScalarType as Machine;
     match scalar {
-        ScalarType::Bool => Machine::Bool,
-        ScalarType::Number(number) => match number {
+        PrimitiveType::Bool => Machine::Bool,
+        PrimitiveType::Number(number) => match number {
             NumberType::I8 | NumberType::U8 => Machine::I8,
             NumberType::I16 | NumberType::U16 => Machine::I16,
             NumberType::I32 | NumberType::U32 => Machine::I32,
@@ -120,18 +120,18 @@ pub fn machine_type(scalar: ScalarType) -> spirula_program::ScalarType {
 }
 
 /// Whether a scalar type is an integer without sign.
-pub fn is_unsigned(scalar: ScalarType) -> bool {
+pub fn is_unsigned(scalar: PrimitiveType) -> bool {
     use NumberType::{U8, U16, U32, U64};
-    matches!(scalar, ScalarType::Number(U8 | U16 | U32 | U64))
+    matches!(scalar, PrimitiveType::Number(U8 | U16 | U32 | U64))
 }
 
 /// The operator that a scalar function is at a type. None if the function is no single operator.
-pub fn find_operator(name: &str, scalar: ScalarType) -> Option<ScalarOperator> {
+pub fn find_operator(name: &str, scalar: PrimitiveType) -> Option<ScalarOperator> {
     let row = OPERATORS.iter().find(|row| row.name == name)?;
     let machine = machine_type(scalar);
     let op = if machine.is_float() {
         row.float
-    } else if scalar == ScalarType::Bool {
+    } else if scalar == PrimitiveType::Bool {
         row.bool
     } else if is_unsigned(scalar) {
         row.unsigned
@@ -143,14 +143,14 @@ pub fn find_operator(name: &str, scalar: ScalarType) -> Option<ScalarOperator> {
 
 /// The operators that convert values of one scalar type to another, one after the other. None if the values stay as they
 /// are. Numbers with a fraction become narrow unsigned integers by way of `i64`, so that negative numbers wrap around.
-pub fn find_conversion(from: ScalarType, to: ScalarType) -> Vec<ScalarOperator> {
+pub fn find_conversion(from: PrimitiveType, to: PrimitiveType) -> Vec<ScalarOperator> {
     use spirula_program::ScalarType as Machine;
     let (source, target) = (machine_type(from), machine_type(to));
     let single = |op| vec![ScalarOperator::from_conversion(op, source, target)];
     match (from, to) {
         _ if source == target => Vec::new(),
-        (ScalarType::Bool, _) => single(ScalarOp::FromBool),
-        (_, ScalarType::Bool) => single(ScalarOp::ToBool),
+        (PrimitiveType::Bool, _) => single(ScalarOp::FromBool),
+        (_, PrimitiveType::Bool) => single(ScalarOp::ToBool),
         _ => match (source.is_float(), target.is_float()) {
             (true, true) => single(ScalarOp::FConv),
             (true, false) if is_unsigned(to) && target == Machine::I64 => single(ScalarOp::FToU),

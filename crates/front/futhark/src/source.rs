@@ -2,7 +2,7 @@
 
 use crate::syntax::parse_file;
 use crate::syntax::token::TextRange;
-use crate::syntax::tree::{NameId, SourceName, SyntaxTree};
+use crate::syntax::tree::{SourceName, SourceNameId, SyntaxTree};
 use crate::typed::FileId;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_entity::{EntityArena, StringInterner};
@@ -42,9 +42,9 @@ pub struct SourceFiles {
     /// All files. A file stands behind those that it imports.
     pub files: EntityArena<FileId, ProgramFile>,
     /// All names of all files.
-    pub names: StringInterner<NameId>,
+    pub names: StringInterner<SourceNameId>,
     /// The file that an import of a file leads to.
-    pub imports: HashMap<(FileId, NameId), FileId>,
+    pub imports: HashMap<(FileId, SourceNameId), FileId>,
     /// The types of the functions that the prelude takes from the compiler.
     pub intrinsics: FileId,
     /// What is in scope everywhere.
@@ -119,8 +119,8 @@ impl ImportRequest<'_> {
 struct ProgramReader<'a> {
     read: &'a mut dyn FnMut(&str) -> Result<String, String>,
     files: EntityArena<FileId, ProgramFile>,
-    names: StringInterner<NameId>,
-    imports: HashMap<(FileId, NameId), FileId>,
+    names: StringInterner<SourceNameId>,
+    imports: HashMap<(FileId, SourceNameId), FileId>,
     /// The files that are read, by their paths without ending.
     done: HashMap<String, FileId>,
     /// The files whose imports are being read.

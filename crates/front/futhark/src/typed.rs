@@ -5,7 +5,7 @@
 
 use crate::check::types::{AbstractTypeId, TypeId, TypeParameterId, TypeTable};
 use crate::syntax::token::TextRange;
-use crate::syntax::tree::{NameId, RangeBound, SourceAttribute};
+use crate::syntax::tree::{RangeBound, SourceAttribute, SourceNameId};
 use spirula_entity::{EntityArena, StringInterner};
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ spirula_entity::define_ids! {
 #[derive(Debug, Default)]
 pub struct TypedProgram {
     /// All names.
-    pub names: StringInterner<NameId>,
+    pub names: StringInterner<SourceNameId>,
     /// All types without sizes.
     pub types: TypeTable,
     /// All definitions. A definition refers to itself and to those before it.
@@ -44,7 +44,7 @@ pub struct TypedProgram {
     /// The types with sizes of all definitions.
     pub sized_types: EntityArena<SizedTypeId, SizedType>,
     /// The functions of the compiler, by the names that the prelude has for them.
-    pub intrinsics: EntityArena<IntrinsicId, NameId>,
+    pub intrinsics: EntityArena<IntrinsicId, SourceNameId>,
     /// The type parameters of local functions that have some.
     pub local_type_parameters: HashMap<LocalId, Vec<TypeParameterId>>,
     /// The entry points, in the order of the source.
@@ -64,7 +64,7 @@ pub struct ProgramPlace {
 #[derive(Clone, Debug)]
 pub struct TypedDefinition {
     /// Its name, for messages and entry points.
-    pub name: NameId,
+    pub name: SourceNameId,
     /// Where its name stands.
     pub place: ProgramPlace,
     /// The type parameters, written or inferred.
@@ -89,7 +89,7 @@ pub struct TypedDefinition {
 #[derive(Clone, Copy, Debug)]
 pub struct LocalVariable {
     /// Its name.
-    pub name: NameId,
+    pub name: SourceNameId,
     /// Its type.
     pub type_id: TypeId,
 }
@@ -109,7 +109,7 @@ pub struct TypedExpression {
 #[derive(Clone, Debug)]
 pub enum TypedKind {
     /// A scalar, whose value has the type of the expression.
-    Scalar(ScalarLiteral),
+    Scalar(TypedLiteral),
     /// An array of bytes: a string in UTF-8.
     Bytes(Vec<u8>),
     /// `???`
@@ -121,13 +121,13 @@ pub enum TypedKind {
     /// A function of the compiler, with the types for its type parameters.
     Intrinsic(IntrinsicId, Vec<TypeId>),
     /// A record. The fields are in the order in which they are evaluated.
-    Record(Vec<(NameId, TypedExpressionId)>),
+    Record(Vec<(SourceNameId, TypedExpressionId)>),
     /// An array of its elements.
     Array(Vec<TypedExpressionId>),
     /// A value of a sum.
-    Constructor(NameId, Vec<TypedExpressionId>),
+    Constructor(SourceNameId, Vec<TypedExpressionId>),
     /// A field of a record.
-    Projection(TypedExpressionId, NameId),
+    Projection(TypedExpressionId, SourceNameId),
     /// An element or a slice of an array.
     Index(TypedExpressionId, Vec<TypedIndex>),
     /// A function with one argument or more.
@@ -174,7 +174,7 @@ pub enum TypedKind {
 
 /// A scalar as it is written.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ScalarLiteral {
+pub enum TypedLiteral {
     /// A truth value.
     Truth(bool),
     /// A whole number. The type may be that of a float.
@@ -203,7 +203,7 @@ pub enum TypedIndex {
 #[derive(Clone, Debug)]
 pub enum TypedStep {
     /// A field.
-    Field(NameId),
+    Field(SourceNameId),
     /// Indices of the outer dimensions.
     Indices(Vec<TypedIndex>),
 }
@@ -279,11 +279,11 @@ pub enum TypedPatternKind {
     /// It matches everything.
     Wildcard,
     /// It matches a scalar.
-    Scalar(ScalarLiteral),
+    Scalar(TypedLiteral),
     /// It matches the fields of a record.
-    Record(Vec<(NameId, TypedPatternId)>),
+    Record(Vec<(SourceNameId, TypedPatternId)>),
     /// It matches a constructor and its payload.
-    Constructor(NameId, Vec<TypedPatternId>),
+    Constructor(SourceNameId, Vec<TypedPatternId>),
     /// It matches what another pattern matches, with a type of its own.
     Ascribed(TypedPatternId),
 }
@@ -307,9 +307,9 @@ pub enum SizedType {
     /// An array.
     Array(SizeTerm, SizedTypeId),
     /// A record or tuple, with its fields in canonical order.
-    Record(Vec<(NameId, SizedTypeId)>),
+    Record(Vec<(SourceNameId, SizedTypeId)>),
     /// A sum, with its constructors in the order of their names.
-    Sum(Vec<(NameId, Vec<SizedTypeId>)>),
+    Sum(Vec<(SourceNameId, Vec<SizedTypeId>)>),
     /// A function, whose parameter may have a name that the result refers to.
     Function(Option<LocalId>, SizedTypeId, SizedTypeId),
     /// An abstract type with its size and type arguments.

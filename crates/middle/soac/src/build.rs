@@ -1,7 +1,7 @@
 //! Builder of functions. Constants are folded as they are made.
 
 use crate::ir::{
-    MessagePart, SoacBody, SoacFunction, SoacOperand, SoacOperation, SoacStatement, SoacType,
+    SoacBody, SoacFunction, SoacMessagePart, SoacOperand, SoacOperation, SoacStatement, SoacType,
     SoacVariable, SoacVariableId,
 };
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
@@ -167,7 +167,7 @@ impl SoacBuilder {
     }
 
     /// Checks a condition. The next operation needs its certificate. Nothing is added where the condition is known to hold.
-    pub fn add_check(&mut self, condition: SoacOperand, message: Vec<MessagePart>) {
+    pub fn add_check(&mut self, condition: SoacOperand, message: Vec<SoacMessagePart>) {
         let holds = SoacOperand::Constant(ScalarLiteral::new(ScalarType::Bool, 1));
         if condition == holds {
             return;

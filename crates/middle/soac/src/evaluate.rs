@@ -1,8 +1,8 @@
 //! Evaluator: what a program means, step by step. A reference for tests.
 
 use crate::ir::{
-    MessagePart, SliceSelector, SoacBody, SoacFunction, SoacHistogram, SoacLambda, SoacLoopForm,
-    SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariableId,
+    SliceSelector, SoacBody, SoacFunction, SoacHistogram, SoacLambda, SoacLoopForm,
+    SoacMessagePart, SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariableId,
 };
 use spirula_program::{ScalarLiteral, ScalarType};
 use std::rc::Rc;
@@ -337,12 +337,14 @@ impl FunctionEvaluator<'_> {
         Ok(vec![single])
     }
 
-    fn write_message(&self, parts: &[MessagePart]) -> Result<String, String> {
+    fn write_message(&self, parts: &[SoacMessagePart]) -> Result<String, String> {
         let mut message = String::new();
         for part in parts {
             match part {
-                MessagePart::Text(text) => message.push_str(text),
-                MessagePart::Value(value) => message.push_str(&self.get_int64(*value)?.to_string()),
+                SoacMessagePart::Text(text) => message.push_str(text),
+                SoacMessagePart::Value(value) => {
+                    message.push_str(&self.get_int64(*value)?.to_string())
+                }
             }
         }
         Ok(message)

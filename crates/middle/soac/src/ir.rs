@@ -118,7 +118,7 @@ pub struct SoacStatement {
 
 /// A part of the message of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MessagePart {
+pub enum SoacMessagePart {
     /// Text.
     Text(String),
     /// The value of a scalar.
@@ -165,7 +165,7 @@ pub enum SoacOperation {
     /// A scalar operator. One result.
     Scalar(ScalarOperator, Vec<SoacOperand>),
     /// A condition that must hold when the program runs. The result is a certificate.
-    Check(SoacOperand, Vec<MessagePart>),
+    Check(SoacOperand, Vec<SoacMessagePart>),
     /// An element of an array, or a slice. Dimensions without a selector are selected whole, so a scalar or an array
     /// without selectors is the operand itself.
     Slice(SoacOperand, Vec<SliceSelector>),
@@ -293,7 +293,7 @@ impl SoacOperation {
             SoacOperation::Check(condition, parts) => {
                 visit(*condition);
                 for part in parts {
-                    if let MessagePart::Value(value) = part {
+                    if let SoacMessagePart::Value(value) = part {
                         visit(*value);
                     }
                 }

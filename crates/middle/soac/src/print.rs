@@ -1,8 +1,9 @@
 //! Programs as text.
 
 use crate::ir::{
-    MessagePart, ReductionOrder, SliceSelector, SoacBody, SoacFunction, SoacLambda, SoacLoopForm,
-    SoacOperand, SoacOperation, SoacProgram, SoacStatement, SoacType, SoacVariableId,
+    ReductionOrder, SliceSelector, SoacBody, SoacFunction, SoacLambda, SoacLoopForm,
+    SoacMessagePart, SoacOperand, SoacOperation, SoacProgram, SoacStatement, SoacType,
+    SoacVariableId,
 };
 use std::fmt::{self, Write as _};
 
@@ -161,8 +162,8 @@ impl FunctionPrinter<'_> {
                 write!(self.out, "check({condition}")?;
                 for part in parts {
                     match part {
-                        MessagePart::Text(text) => write!(self.out, ", {text:?}")?,
-                        MessagePart::Value(value) => {
+                        SoacMessagePart::Text(text) => write!(self.out, ", {text:?}")?,
+                        SoacMessagePart::Value(value) => {
                             let value = self.operand(*value);
                             write!(self.out, ", {value}")?;
                         }

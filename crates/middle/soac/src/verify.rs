@@ -19,7 +19,7 @@ use spirula_program::ScalarType;
 /// The first rule that is broken, with the function and the variable.
 pub fn verify_program(program: &SoacProgram) -> Result<(), String> {
     program.functions.iter().try_for_each(|(_, function)| {
-        let mut verifier = FunctionVerifier {
+        let mut verifier = SoacVerifier {
             function,
             bound: EntitySet::default(),
         };
@@ -31,13 +31,13 @@ pub fn verify_program(program: &SoacProgram) -> Result<(), String> {
 }
 
 /// State of the verifier.
-struct FunctionVerifier<'f> {
+struct SoacVerifier<'f> {
     function: &'f SoacFunction,
     /// The variables that are bound. Those of a body stay: they are bound once in the whole function.
     bound: EntitySet<SoacVariableId>,
 }
 
-impl FunctionVerifier<'_> {
+impl SoacVerifier<'_> {
     fn bind_all(&mut self, ids: &[SoacVariableId]) -> Result<(), String> {
         for &id in ids {
             for &size in self.function.variables[id].variable_type.shape() {

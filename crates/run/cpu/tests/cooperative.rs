@@ -84,7 +84,6 @@ fn all_ways() -> impl Iterator<Item = JitOptions> {
     .map(|(subgroup_size, mode)| JitOptions {
         subgroup_size,
         mode,
-        ..JitOptions::default()
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::types::{TypeId, TypeParameterId};
 use super::unify::ScalarClass;
-use crate::syntax::tree::{ModuleExpressionId, ModuleTypeId, NameId, TypeLiftedness};
+use crate::syntax::tree::{ModuleExpressionId, ModuleTypeId, SourceNameId, TypeLiftedness};
 use crate::typed::{DefinitionId, FileId, IntrinsicId, LocalId, SizedTypeId};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -11,11 +11,11 @@ use std::rc::Rc;
 #[derive(Clone, Debug, Default)]
 pub struct ModuleScope {
     /// Values and modules, which share a name space.
-    pub terms: HashMap<NameId, TermBinding>,
+    pub terms: HashMap<SourceNameId, TermBinding>,
     /// Types.
-    pub types: HashMap<NameId, TypeBinding>,
+    pub types: HashMap<SourceNameId, TypeBinding>,
     /// Module types.
-    pub module_types: HashMap<NameId, Rc<ModuleTypeBinding>>,
+    pub module_types: HashMap<SourceNameId, Rc<ModuleTypeBinding>>,
 }
 
 impl ModuleScope {
@@ -147,7 +147,7 @@ pub enum ParametricModule {
         /// The module type of the parameter.
         parameter: ModuleTypeBinding,
         /// The name of the parameter in the module type of the result.
-        name: Option<NameId>,
+        name: Option<SourceNameId>,
         /// The module type of the result.
         result: ModuleTypeBinding,
     },
@@ -158,7 +158,7 @@ pub enum ParametricModule {
         /// The module type of the parameter.
         parameter: ModuleTypeBinding,
         /// The name of the parameter in the module type of the result.
-        name: Option<NameId>,
+        name: Option<SourceNameId>,
         /// The module type of the result.
         result: ModuleTypeBinding,
     },
@@ -170,7 +170,7 @@ pub struct ModuleClosure {
     /// The file.
     pub file: FileId,
     /// The parameters that have no argument yet, at least one: name and module type.
-    pub parameters: Vec<(NameId, ModuleTypeId)>,
+    pub parameters: Vec<(SourceNameId, ModuleTypeId)>,
     /// The module type that is ascribed to the body.
     pub ascribed: Option<ModuleTypeId>,
     /// The body.

@@ -1,7 +1,7 @@
 //! Expressions: their types, by inference.
 
 use super::environment::{TermBinding, TypeScheme, ValueBinding, ValueTarget};
-use super::types::{ScalarType, TypeForm, TypeId};
+use super::types::{PrimitiveType, TypeForm, TypeId};
 use super::unify::{ScalarClass, VariableState};
 use super::{CheckFault, CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
@@ -9,7 +9,7 @@ use crate::syntax::tree::{
     ExpressionId, ExpressionKind, MatchCase, NumberType, QualifiedName, RangeBound, RecordField,
     SourceFunction, SourceLiteral, SourceName, TypeExpressionId,
 };
-use crate::typed::{ScalarLiteral, TypedExpressionId, TypedKind, TypedLambda};
+use crate::typed::{TypedExpressionId, TypedKind, TypedLambda, TypedLiteral};
 use std::rc::Rc;
 
 impl SourceChecker<'_> {
@@ -143,7 +143,7 @@ impl SourceChecker<'_> {
             let byte = self
                 .program
                 .types
-                .scalar(ScalarType::Number(NumberType::U8));
+                .scalar(PrimitiveType::Number(NumberType::U8));
             let type_id = self.program.types.array(byte);
             return Ok(self.add_typed(TypedKind::Bytes(text.clone().into_bytes()), type_id, range));
         }
@@ -283,7 +283,7 @@ impl SourceChecker<'_> {
     /// A record of typed fields.
     pub(super) fn add_record(
         &mut self,
-        fields: Vec<(crate::syntax::tree::NameId, TypedExpressionId)>,
+        fields: Vec<(crate::syntax::tree::SourceNameId, TypedExpressionId)>,
         range: TextRange,
     ) -> TypedExpressionId {
         let types = fields
@@ -394,7 +394,7 @@ impl SourceChecker<'_> {
             let bool_type = self.program.types.bool();
             let left = self.check_expected(left, bool_type, "the operand")?;
             let right = self.check_expected(right, bool_type, "the operand")?;
-            let constant = TypedKind::Scalar(ScalarLiteral::Truth(decided));
+            let constant = TypedKind::Scalar(TypedLiteral::Truth(decided));
             let constant = self.add_typed(constant, bool_type, range);
             let kind = if decided {
                 TypedKind::If(left, constant, right)

@@ -20,7 +20,7 @@ pub mod unify;
 
 use crate::source::SourceFiles;
 use crate::syntax::token::TextRange;
-use crate::syntax::tree::{NameId, SyntaxTree};
+use crate::syntax::tree::{SourceNameId, SyntaxTree};
 use crate::typed::{
     FileId, ProgramPlace, TypedExpression, TypedExpressionId, TypedKind, TypedProgram,
 };
@@ -34,7 +34,7 @@ use unify::{UnifyFault, VariableState, VariableTable};
 
 /// A fault of a program, with the file that it is in.
 #[derive(Clone, Debug)]
-pub struct ProgramFault {
+pub struct SourceFault {
     /// The file.
     pub file: FileId,
     /// The fault.
@@ -43,7 +43,7 @@ pub struct ProgramFault {
 
 /// Why a declaration could not be checked. None if the reason was reported before.
 #[derive(Clone, Debug)]
-pub struct CheckFault(Option<Box<ProgramFault>>);
+pub struct CheckFault(Option<Box<SourceFault>>);
 
 /// The result of a checking function.
 type CheckResult<T> = Result<T, CheckFault>;
@@ -53,7 +53,7 @@ type CheckResult<T> = Result<T, CheckFault>;
 /// # Errors
 ///
 /// The faults of the program, at least one: one for each declaration that has any.
-pub fn check_program(files: &mut SourceFiles) -> Result<TypedProgram, Vec<ProgramFault>> {
+pub fn check_program(files: &mut SourceFiles) -> Result<TypedProgram, Vec<SourceFault>> {
     let program = TypedProgram {
         names: std::mem::take(&mut files.names),
         ..TypedProgram::default()
@@ -96,7 +96,7 @@ struct SourceChecker<'a> {
     file_scopes: HashMap<FileId, Rc<ModuleScope>>,
     /// What names stand for at the beginning of each file.
     initial: ModuleScope,
-    faults: Vec<ProgramFault>,
+    faults: Vec<SourceFault>,
     /// Whether the body of a parametric module is checked for an argument. It was checked for its faults before.
     is_instance: bool,
 }
@@ -109,7 +109,7 @@ impl<'a> SourceChecker<'a> {
     }
 
     /// The text of a name.
-    fn name_text(&self, name: NameId) -> &str {
+    fn name_text(&self, name: SourceNameId) -> &str {
         &self.program.names[name]
     }
 
@@ -134,7 +134,7 @@ impl<'a> SourceChecker<'a> {
         decorate: impl FnOnce(SourceDiagnostic) -> SourceDiagnostic,
     ) -> CheckFault {
         let place = SourceLocation::from_text_range(range.start as usize, range.end as usize);
-        CheckFault(Some(Box::new(ProgramFault {
+        CheckFault(Some(Box::new(SourceFault {
             file: self.file,
             diagnostic: decorate(SourceDiagnostic::error(place, message)),
         })))

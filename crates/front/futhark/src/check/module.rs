@@ -4,10 +4,10 @@ use super::environment::{
     ModuleClosure, ModuleScope, ModuleValue, ParametricModule, TermBinding, ValueBinding,
     ValueTarget,
 };
-use super::types::ScalarType;
+use super::types::PrimitiveType;
 use super::{CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
-use crate::syntax::tree::{ModuleExpressionId, ModuleKind, ModuleTypeId, NameId, SourceName};
+use crate::syntax::tree::{ModuleExpressionId, ModuleKind, ModuleTypeId, SourceName, SourceNameId};
 use std::rc::Rc;
 
 impl SourceChecker<'_> {
@@ -27,7 +27,7 @@ impl SourceChecker<'_> {
 
     /// What is in scope before the prelude: the built-in types, the functions of the compiler and their operators.
     pub(super) fn check_intrinsics(&mut self) -> CheckResult<ModuleScope> {
-        for scalar in ScalarType::all() {
+        for scalar in PrimitiveType::all() {
             let name = self.program.names.intern(scalar.spelling());
             let binding = self.bind_scalar_type(scalar);
             self.initial.types.insert(name, binding);
@@ -81,7 +81,7 @@ impl SourceChecker<'_> {
     /// Checks the definition of a module.
     pub(super) fn check_module_definition(
         &mut self,
-        parameters: Vec<(NameId, ModuleTypeId)>,
+        parameters: Vec<(SourceNameId, ModuleTypeId)>,
         ascribed: Option<ModuleTypeId>,
         definition: ModuleExpressionId,
     ) -> CheckResult<ModuleValue> {
@@ -208,7 +208,7 @@ impl SourceChecker<'_> {
     /// Evaluates the module type of a result, where the parameter may have a name.
     fn evaluate_result(
         &mut self,
-        name: Option<NameId>,
+        name: Option<SourceNameId>,
         argument: ModuleValue,
         result: &super::environment::ModuleTypeBinding,
     ) -> CheckResult<super::module_type::ModuleSignature> {

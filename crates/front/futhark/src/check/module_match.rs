@@ -8,7 +8,7 @@ use super::module_type::ModuleSignature;
 use super::types::{TypeForm, TypeId, TypeParameterId};
 use super::{CheckFault, CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
-use crate::syntax::tree::{ModuleTypeId, NameId};
+use crate::syntax::tree::{ModuleTypeId, SourceNameId};
 use std::rc::Rc;
 
 impl SourceChecker<'_> {
@@ -81,7 +81,7 @@ impl SourceChecker<'_> {
     fn find_member_module(
         &self,
         module: &ModuleScope,
-        name: NameId,
+        name: SourceNameId,
         range: TextRange,
     ) -> CheckResult<ModuleValue> {
         match module.terms.get(&name) {
@@ -100,7 +100,7 @@ impl SourceChecker<'_> {
     /// Matches a type.
     fn match_type(
         &mut self,
-        name: NameId,
+        name: SourceNameId,
         found: &TypeBinding,
         wanted: &TypeBinding,
         signature: &ModuleSignature,
@@ -200,7 +200,7 @@ impl SourceChecker<'_> {
     fn match_value(
         &mut self,
         module: &ModuleScope,
-        name: NameId,
+        name: SourceNameId,
         wanted: &ValueBinding,
         range: TextRange,
     ) -> CheckResult<TermBinding> {
@@ -370,8 +370,8 @@ fn type_parameters(binding: &TypeBinding) -> Vec<TypeParameterId> {
 }
 
 /// Names in an order that does not depend on the hash map.
-fn sorted_names<'n>(names: impl Iterator<Item = &'n NameId>) -> Vec<NameId> {
-    let mut names: Vec<NameId> = names.copied().collect();
+fn sorted_names<'n>(names: impl Iterator<Item = &'n SourceNameId>) -> Vec<SourceNameId> {
+    let mut names: Vec<SourceNameId> = names.copied().collect();
     names.sort();
     names
 }

@@ -5,9 +5,9 @@ use super::types::TypeId;
 use super::unify::{ScalarClass, VariableState};
 use super::{CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
-use crate::syntax::tree::{NameId, PatternId, PatternKind, SourceLiteral};
+use crate::syntax::tree::{PatternId, PatternKind, SourceLiteral, SourceNameId};
 use crate::typed::{
-    LocalVariable, ScalarLiteral, SizedTypeId, TypedPattern, TypedPatternId, TypedPatternKind,
+    LocalVariable, SizedTypeId, TypedLiteral, TypedPattern, TypedPatternId, TypedPatternKind,
 };
 
 impl SourceChecker<'_> {
@@ -56,7 +56,7 @@ impl SourceChecker<'_> {
     /// A pattern that binds a name.
     pub(super) fn bind_name(
         &mut self,
-        name: NameId,
+        name: SourceNameId,
         type_id: TypeId,
         range: TextRange,
     ) -> TypedPatternId {
@@ -70,7 +70,7 @@ impl SourceChecker<'_> {
         &mut self,
         id: PatternId,
         type_id: TypeId,
-        bound: &mut Vec<NameId>,
+        bound: &mut Vec<SourceNameId>,
     ) -> CheckResult<TypedPatternId> {
         let node = &self.tree().patterns[id];
         let range = node.range;
@@ -139,10 +139,10 @@ impl SourceChecker<'_> {
     /// Checks the fields of a record pattern.
     fn check_record_pattern(
         &mut self,
-        fields: &[(NameId, PatternId)],
+        fields: &[(SourceNameId, PatternId)],
         type_id: TypeId,
         range: TextRange,
-        bound: &mut Vec<NameId>,
+        bound: &mut Vec<SourceNameId>,
     ) -> CheckResult<TypedPatternKind> {
         let types = fields
             .iter()
@@ -168,15 +168,15 @@ impl SourceChecker<'_> {
         literal: &SourceLiteral,
         is_negative: bool,
         range: TextRange,
-    ) -> CheckResult<(ScalarLiteral, TypeId)> {
-        use super::types::ScalarType;
+    ) -> CheckResult<(TypedLiteral, TypeId)> {
+        use super::types::PrimitiveType;
         let class_type =
             |checker: &mut Self, class| checker.add_variable(VariableState::Scalar(class), range);
         let suffix_type = |checker: &mut Self, suffix: &Option<_>, class| match suffix {
             Some(number_type) => checker
                 .program
                 .types
-                .scalar(ScalarType::Number(*number_type)),
+                .scalar(PrimitiveType::Number(*number_type)),
             None => class_type(checker, class),
         };
         let integer = |value: u128| -> i128 {
@@ -189,16 +189,16 @@ impl SourceChecker<'_> {
         };
         match literal {
             SourceLiteral::Truth(value) => {
-                Ok((ScalarLiteral::Truth(*value), self.program.types.bool()))
+                Ok((TypedLiteral::Truth(*value), self.program.types.bool()))
             }
             SourceLiteral::Integer(value, suffix) => {
                 let type_id = suffix_type(self, suffix, ScalarClass::Number);
-                Ok((ScalarLiteral::Integer(integer(*value)), type_id))
+                Ok((TypedLiteral::Integer(integer(*value)), type_id))
             }
             SourceLiteral::Character(value) => {
                 let type_id = class_type(self, ScalarClass::Number);
                 Ok((
-                    ScalarLiteral::Integer(integer(u128::from(u32::from(*value)))),
+                    TypedLiteral::Integer(integer(u128::from(u32::from(*value)))),
                     type_id,
                 ))
             }
@@ -209,7 +209,7 @@ impl SourceChecker<'_> {
                 } else {
                     text.clone()
                 };
-                Ok((ScalarLiteral::Float(text), type_id))
+                Ok((TypedLiteral::Float(text), type_id))
             }
             SourceLiteral::String(_) => Err(self.fail(range, "a string is no scalar")),
         }

@@ -3,27 +3,27 @@
 use super::environment::{ModuleScope, ModuleTypeBinding, ModuleValue, TermBinding, TypeBinding};
 use super::{CheckFault, CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
-use crate::syntax::tree::{NameId, QualifiedName, SourceName};
+use crate::syntax::tree::{QualifiedName, SourceName, SourceNameId};
 use std::rc::Rc;
 
 /// A name of the scope before it was changed.
 #[derive(Debug)]
 pub(super) enum ScopeChange {
     /// A value or module.
-    Term(NameId, Option<TermBinding>),
+    Term(SourceNameId, Option<TermBinding>),
     /// A type.
-    Type(NameId, Option<TypeBinding>),
+    Type(SourceNameId, Option<TypeBinding>),
 }
 
 impl SourceChecker<'_> {
     /// Gives a name of the term name space a meaning until the scope ends.
-    pub(super) fn bind_term(&mut self, name: NameId, binding: TermBinding) {
+    pub(super) fn bind_term(&mut self, name: SourceNameId, binding: TermBinding) {
         let before = self.scope.terms.insert(name, binding);
         self.changes.push(ScopeChange::Term(name, before));
     }
 
     /// Gives a type name a meaning until the scope ends.
-    pub(super) fn bind_type(&mut self, name: NameId, binding: TypeBinding) {
+    pub(super) fn bind_type(&mut self, name: SourceNameId, binding: TypeBinding) {
         let before = self.scope.types.insert(name, binding);
         self.changes.push(ScopeChange::Type(name, before));
     }
@@ -157,7 +157,7 @@ impl SourceChecker<'_> {
     /// The fault that a name stands for nothing, with the most similar name that does.
     fn fail_unknown(&self, name: SourceName, class: &str, scope: &ModuleScope) -> CheckFault {
         let text = self.name_text(name.name);
-        let candidates: Box<dyn Iterator<Item = &NameId>> = match class {
+        let candidates: Box<dyn Iterator<Item = &SourceNameId>> = match class {
             "type" => Box::new(scope.types.keys()),
             "module type" => Box::new(scope.module_types.keys()),
             _ => Box::new(scope.terms.keys()),
@@ -178,7 +178,7 @@ impl SourceChecker<'_> {
     }
 
     /// The fault that a name is bound twice.
-    pub(super) fn fail_twice(&self, name: NameId, range: TextRange) -> CheckFault {
+    pub(super) fn fail_twice(&self, name: SourceNameId, range: TextRange) -> CheckFault {
         let text = self.name_text(name);
         self.fail(range, format!("`{text}` is bound twice"))
     }

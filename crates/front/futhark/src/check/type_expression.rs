@@ -6,7 +6,7 @@ use super::unify::ScalarClass;
 use super::{CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{
-    ExpressionId, NameId, QualifiedName, SourceName, TypeArgument, TypeDeclaration,
+    ExpressionId, QualifiedName, SourceName, SourceNameId, TypeArgument, TypeDeclaration,
     TypeExpressionId, TypeKind, TypeLiftedness, TypeParameter, TypeParameterKind,
 };
 use crate::typed::{LocalId, LocalVariable, SizeTerm, SizedType, SizedTypeId, TypedKind};
@@ -100,7 +100,7 @@ impl SourceChecker<'_> {
     }
 
     /// Binds the name of a size until the scope ends.
-    pub(super) fn bind_size(&mut self, name: NameId) -> LocalId {
+    pub(super) fn bind_size(&mut self, name: SourceNameId) -> LocalId {
         let type_id = self.program.types.int64();
         let local = self.program.locals.push(LocalVariable { name, type_id });
         self.bind_term(name, TermBinding::Local(local, None));
@@ -110,7 +110,7 @@ impl SourceChecker<'_> {
     /// Checks the type of a record.
     fn check_record_type(
         &mut self,
-        fields: &[(NameId, TypeExpressionId)],
+        fields: &[(SourceNameId, TypeExpressionId)],
     ) -> CheckResult<WrittenType> {
         let mut sized = Vec::with_capacity(fields.len());
         let mut plain = Vec::with_capacity(fields.len());
@@ -154,7 +154,9 @@ impl SourceChecker<'_> {
             ));
         }
         let names = &self.program.names;
-        sized.sort_by(|(left, _): &(NameId, Vec<_>), (right, _)| names[*left].cmp(&names[*right]));
+        sized.sort_by(|(left, _): &(SourceNameId, Vec<_>), (right, _)| {
+            names[*left].cmp(&names[*right])
+        });
         let type_id = self.program.types.sum(plain, names);
         let sized = self.add_sized(SizedType::Sum(sized));
         Ok(WrittenType { sized, type_id })
@@ -399,7 +401,7 @@ impl SourceChecker<'_> {
     /// A new abstract type, applied to parameters.
     fn add_abstract(
         &mut self,
-        name: NameId,
+        name: SourceNameId,
         parameters: &[TypeParameterBinding],
         class: Option<ScalarClass>,
     ) -> WrittenType {
@@ -424,7 +426,7 @@ impl SourceChecker<'_> {
     }
 
     /// The binding of a built-in type.
-    pub(super) fn bind_scalar_type(&mut self, scalar: super::types::ScalarType) -> TypeBinding {
+    pub(super) fn bind_scalar_type(&mut self, scalar: super::types::PrimitiveType) -> TypeBinding {
         let type_id = self.program.types.scalar(scalar);
         let plain = self.add_plain(type_id);
         TypeBinding {

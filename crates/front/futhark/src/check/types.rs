@@ -4,7 +4,7 @@
 //! [`super::unify::VariableTable`].
 
 use super::unify::ScalarClass;
-use crate::syntax::tree::{NameId, NumberType};
+use crate::syntax::tree::{NumberType, SourceNameId};
 use spirula_entity::{StringInterner, ValueInterner};
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -22,28 +22,28 @@ spirula_entity::define_ids! {
 
 /// A built-in scalar type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ScalarType {
+pub enum PrimitiveType {
     /// A number.
     Number(NumberType),
     /// `bool`
     Bool,
 }
 
-impl ScalarType {
+impl PrimitiveType {
     /// How the type is spelled.
     pub const fn spelling(self) -> &'static str {
         match self {
-            ScalarType::Number(number_type) => number_type.spelling(),
-            ScalarType::Bool => "bool",
+            PrimitiveType::Number(number_type) => number_type.spelling(),
+            PrimitiveType::Bool => "bool",
         }
     }
 
     /// All of them.
-    pub fn all() -> impl Iterator<Item = ScalarType> {
+    pub fn all() -> impl Iterator<Item = PrimitiveType> {
         let numbers = NumberType::ALL
             .iter()
-            .map(|&number_type| ScalarType::Number(number_type));
-        numbers.chain([ScalarType::Bool])
+            .map(|&number_type| PrimitiveType::Number(number_type));
+        numbers.chain([PrimitiveType::Bool])
     }
 }
 
@@ -51,13 +51,13 @@ impl ScalarType {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TypeForm {
     /// A built-in scalar type.
-    Scalar(ScalarType),
+    Scalar(PrimitiveType),
     /// An array of one dimension more than its elements.
     Array(TypeId),
     /// A record or tuple. The fields are in their canonical order ([`compare_fields`]).
-    Record(Vec<(NameId, TypeId)>),
+    Record(Vec<(SourceNameId, TypeId)>),
     /// A sum. The constructors are in the order of their names.
-    Sum(Vec<(NameId, Vec<TypeId>)>),
+    Sum(Vec<(SourceNameId, Vec<TypeId>)>),
     /// A function of one parameter.
     Function(TypeId, TypeId),
     /// An abstract type with its arguments.
@@ -83,7 +83,7 @@ pub fn compare_fields(left: &str, right: &str) -> Ordering {
 pub struct TypeTable {
     forms: ValueInterner<TypeId, TypeForm>,
     /// The name of each type parameter.
-    parameters: Vec<NameId>,
+    parameters: Vec<SourceNameId>,
     abstracts: Vec<AbstractType>,
 }
 
@@ -113,18 +113,18 @@ impl TypeTable {
     }
 
     /// A scalar type.
-    pub fn scalar(&mut self, scalar: ScalarType) -> TypeId {
+    pub fn scalar(&mut self, scalar: PrimitiveType) -> TypeId {
         self.intern(TypeForm::Scalar(scalar))
     }
 
     /// `bool`
     pub fn bool(&mut self) -> TypeId {
-        self.scalar(ScalarType::Bool)
+        self.scalar(PrimitiveType::Bool)
     }
 
     /// `i64`
     pub fn int64(&mut self) -> TypeId {
-        self.scalar(ScalarType::Number(NumberType::I64))
+        self.scalar(PrimitiveType::Number(NumberType::I64))
     }
 
     /// An array.
@@ -148,15 +148,19 @@ impl TypeTable {
     /// A record. The fields may be in any order.
     pub fn record(
         &mut self,
-        mut fields: Vec<(NameId, TypeId)>,
-        names: &StringInterner<NameId>,
+        mut fields: Vec<(SourceNameId, TypeId)>,
+        names: &StringInterner<SourceNameId>,
     ) -> TypeId {
         fields.sort_by(|(left, _), (right, _)| compare_fields(&names[*left], &names[*right]));
         self.intern(TypeForm::Record(fields))
     }
 
     /// A tuple.
-    pub fn tuple(&mut self, elements: &[TypeId], names: &mut StringInterner<NameId>) -> TypeId {
+    pub fn tuple(
+        &mut self,
+        elements: &[TypeId],
+        names: &mut StringInterner<SourceNameId>,
+    ) -> TypeId {
         let fields = elements.iter().enumerate();
         let fields = fields.map(|(index, &element)| (names.intern(&index.to_string()), element));
         let fields = fields.collect();
@@ -166,21 +170,21 @@ impl TypeTable {
     /// A sum. The constructors may be in any order.
     pub fn sum(
         &mut self,
-        mut clauses: Vec<(NameId, Vec<TypeId>)>,
-        names: &StringInterner<NameId>,
+        mut clauses: Vec<(SourceNameId, Vec<TypeId>)>,
+        names: &StringInterner<SourceNameId>,
     ) -> TypeId {
         clauses.sort_by(|(left, _), (right, _)| names[*left].cmp(&names[*right]));
         self.intern(TypeForm::Sum(clauses))
     }
 
     /// A new type parameter.
-    pub fn add_parameter(&mut self, name: NameId) -> TypeParameterId {
+    pub fn add_parameter(&mut self, name: SourceNameId) -> TypeParameterId {
         self.parameters.push(name);
         TypeParameterId::new(self.parameters.len() - 1)
     }
 
     /// The name of a type parameter.
-    pub fn parameter_name(&self, id: TypeParameterId) -> NameId {
+    pub fn parameter_name(&self, id: TypeParameterId) -> SourceNameId {
         self.parameters[id.index()]
     }
 
@@ -331,14 +335,20 @@ impl TypeTable {
     }
 
     /// The type as it is written in the source. Variables of inference are written as `?n`.
-    pub fn print(&self, id: TypeId, names: &StringInterner<NameId>) -> String {
+    pub fn print(&self, id: TypeId, names: &StringInterner<SourceNameId>) -> String {
         let mut out = String::new();
         self.print_at(id, 0, names, &mut out);
         out
     }
 
     /// Prints a type where `level` says what needs parentheses: 0 nothing, 1 functions and sums, 2 applications too.
-    fn print_at(&self, id: TypeId, level: u8, names: &StringInterner<NameId>, out: &mut String) {
+    fn print_at(
+        &self,
+        id: TypeId,
+        level: u8,
+        names: &StringInterner<SourceNameId>,
+        out: &mut String,
+    ) {
         let needs = match self.form(id) {
             TypeForm::Function(..) | TypeForm::Sum(_) => level > 0,
             TypeForm::Abstract(_, arguments) => level > 1 && !arguments.is_empty(),
@@ -389,8 +399,8 @@ impl TypeTable {
     /// Prints a record or a tuple.
     fn print_record(
         &self,
-        fields: &[(NameId, TypeId)],
-        names: &StringInterner<NameId>,
+        fields: &[(SourceNameId, TypeId)],
+        names: &StringInterner<SourceNameId>,
         out: &mut String,
     ) {
         let mut fields_in_order = fields.iter().enumerate();

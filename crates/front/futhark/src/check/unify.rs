@@ -3,9 +3,9 @@
 //! The algorithm is that of Robinson with an occurs check. A variable that is not bound may be restricted: to numbers of
 //! some kinds, to records that have some fields, to sums that have some constructors.
 
-use super::types::{ScalarType, TypeForm, TypeId, TypeTable, TypeVariableId};
+use super::types::{PrimitiveType, TypeForm, TypeId, TypeTable, TypeVariableId};
 use crate::syntax::token::TextRange;
-use crate::syntax::tree::{NameId, NumberType};
+use crate::syntax::tree::{NumberType, SourceNameId};
 
 /// The set of scalar types that an overloaded operator or a literal allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub enum ScalarClass {
 
 impl ScalarClass {
     /// Whether a scalar type belongs to the class.
-    pub fn contains(self, scalar: ScalarType) -> bool {
-        let ScalarType::Number(number_type) = scalar else {
+    pub fn contains(self, scalar: PrimitiveType) -> bool {
+        let PrimitiveType::Number(number_type) = scalar else {
             return matches!(self, ScalarClass::Scalar | ScalarClass::Bits);
         };
         let is_float = matches!(
@@ -57,8 +57,8 @@ impl ScalarClass {
     }
 
     /// The type of a value whose type nothing else determines.
-    pub fn default_scalar(self) -> ScalarType {
-        ScalarType::Number(match self {
+    pub fn default_scalar(self) -> PrimitiveType {
+        PrimitiveType::Number(match self {
             ScalarClass::Float => NumberType::F64,
             _ => NumberType::I32,
         })
@@ -89,9 +89,9 @@ pub enum VariableState {
     /// It stands for a type whose values can be compared, that is, one without functions.
     Comparable,
     /// It stands for a record with at least these fields.
-    Record(Vec<(NameId, TypeId)>),
+    Record(Vec<(SourceNameId, TypeId)>),
     /// It stands for a sum with at least these constructors.
-    Sum(Vec<(NameId, Vec<TypeId>)>),
+    Sum(Vec<(SourceNameId, Vec<TypeId>)>),
 }
 
 /// Why two types are not equal.
@@ -104,9 +104,9 @@ pub enum UnifyFault {
     /// A type is not in the class that is needed.
     Class(ScalarClass, TypeId),
     /// A type has no such field.
-    Field(NameId, TypeId),
+    Field(SourceNameId, TypeId),
     /// A type has no such constructor.
-    Constructor(NameId, TypeId),
+    Constructor(SourceNameId, TypeId),
     /// Values of the type cannot be compared.
     Compare(TypeId),
 }
@@ -218,7 +218,7 @@ impl VariableTable {
                 self.unify(types, result, other_result)
             }
             (TypeForm::Record(fields), TypeForm::Record(others)) => {
-                let names = |fields: &[(NameId, TypeId)]| {
+                let names = |fields: &[(SourceNameId, TypeId)]| {
                     fields.iter().map(|(name, _)| *name).collect::<Vec<_>>()
                 };
                 if names(&fields) != names(&others) {
@@ -230,7 +230,7 @@ impl VariableTable {
                     .try_for_each(|((_, field), (_, other))| self.unify(types, *field, *other))
             }
             (TypeForm::Sum(clauses), TypeForm::Sum(others)) => {
-                let shape = |clauses: &[(NameId, Vec<TypeId>)]| {
+                let shape = |clauses: &[(SourceNameId, Vec<TypeId>)]| {
                     let clauses = clauses.iter();
                     clauses
                         .map(|(name, payload)| (*name, payload.len()))

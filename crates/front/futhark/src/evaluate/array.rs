@@ -1,7 +1,7 @@
 //! Indices, slices, updates and ranges.
 
 use super::value::{ArrayValue, EvaluatedValue, VariableFrame};
-use super::{Evaluation, ProgramEvaluator};
+use super::{EvaluateResult, ProgramEvaluator};
 use crate::syntax::tree::RangeBound;
 use crate::typed::{TypedExpressionId, TypedIndex, TypedStep};
 use std::rc::Rc;
@@ -18,7 +18,7 @@ pub(super) enum IndexValue {
 /// A step of an update with its values.
 pub(super) enum StepValue {
     /// A field.
-    Field(crate::syntax::tree::NameId),
+    Field(crate::syntax::tree::SourceNameId),
     /// Indices.
     Indices(Vec<IndexValue>),
 }
@@ -29,7 +29,7 @@ impl ProgramEvaluator<'_> {
         &mut self,
         indices: &[TypedIndex],
         frame: &mut VariableFrame,
-    ) -> Evaluation<Vec<IndexValue>> {
+    ) -> EvaluateResult<Vec<IndexValue>> {
         let mut part = |evaluator: &mut Self, part: &Option<TypedExpressionId>| {
             part.map(|part| Ok(evaluator.evaluate(part, frame)?.to_int()))
                 .transpose()
@@ -54,7 +54,7 @@ impl ProgramEvaluator<'_> {
         &mut self,
         steps: &[TypedStep],
         frame: &mut VariableFrame,
-    ) -> Evaluation<Vec<StepValue>> {
+    ) -> EvaluateResult<Vec<StepValue>> {
         let steps = steps.iter().map(|step| match step {
             TypedStep::Field(field) => Ok(StepValue::Field(*field)),
             TypedStep::Indices(indices) => {
@@ -65,7 +65,7 @@ impl ProgramEvaluator<'_> {
     }
 
     /// The positions of an array that an index selects.
-    fn select_positions(&self, index: IndexValue, length: usize) -> Evaluation<Vec<usize>> {
+    fn select_positions(&self, index: IndexValue, length: usize) -> EvaluateResult<Vec<usize>> {
         let size = length as i64;
         match index {
             IndexValue::Point(point) if (0..size).contains(&point) => Ok(vec![point as usize]),
@@ -108,7 +108,7 @@ impl ProgramEvaluator<'_> {
         &self,
         value: &EvaluatedValue,
         indices: &[IndexValue],
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         let Some((&first, rest)) = indices.split_first() else {
             return Ok(value.clone());
         };
@@ -122,7 +122,7 @@ impl ProgramEvaluator<'_> {
         let elements = positions
             .into_iter()
             .map(|position| self.index_value(&array.elements[position], rest));
-        let elements = elements.collect::<Evaluation<Vec<_>>>()?;
+        let elements = elements.collect::<EvaluateResult<Vec<_>>>()?;
         Ok(EvaluatedValue::from_elements(
             elements,
             array.row_shape.clone(),
@@ -135,7 +135,7 @@ impl ProgramEvaluator<'_> {
         target: &mut EvaluatedValue,
         steps: &[StepValue],
         value: EvaluatedValue,
-    ) -> Evaluation<()> {
+    ) -> EvaluateResult<()> {
         let Some((first, rest)) = steps.split_first() else {
             *target = value;
             return Ok(());
@@ -162,7 +162,7 @@ impl ProgramEvaluator<'_> {
         indices: &[IndexValue],
         steps: &[StepValue],
         value: EvaluatedValue,
-    ) -> Evaluation<()> {
+    ) -> EvaluateResult<()> {
         let Some((&first, rest)) = indices.split_first() else {
             return self.update_value(target, steps, value);
         };
@@ -196,7 +196,7 @@ impl ProgramEvaluator<'_> {
         second: Option<&EvaluatedValue>,
         bound: RangeBound,
         last: &EvaluatedValue,
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         let EvaluatedValue::Scalar(scalar, _) = *first else {
             return Err(self.fail("a range needs integers"));
         };

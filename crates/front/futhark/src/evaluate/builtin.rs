@@ -2,8 +2,8 @@
 
 use super::pattern::float_bits;
 use super::value::{AccumulatorValue, ArrayValue, EvaluatedValue, FunctionValue};
-use super::{Evaluation, ProgramEvaluator};
-use crate::check::types::{ScalarType, TypeId};
+use super::{EvaluateResult, ProgramEvaluator};
+use crate::check::types::{PrimitiveType, TypeId};
 use crate::intrinsic::{find_conversion, find_operator, is_unsigned, machine_type};
 use crate::typed::IntrinsicId;
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 /// What evaluates a function.
 type BuiltinFunction =
-    fn(&mut ProgramEvaluator<'_>, &[TypeId], Vec<EvaluatedValue>) -> Evaluation<EvaluatedValue>;
+    fn(&mut ProgramEvaluator<'_>, &[TypeId], Vec<EvaluatedValue>) -> EvaluateResult<EvaluatedValue>;
 
 /// A function that is no scalar operator.
 struct BuiltinRow {
@@ -56,7 +56,7 @@ const BUILTINS: &[BuiltinRow] = &[
     }),
     row("num_bits", 1, |evaluator, types, _| {
         let width = machine_type(evaluator.scalar_type(types[0])?).width();
-        let int32 = ScalarType::Number(crate::syntax::tree::NumberType::I32);
+        let int32 = PrimitiveType::Number(crate::syntax::tree::NumberType::I32);
         Ok(EvaluatedValue::Scalar(int32, u64::from(width)))
     }),
     row("trunc", 1, |evaluator, _, values| {
@@ -142,7 +142,7 @@ const BUILTINS: &[BuiltinRow] = &[
             .elements
             .iter()
             .map(|element| evaluator.call(&function, vec![element.clone()]));
-        let elements = elements.collect::<Evaluation<Vec<_>>>()?;
+        let elements = elements.collect::<EvaluateResult<Vec<_>>>()?;
         evaluator.require_regular(&elements)?;
         Ok(EvaluatedValue::from_elements(elements, Vec::new()))
     }),
@@ -283,7 +283,7 @@ pub(crate) fn find_arity(name: &str) -> usize {
         name,
         "with_vjp" | "with_vjp_tape" | "jvp2" | "vjp2" | "jmp2" | "mjp2"
     );
-    let scalars = ScalarType::all();
+    let scalars = PrimitiveType::all();
     let operators = scalars.filter_map(|scalar| find_operator(name, scalar));
     operators
         .map(|operator| operator.arity())
@@ -322,7 +322,7 @@ impl ProgramEvaluator<'_> {
         &mut self,
         id: IntrinsicId,
         types: &[TypeId],
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         let name = &self.program.names[self.program.intrinsics[id]];
         if matches!(name, "highest" | "lowest" | "epsilon" | "inf" | "nan") {
             let scalar = self.scalar_type(types[0])?;
@@ -340,7 +340,7 @@ impl ProgramEvaluator<'_> {
         id: IntrinsicId,
         types: &[TypeId],
         arguments: Vec<EvaluatedValue>,
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         let program = self.program;
         let name = &program.names[program.intrinsics[id]];
         if let Some(EvaluatedValue::Scalar(scalar, _)) = arguments.first()
@@ -359,12 +359,12 @@ impl ProgramEvaluator<'_> {
         &self,
         name: &str,
         arguments: &[EvaluatedValue],
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         let scalars = arguments.iter().map(|argument| match argument {
             EvaluatedValue::Scalar(scalar, bits) => Ok((*scalar, *bits)),
             _ => Err(self.fail("a scalar is expected")),
         });
-        let scalars = scalars.collect::<Evaluation<Vec<_>>>()?;
+        let scalars = scalars.collect::<EvaluateResult<Vec<_>>>()?;
         let scalar = scalars[0].0;
         let Some(operator) = find_operator(name, scalar) else {
             return Err(self.fail(format!(
@@ -385,7 +385,7 @@ impl ProgramEvaluator<'_> {
     }
 
     /// Converts a scalar.
-    fn convert(&self, value: &EvaluatedValue, target: TypeId) -> Evaluation<EvaluatedValue> {
+    fn convert(&self, value: &EvaluatedValue, target: TypeId) -> EvaluateResult<EvaluatedValue> {
         let target = self.scalar_type(target)?;
         let EvaluatedValue::Scalar(source, bits) = *value else {
             return Err(self.fail("a scalar is expected"));
@@ -406,7 +406,7 @@ impl ProgramEvaluator<'_> {
     }
 
     /// The value as an array.
-    fn require_array(&self, value: &EvaluatedValue) -> Evaluation<Rc<ArrayValue>> {
+    fn require_array(&self, value: &EvaluatedValue) -> EvaluateResult<Rc<ArrayValue>> {
         match value {
             EvaluatedValue::Array(array) => Ok(Rc::clone(array)),
             _ => Err(self.fail("an array is expected")),
@@ -414,7 +414,7 @@ impl ProgramEvaluator<'_> {
     }
 
     /// Combines the elements of an array.
-    fn reduce(&mut self, values: Vec<EvaluatedValue>) -> Evaluation<EvaluatedValue> {
+    fn reduce(&mut self, values: Vec<EvaluatedValue>) -> EvaluateResult<EvaluatedValue> {
         let function = self.require_function(values[0].clone())?;
         let array = self.require_array(&values[2])?;
         let mut result = values[1].clone();
@@ -428,7 +428,7 @@ impl ProgramEvaluator<'_> {
     fn partition(
         &mut self,
         values: &[EvaluatedValue],
-    ) -> Evaluation<(EvaluatedValue, EvaluatedValue)> {
+    ) -> EvaluateResult<(EvaluatedValue, EvaluatedValue)> {
         let predicate = self.require_function(values[0].clone())?;
         let array = self.require_array(&values[1])?;
         let (mut accepted, mut rejected) = (Vec::new(), Vec::new());
@@ -447,7 +447,7 @@ impl ProgramEvaluator<'_> {
     }
 
     /// Exchanges rows and columns.
-    fn transpose(&self, value: &EvaluatedValue) -> Evaluation<EvaluatedValue> {
+    fn transpose(&self, value: &EvaluatedValue) -> EvaluateResult<EvaluatedValue> {
         let rows = self.require_array(value)?;
         let shape = value.shape();
         let (count, columns) = (shape[0], shape.get(1).copied().unwrap_or(0));
@@ -466,7 +466,7 @@ impl ProgramEvaluator<'_> {
     }
 
     /// Concatenates the results of a function.
-    fn flatmap(&mut self, values: &[EvaluatedValue]) -> Evaluation<EvaluatedValue> {
+    fn flatmap(&mut self, values: &[EvaluatedValue]) -> EvaluateResult<EvaluatedValue> {
         let function = self.require_function(values[0].clone())?;
         let array = self.require_array(&values[1])?;
         let (mut sizes, mut flags, mut offsets) = (Vec::new(), Vec::new(), Vec::new());
@@ -492,7 +492,7 @@ impl ProgramEvaluator<'_> {
     }
 
     /// Replaces the elements of an array at positions in its outer dimensions.
-    fn scatter(&mut self, mut values: Vec<EvaluatedValue>) -> Evaluation<EvaluatedValue> {
+    fn scatter(&mut self, mut values: Vec<EvaluatedValue>) -> EvaluateResult<EvaluatedValue> {
         let (positions, elements) = (
             self.require_array(&values[1])?,
             self.require_array(&values[2])?,
@@ -507,7 +507,7 @@ impl ProgramEvaluator<'_> {
     }
 
     /// Combines elements with those of an array at positions in its outer dimensions.
-    fn histogram(&mut self, mut values: Vec<EvaluatedValue>) -> Evaluation<EvaluatedValue> {
+    fn histogram(&mut self, mut values: Vec<EvaluatedValue>) -> EvaluateResult<EvaluatedValue> {
         let function = self.require_function(values[1].clone())?;
         let (positions, elements) = (
             self.require_array(&values[3])?,
@@ -529,7 +529,7 @@ impl ProgramEvaluator<'_> {
         combine: Option<Rc<FunctionValue>>,
         function: EvaluatedValue,
         elements: &EvaluatedValue,
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         let function = self.require_function(function)?;
         let elements = self.require_array(elements)?;
         let array = ArrayValue::clone(&*self.require_array(target)?);
@@ -543,7 +543,7 @@ impl ProgramEvaluator<'_> {
     }
 
     /// The view of an array by an offset, and a size and a stride for each dimension.
-    fn flat_index(&self, values: &[EvaluatedValue]) -> Evaluation<EvaluatedValue> {
+    fn flat_index(&self, values: &[EvaluatedValue]) -> EvaluateResult<EvaluatedValue> {
         let array = self.require_array(&values[0])?;
         let numbers: Vec<i64> = values[1..].iter().map(EvaluatedValue::to_int).collect();
         let dimensions: Vec<(i64, i64)> = numbers[1..]
@@ -558,7 +558,7 @@ impl ProgramEvaluator<'_> {
         array: &ArrayValue,
         offset: i64,
         dimensions: &[(i64, i64)],
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         let Some((&(size, stride), rest)) = dimensions.split_first() else {
             let element = usize::try_from(offset)
                 .ok()
@@ -573,13 +573,13 @@ impl ProgramEvaluator<'_> {
         let elements = (0..size).map(|index| self.flat_view(array, offset + index * stride, rest));
         let shape = rest.iter().map(|(size, _)| *size).collect();
         Ok(EvaluatedValue::from_elements(
-            elements.collect::<Evaluation<_>>()?,
+            elements.collect::<EvaluateResult<_>>()?,
             shape,
         ))
     }
 
     /// Replaces the elements of a view.
-    fn flat_update(&self, mut values: Vec<EvaluatedValue>) -> Evaluation<EvaluatedValue> {
+    fn flat_update(&self, mut values: Vec<EvaluatedValue>) -> EvaluateResult<EvaluatedValue> {
         let Some(new) = values.pop() else {
             return Err(self.fail("an array is expected"));
         };
@@ -595,7 +595,7 @@ impl ProgramEvaluator<'_> {
         offset: i64,
         strides: &[i64],
         value: &EvaluatedValue,
-    ) -> Evaluation<()> {
+    ) -> EvaluateResult<()> {
         let Some((&stride, rest)) = strides.split_first() else {
             let shape = target.elements.len();
             return match usize::try_from(offset)
@@ -622,18 +622,18 @@ impl ProgramEvaluator<'_> {
 /// The type of the result of an operator on a scalar type.
 pub(crate) fn result_type(
     operator: spirula_program::ScalarOperator,
-    scalar: ScalarType,
-) -> ScalarType {
+    scalar: PrimitiveType,
+) -> PrimitiveType {
     use spirula_program::ScalarOpSignature;
     match operator.op.row().shape {
-        ScalarOpSignature::Test(_) => ScalarType::Bool,
-        ScalarOpSignature::Count => ScalarType::Number(crate::syntax::tree::NumberType::I32),
+        ScalarOpSignature::Test(_) => PrimitiveType::Bool,
+        ScalarOpSignature::Count => PrimitiveType::Number(crate::syntax::tree::NumberType::I32),
         _ => scalar,
     }
 }
 
 /// The bits of a constant of a type.
-pub(crate) fn constant_bits(name: &str, scalar: ScalarType) -> u64 {
+pub(crate) fn constant_bits(name: &str, scalar: PrimitiveType) -> u64 {
     let machine = machine_type(scalar);
     if machine.is_float() {
         let (highest, epsilon) = match machine {

@@ -2,9 +2,9 @@
 
 use super::pattern::are_equal;
 use super::value::{EvaluatedValue, FunctionValue, VariableFrame};
-use super::{Evaluation, ProgramEvaluator};
-use crate::check::types::{ScalarType, compare_fields};
-use crate::syntax::tree::{NameId, NumberType};
+use super::{EvaluateResult, ProgramEvaluator};
+use crate::check::types::{PrimitiveType, compare_fields};
+use crate::syntax::tree::{NumberType, SourceNameId};
 use crate::typed::{
     ProgramPlace, TypedBinding, TypedExpressionId, TypedKind, TypedLoop, TypedLoopForm,
     TypedPatternId, TypedStep,
@@ -17,7 +17,7 @@ impl ProgramEvaluator<'_> {
         &mut self,
         id: TypedExpressionId,
         frame: &mut VariableFrame,
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         if self.fuel == 0 {
             return Err(self.fail("the evaluator gives up: the program takes too many steps"));
         }
@@ -28,7 +28,7 @@ impl ProgramEvaluator<'_> {
         match &expression.kind {
             TypedKind::Scalar(literal) => self.evaluate_scalar(literal, expression.type_id),
             TypedKind::Bytes(bytes) => {
-                let byte = ScalarType::Number(NumberType::U8);
+                let byte = PrimitiveType::Number(NumberType::U8);
                 let elements = bytes
                     .iter()
                     .map(|&value| EvaluatedValue::Scalar(byte, u64::from(value)));
@@ -60,7 +60,7 @@ impl ProgramEvaluator<'_> {
                 let elements = elements
                     .iter()
                     .map(|&element| self.evaluate(element, frame));
-                let elements = elements.collect::<Evaluation<Vec<_>>>()?;
+                let elements = elements.collect::<EvaluateResult<Vec<_>>>()?;
                 self.require_regular(&elements)?;
                 Ok(EvaluatedValue::from_elements(elements, Vec::new()))
             }
@@ -68,7 +68,7 @@ impl ProgramEvaluator<'_> {
                 let payload = payload.iter().map(|&part| self.evaluate(part, frame));
                 Ok(EvaluatedValue::Sum(
                     *name,
-                    Rc::new(payload.collect::<Evaluation<_>>()?),
+                    Rc::new(payload.collect::<EvaluateResult<_>>()?),
                 ))
             }
             TypedKind::Projection(record, field) => {
@@ -140,7 +140,10 @@ impl ProgramEvaluator<'_> {
     }
 
     /// A record of its fields.
-    pub(super) fn make_record(&self, mut values: Vec<(NameId, EvaluatedValue)>) -> EvaluatedValue {
+    pub(super) fn make_record(
+        &self,
+        mut values: Vec<(SourceNameId, EvaluatedValue)>,
+    ) -> EvaluatedValue {
         let names = &self.program.names;
         values.sort_by(|(left, _), (right, _)| compare_fields(&names[*left], &names[*right]));
         EvaluatedValue::Record(Rc::new(values))
@@ -156,7 +159,11 @@ impl ProgramEvaluator<'_> {
     }
 
     /// A field of a record.
-    fn project(&self, record: &EvaluatedValue, field: NameId) -> Evaluation<EvaluatedValue> {
+    fn project(
+        &self,
+        record: &EvaluatedValue,
+        field: SourceNameId,
+    ) -> EvaluateResult<EvaluatedValue> {
         if let EvaluatedValue::Record(fields) = record
             && let Some((_, value)) = fields.iter().find(|(name, _)| *name == field)
         {
@@ -166,7 +173,7 @@ impl ProgramEvaluator<'_> {
     }
 
     /// Requires that elements have the same sizes.
-    pub(super) fn require_regular(&self, elements: &[EvaluatedValue]) -> Evaluation<()> {
+    pub(super) fn require_regular(&self, elements: &[EvaluatedValue]) -> EvaluateResult<()> {
         let Some(EvaluatedValue::Array(_)) = elements.first() else {
             return Ok(());
         };
@@ -182,7 +189,7 @@ impl ProgramEvaluator<'_> {
         &mut self,
         binding: &TypedBinding,
         frame: &mut VariableFrame,
-    ) -> Evaluation<()> {
+    ) -> EvaluateResult<()> {
         let value = self.evaluate(binding.value, frame)?;
         for &size in &binding.sizes {
             self.set_local(size, None, frame);
@@ -198,7 +205,7 @@ impl ProgramEvaluator<'_> {
         &mut self,
         typed_loop: &TypedLoop,
         frame: &mut VariableFrame,
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         let mut value = self.evaluate(typed_loop.initial, frame)?;
         match typed_loop.form {
             TypedLoopForm::Count(counter, bound) => {
@@ -238,7 +245,7 @@ impl ProgramEvaluator<'_> {
         typed_loop: &TypedLoop,
         value: EvaluatedValue,
         frame: &mut VariableFrame,
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         self.match_pattern(typed_loop.pattern, value, frame)?;
         self.evaluate(typed_loop.body, frame)
     }
@@ -259,12 +266,12 @@ impl ProgramEvaluator<'_> {
         arguments: &[TypedExpressionId],
         place: ProgramPlace,
         frame: &mut VariableFrame,
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         let function = self.evaluate(function, frame)?;
         let arguments = arguments
             .iter()
             .map(|&argument| self.evaluate(argument, frame));
-        let arguments = arguments.collect::<Evaluation<Vec<_>>>()?;
+        let arguments = arguments.collect::<EvaluateResult<Vec<_>>>()?;
         self.place = Some(place);
         let function = self.require_function(function)?;
         self.call(&function, arguments)
@@ -276,7 +283,7 @@ impl ProgramEvaluator<'_> {
         subject: TypedExpressionId,
         cases: &[(TypedPatternId, TypedExpressionId)],
         frame: &mut VariableFrame,
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         let subject = self.evaluate(subject, frame)?;
         for (pattern, body) in cases {
             if self.match_pattern(*pattern, subject.clone(), frame)? {
@@ -295,7 +302,7 @@ impl ProgramEvaluator<'_> {
         value: TypedExpressionId,
         place: ProgramPlace,
         frame: &mut VariableFrame,
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         let program = self.program;
 
         let value = self.evaluate(value, frame)?;

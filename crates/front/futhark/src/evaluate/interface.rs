@@ -1,8 +1,8 @@
 //! Arguments and results of entry points.
 
 use super::value::EvaluatedValue;
-use super::{Evaluation, ProgramEvaluator};
-use crate::check::types::{ScalarType, TypeForm, TypeId};
+use super::{EvaluateResult, ProgramEvaluator};
+use crate::check::types::{PrimitiveType, TypeForm, TypeId};
 use crate::intrinsic::{is_unsigned, machine_type};
 use crate::typed::DefinitionId;
 use spirula_program::ProgramValue;
@@ -13,7 +13,7 @@ impl ProgramEvaluator<'_> {
         &self,
         id: DefinitionId,
         arguments: &[ProgramValue],
-    ) -> Evaluation<Vec<EvaluatedValue>> {
+    ) -> EvaluateResult<Vec<EvaluatedValue>> {
         let mut type_id = self.program.definitions[id].type_id;
         let mut values = Vec::with_capacity(arguments.len());
         for argument in arguments {
@@ -34,7 +34,7 @@ impl ProgramEvaluator<'_> {
     }
 
     /// A value of a type.
-    fn read_value(&self, type_id: TypeId, value: &ProgramValue) -> Evaluation<EvaluatedValue> {
+    fn read_value(&self, type_id: TypeId, value: &ProgramValue) -> EvaluateResult<EvaluatedValue> {
         let mut element = type_id;
         for _ in &value.shape {
             match self.program.types.form(element) {
@@ -56,7 +56,10 @@ impl ProgramEvaluator<'_> {
     }
 
     /// The results of an entry point.
-    pub(super) fn write_results(&self, value: &EvaluatedValue) -> Evaluation<Vec<ProgramValue>> {
+    pub(super) fn write_results(
+        &self,
+        value: &EvaluatedValue,
+    ) -> EvaluateResult<Vec<ProgramValue>> {
         match value {
             EvaluatedValue::Record(fields) => fields
                 .iter()
@@ -67,13 +70,13 @@ impl ProgramEvaluator<'_> {
     }
 
     /// A scalar or an array of scalars as a value of a program.
-    fn write_value(&self, value: &EvaluatedValue) -> Evaluation<ProgramValue> {
+    fn write_value(&self, value: &EvaluatedValue) -> EvaluateResult<ProgramValue> {
         let shape = value.shape();
         let mut scalars = Vec::new();
         self.collect_scalars(value, &mut scalars)?;
         let scalar = scalars
             .first()
-            .map_or(ScalarType::Bool, |(scalar, _)| *scalar);
+            .map_or(PrimitiveType::Bool, |(scalar, _)| *scalar);
         let element = machine_type(scalar);
         let size = element.size() as usize;
         let bytes = scalars
@@ -90,8 +93,8 @@ impl ProgramEvaluator<'_> {
     fn collect_scalars(
         &self,
         value: &EvaluatedValue,
-        out: &mut Vec<(ScalarType, u64)>,
-    ) -> Evaluation<()> {
+        out: &mut Vec<(PrimitiveType, u64)>,
+    ) -> EvaluateResult<()> {
         match value {
             EvaluatedValue::Scalar(scalar, bits) => out.push((*scalar, *bits)),
             EvaluatedValue::Array(array) => {
@@ -107,7 +110,7 @@ impl ProgramEvaluator<'_> {
 
 /// An array of a shape, whose elements come one after the other.
 fn build_array(
-    scalar: ScalarType,
+    scalar: PrimitiveType,
     shape: &[u64],
     bits: &mut impl Iterator<Item = u64>,
 ) -> EvaluatedValue {

@@ -13,7 +13,7 @@ pub mod value;
 pub(crate) use builtin::{constant_bits, find_arity, result_type};
 pub(crate) use pattern::read_literal;
 
-use crate::syntax::tree::NameId;
+use crate::syntax::tree::SourceNameId;
 use crate::typed::{DefinitionId, ProgramPlace, TypedKind, TypedProgram};
 use spirula_program::ProgramValue;
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ pub struct EvaluationFault {
 }
 
 /// The result of an evaluating function.
-type Evaluation<T> = Result<T, EvaluationFault>;
+type EvaluateResult<T> = Result<T, EvaluationFault>;
 
 /// A program that is evaluated.
 pub struct ProgramEvaluator<'p> {
@@ -42,13 +42,13 @@ pub struct ProgramEvaluator<'p> {
     /// Steps that are left before the evaluator gives up.
     fuel: u64,
     /// The names `0` and `1` of the fields of a pair.
-    pair: [NameId; 2],
+    pair: [SourceNameId; 2],
 }
 
 impl<'p> ProgramEvaluator<'p> {
     /// An evaluator that stops after a number of expressions.
     pub fn new(program: &'p TypedProgram, fuel: u64) -> Self {
-        let name = |text: &str| program.names.find(text).unwrap_or(NameId::new(0));
+        let name = |text: &str| program.names.find(text).unwrap_or(SourceNameId::new(0));
         ProgramEvaluator {
             program,
             constants: HashMap::new(),
@@ -67,7 +67,7 @@ impl<'p> ProgramEvaluator<'p> {
         &mut self,
         name: &str,
         arguments: &[ProgramValue],
-    ) -> Evaluation<Vec<ProgramValue>> {
+    ) -> EvaluateResult<Vec<ProgramValue>> {
         let entries = self.program.entries.iter().rev();
         let found = entries
             .copied()
@@ -93,7 +93,7 @@ impl<'p> ProgramEvaluator<'p> {
     }
 
     /// The value of a definition: that of a constant, or the function.
-    fn evaluate_global(&mut self, id: DefinitionId) -> Evaluation<EvaluatedValue> {
+    fn evaluate_global(&mut self, id: DefinitionId) -> EvaluateResult<EvaluatedValue> {
         let definition = &self.program.definitions[id];
         if !definition.parameters.is_empty() {
             return Ok(EvaluatedValue::Function(Rc::new(
@@ -113,7 +113,7 @@ impl<'p> ProgramEvaluator<'p> {
         &mut self,
         id: DefinitionId,
         arguments: Vec<EvaluatedValue>,
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         let definition = &self.program.definitions[id];
         let Some(body) = definition.body else {
             return Err(self.fail("the definition has no body"));
@@ -148,7 +148,7 @@ impl<'p> ProgramEvaluator<'p> {
         &mut self,
         function: &Rc<FunctionValue>,
         mut arguments: Vec<EvaluatedValue>,
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         let arity = self.arity(function);
         if arguments.len() < arity {
             let partial = FunctionValue::Partial(Rc::clone(function), arguments);
@@ -185,7 +185,7 @@ impl<'p> ProgramEvaluator<'p> {
     }
 
     /// The value as a function.
-    fn require_function(&self, value: EvaluatedValue) -> Evaluation<Rc<FunctionValue>> {
+    fn require_function(&self, value: EvaluatedValue) -> EvaluateResult<Rc<FunctionValue>> {
         match value {
             EvaluatedValue::Function(function) => Ok(function),
             _ => Err(self.fail("a value is called that is no function")),

@@ -1,11 +1,11 @@
 //! Patterns, and sizes that are taken from values.
 
 use super::value::{EvaluatedValue, VariableFrame};
-use super::{Evaluation, ProgramEvaluator};
-use crate::check::types::{ScalarType, TypeForm, TypeId};
+use super::{EvaluateResult, ProgramEvaluator};
+use crate::check::types::{PrimitiveType, TypeForm, TypeId};
 use crate::intrinsic::machine_type;
 use crate::typed::{
-    LocalId, ScalarLiteral, SizeTerm, SizedType, SizedTypeId, TypedPatternId, TypedPatternKind,
+    LocalId, SizeTerm, SizedType, SizedTypeId, TypedLiteral, TypedPatternId, TypedPatternKind,
 };
 use spirula_program::ScalarOp;
 
@@ -42,7 +42,7 @@ impl ProgramEvaluator<'_> {
         id: TypedPatternId,
         value: EvaluatedValue,
         frame: &mut VariableFrame,
-    ) -> Evaluation<bool> {
+    ) -> EvaluateResult<bool> {
         let program = self.program;
         let pattern = &program.patterns[id];
         if let Some(ascribed) = pattern.ascribed {
@@ -91,7 +91,7 @@ impl ProgramEvaluator<'_> {
     }
 
     /// The scalar type of a type.
-    pub(super) fn scalar_type(&self, id: TypeId) -> Evaluation<ScalarType> {
+    pub(super) fn scalar_type(&self, id: TypeId) -> EvaluateResult<PrimitiveType> {
         match self.program.types.form(id) {
             TypeForm::Scalar(scalar) => Ok(*scalar),
             _ => {
@@ -104,9 +104,9 @@ impl ProgramEvaluator<'_> {
     /// The value of a literal at a type.
     pub(super) fn evaluate_scalar(
         &self,
-        literal: &ScalarLiteral,
+        literal: &TypedLiteral,
         type_id: TypeId,
-    ) -> Evaluation<EvaluatedValue> {
+    ) -> EvaluateResult<EvaluatedValue> {
         let scalar = self.scalar_type(type_id)?;
         match read_literal(literal, scalar) {
             Some(bits) => Ok(EvaluatedValue::Scalar(scalar, bits)),
@@ -175,7 +175,7 @@ impl ProgramEvaluator<'_> {
         id: SizedTypeId,
         value: &EvaluatedValue,
         frame: &mut VariableFrame,
-    ) -> Evaluation<()> {
+    ) -> EvaluateResult<()> {
         let program = self.program;
         match (&program.sized_types[id], value) {
             (SizedType::Array(size, element), EvaluatedValue::Array(array)) => {
@@ -210,7 +210,7 @@ impl ProgramEvaluator<'_> {
         &mut self,
         size: SizeTerm,
         frame: &mut VariableFrame,
-    ) -> Evaluation<Option<i64>> {
+    ) -> EvaluateResult<Option<i64>> {
         match size {
             SizeTerm::Anonymous => Ok(None),
             SizeTerm::Local(local) => Ok(self.get_local(local, frame).map(EvaluatedValue::to_int)),
@@ -220,20 +220,20 @@ impl ProgramEvaluator<'_> {
 }
 
 /// The bits of a literal at a type. None if it is no number.
-pub(crate) fn read_literal(literal: &ScalarLiteral, scalar: ScalarType) -> Option<u64> {
+pub(crate) fn read_literal(literal: &TypedLiteral, scalar: PrimitiveType) -> Option<u64> {
     let machine = machine_type(scalar);
     match literal {
-        ScalarLiteral::Truth(value) => Some(u64::from(*value)),
-        ScalarLiteral::Integer(value) if machine.is_float() => {
+        TypedLiteral::Truth(value) => Some(u64::from(*value)),
+        TypedLiteral::Integer(value) if machine.is_float() => {
             Some(float_bits(*value as f64, scalar))
         }
-        ScalarLiteral::Integer(value) => Some(machine.truncate_bits(*value as u64)),
-        ScalarLiteral::Float(text) => Some(float_bits(read_float(text)?, scalar)),
+        TypedLiteral::Integer(value) => Some(machine.truncate_bits(*value as u64)),
+        TypedLiteral::Float(text) => Some(float_bits(read_float(text)?, scalar)),
     }
 }
 
 /// The bits of a number at a floating-point type.
-pub(super) fn float_bits(value: f64, scalar: ScalarType) -> u64 {
+pub(super) fn float_bits(value: f64, scalar: PrimitiveType) -> u64 {
     let machine = machine_type(scalar);
     let from = spirula_program::ScalarType::F64;
     if machine == from {

@@ -1,7 +1,7 @@
 //! Values of the evaluator.
 
-use crate::check::types::{ScalarType, TypeId};
-use crate::syntax::tree::NameId;
+use crate::check::types::{PrimitiveType, TypeId};
+use crate::syntax::tree::SourceNameId;
 use crate::typed::{DefinitionId, IntrinsicId, TypedExpressionId};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,13 +10,13 @@ use std::rc::Rc;
 #[derive(Clone, Debug)]
 pub enum EvaluatedValue {
     /// A scalar, with its bits. Those above the width of the type are zero.
-    Scalar(ScalarType, u64),
+    Scalar(PrimitiveType, u64),
     /// An array.
     Array(Rc<ArrayValue>),
     /// A record, with its fields in canonical order.
-    Record(Rc<Vec<(NameId, EvaluatedValue)>>),
+    Record(Rc<Vec<(SourceNameId, EvaluatedValue)>>),
     /// A value of a sum.
-    Sum(NameId, Rc<Vec<EvaluatedValue>>),
+    Sum(SourceNameId, Rc<Vec<EvaluatedValue>>),
     /// A function.
     Function(Rc<FunctionValue>),
     /// An array that is being written.
@@ -66,12 +66,12 @@ pub struct VariableFrame {
 impl EvaluatedValue {
     /// A truth value.
     pub fn from_bool(value: bool) -> Self {
-        EvaluatedValue::Scalar(ScalarType::Bool, u64::from(value))
+        EvaluatedValue::Scalar(PrimitiveType::Bool, u64::from(value))
     }
 
     /// An `i64`.
     pub fn from_int64(value: i64) -> Self {
-        let int64 = ScalarType::Number(crate::syntax::tree::NumberType::I64);
+        let int64 = PrimitiveType::Number(crate::syntax::tree::NumberType::I64);
         EvaluatedValue::Scalar(int64, value as u64)
     }
 
@@ -119,6 +119,6 @@ impl EvaluatedValue {
 
     /// Whether the value is true.
     pub fn is_true(&self) -> bool {
-        matches!(self, EvaluatedValue::Scalar(ScalarType::Bool, 1))
+        matches!(self, EvaluatedValue::Scalar(PrimitiveType::Bool, 1))
     }
 }

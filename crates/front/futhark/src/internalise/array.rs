@@ -1,13 +1,13 @@
 //! Indices, slices, updates, ranges and array literals.
 
 use super::value::{StaticArray, StaticFrame, StaticValue};
-use super::{Internalised, SourceInternaliser};
-use crate::check::types::{ScalarType, TypeId};
+use super::{InternaliseResult, SourceInternaliser};
+use crate::check::types::{PrimitiveType, TypeId};
 use crate::intrinsic::machine_type;
-use crate::syntax::tree::{NameId, NumberType, RangeBound};
+use crate::syntax::tree::{NumberType, RangeBound, SourceNameId};
 use crate::typed::{TypedExpressionId, TypedIndex, TypedStep};
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType as MachineType};
-use spirula_soac::ir::{MessagePart, SliceSelector, SoacOperand, SoacOperation, SoacType};
+use spirula_soac::ir::{SliceSelector, SoacMessagePart, SoacOperand, SoacOperation, SoacType};
 
 /// An index with its operands.
 #[derive(Clone, Copy, Debug)]
@@ -22,13 +22,13 @@ pub(super) enum StaticIndex {
 #[derive(Clone, Debug)]
 pub(super) enum StaticStep {
     /// A field.
-    Field(NameId),
+    Field(SourceNameId),
     /// Indices.
     Indices(Vec<StaticIndex>),
 }
 
 /// `i64`
-pub(super) const INT64: ScalarType = ScalarType::Number(NumberType::I64);
+pub(super) const INT64: PrimitiveType = PrimitiveType::Number(NumberType::I64);
 
 impl SourceInternaliser<'_> {
     /// Internalises indices.
@@ -36,7 +36,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         indices: &[TypedIndex],
         frame: &mut StaticFrame,
-    ) -> Internalised<Vec<StaticIndex>> {
+    ) -> InternaliseResult<Vec<StaticIndex>> {
         let mut values = Vec::with_capacity(indices.len());
         for index in indices {
             values.push(match index {
@@ -65,7 +65,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         id: TypedExpressionId,
         frame: &mut StaticFrame,
-    ) -> Internalised<SoacOperand> {
+    ) -> InternaliseResult<SoacOperand> {
         match self.internalise(id, frame)? {
             StaticValue::Scalar(scalar, operand) => Ok(self.widen(scalar, operand)),
             _ => Err(self.fail("an integer is expected")),
@@ -77,7 +77,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         steps: &[TypedStep],
         frame: &mut StaticFrame,
-    ) -> Internalised<Vec<StaticStep>> {
+    ) -> InternaliseResult<Vec<StaticStep>> {
         let steps = steps.iter().map(|step| match step {
             TypedStep::Field(field) => Ok(StaticStep::Field(*field)),
             TypedStep::Indices(indices) => Ok(StaticStep::Indices(
@@ -103,7 +103,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         value: &StaticValue,
         indices: &[StaticIndex],
-    ) -> Internalised<(Vec<SliceSelector>, StaticValue)> {
+    ) -> InternaliseResult<(Vec<SliceSelector>, StaticValue)> {
         let Some((&first, rest)) = indices.split_first() else {
             return Ok((Vec::new(), value.clone()));
         };
@@ -115,11 +115,11 @@ impl SourceInternaliser<'_> {
                 let less = ScalarOperator::with_type(ScalarOp::ULt, MachineType::I64);
                 let inside = self.builder.add_scalar(less, &[point, array.length]);
                 let message = vec![
-                    MessagePart::Text("Index [".into()),
-                    MessagePart::Value(point),
-                    MessagePart::Text("] out of bounds for array of shape [".into()),
-                    MessagePart::Value(array.length),
-                    MessagePart::Text("].".into()),
+                    SoacMessagePart::Text("Index [".into()),
+                    SoacMessagePart::Value(point),
+                    SoacMessagePart::Text("] out of bounds for array of shape [".into()),
+                    SoacMessagePart::Value(array.length),
+                    SoacMessagePart::Text("].".into()),
                 ];
                 self.add_check(inside, message);
                 (SliceSelector::Point(point), None)
@@ -209,18 +209,21 @@ impl SourceInternaliser<'_> {
         length: SoacOperand,
     ) {
         let mut message = vec![
-            MessagePart::Text("Index [".into()),
-            MessagePart::Value(start),
-            MessagePart::Text(":".into()),
-            MessagePart::Value(end),
+            SoacMessagePart::Text("Index [".into()),
+            SoacMessagePart::Value(start),
+            SoacMessagePart::Text(":".into()),
+            SoacMessagePart::Value(end),
         ];
         if let Some(step) = step {
-            message.extend([MessagePart::Text(":".into()), MessagePart::Value(step)]);
+            message.extend([
+                SoacMessagePart::Text(":".into()),
+                SoacMessagePart::Value(step),
+            ]);
         }
         message.extend([
-            MessagePart::Text("] out of bounds for array of shape [".into()),
-            MessagePart::Value(length),
-            MessagePart::Text("].".into()),
+            SoacMessagePart::Text("] out of bounds for array of shape [".into()),
+            SoacMessagePart::Value(length),
+            SoacMessagePart::Text("].".into()),
         ]);
         self.add_check(inside, message);
     }
@@ -245,7 +248,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         value: StaticValue,
         indices: &[StaticIndex],
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let (selectors, structure) = self.select(&value, indices)?;
         let mut types = structure.leaf_types().into_iter();
         Ok(structure.map_leaves(&mut |leaf| {
@@ -261,7 +264,7 @@ impl SourceInternaliser<'_> {
         target: StaticValue,
         steps: &[StaticStep],
         value: StaticValue,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let Some((first, rest)) = steps.split_first() else {
             return Ok(value);
         };
@@ -306,11 +309,11 @@ impl SourceInternaliser<'_> {
         for (wanted, found) in wanted.lengths().into_iter().zip(found.lengths()) {
             let equal = self.builder.add_int64(ScalarOp::Eq, wanted, found);
             let message = vec![
-                MessagePart::Text("Value of shape [".into()),
-                MessagePart::Value(found),
-                MessagePart::Text("] cannot match shape [".into()),
-                MessagePart::Value(wanted),
-                MessagePart::Text("]".into()),
+                SoacMessagePart::Text("Value of shape [".into()),
+                SoacMessagePart::Value(found),
+                SoacMessagePart::Text("] cannot match shape [".into()),
+                SoacMessagePart::Value(wanted),
+                SoacMessagePart::Text("]".into()),
             ];
             self.add_check(equal, message);
         }
@@ -321,7 +324,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         values: Vec<StaticValue>,
         type_id: TypeId,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let Some(first) = values.first() else {
             return self.default_value(type_id);
         };
@@ -352,7 +355,7 @@ impl SourceInternaliser<'_> {
         second: Option<StaticValue>,
         bound: RangeBound,
         last: StaticValue,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let (StaticValue::Scalar(scalar, start), StaticValue::Scalar(_, end)) = (first, last)
         else {
             return Err(self.fail("a range needs integers"));
@@ -403,11 +406,11 @@ impl SourceInternaliser<'_> {
             RangeBound::DownTo => "..>",
         };
         let message = vec![
-            MessagePart::Text("Range ".into()),
-            MessagePart::Value(wide_start),
-            MessagePart::Text(dots.into()),
-            MessagePart::Value(wide_end),
-            MessagePart::Text(" is invalid.".into()),
+            SoacMessagePart::Text("Range ".into()),
+            SoacMessagePart::Value(wide_start),
+            SoacMessagePart::Text(dots.into()),
+            SoacMessagePart::Value(wide_end),
+            SoacMessagePart::Text(" is invalid.".into()),
         ];
         self.add_check(is_valid, message);
         let machine = machine_type(scalar);
@@ -425,7 +428,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// The value as an array.
-    pub(super) fn require_array(&self, value: StaticValue) -> Internalised<StaticArray> {
+    pub(super) fn require_array(&self, value: StaticValue) -> InternaliseResult<StaticArray> {
         match value {
             StaticValue::Array(array) => Ok(*array),
             _ => Err(self.fail("an array is expected")),

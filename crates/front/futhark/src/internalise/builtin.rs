@@ -1,21 +1,21 @@
 //! Functions of the compiler.
 
 use super::value::{StaticFunction, StaticValue};
-use super::{Internalised, SourceInternaliser};
-use crate::check::types::{ScalarType, TypeForm, TypeId};
+use super::{InternaliseResult, SourceInternaliser};
+use crate::check::types::{PrimitiveType, TypeForm, TypeId};
 use crate::evaluate::{constant_bits, result_type};
 use crate::intrinsic::{find_operator, machine_type};
 use crate::syntax::tree::NumberType;
 use crate::typed::IntrinsicId;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType as MachineType};
 use spirula_soac::ir::{
-    MessagePart, ReductionOrder, SoacLambda, SoacOperand, SoacOperation, SoacType,
+    ReductionOrder, SoacLambda, SoacMessagePart, SoacOperand, SoacOperation, SoacType,
 };
 use std::rc::Rc;
 
 impl SourceInternaliser<'_> {
     /// The scalar type of a type that has no parameters.
-    fn scalar_form(&self, id: TypeId) -> Internalised<ScalarType> {
+    fn scalar_form(&self, id: TypeId) -> InternaliseResult<PrimitiveType> {
         match self.types.form(id) {
             TypeForm::Scalar(scalar) => Ok(*scalar),
             _ => Err(self.fail("a scalar type is expected")),
@@ -27,7 +27,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         id: IntrinsicId,
         types: Vec<TypeId>,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let name = &self.program.names[self.program.intrinsics[id]];
         if matches!(name, "highest" | "lowest" | "epsilon" | "inf" | "nan") {
             let scalar = self.scalar_form(types[0])?;
@@ -45,7 +45,7 @@ impl SourceInternaliser<'_> {
         id: IntrinsicId,
         types: &[TypeId],
         mut arguments: Vec<StaticValue>,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let program = self.program;
         let name = &program.names[program.intrinsics[id]];
         if let Some(StaticValue::Scalar(scalar, _)) = arguments.first()
@@ -56,13 +56,13 @@ impl SourceInternaliser<'_> {
         match name {
             "==" => {
                 let equal = self.compare(&arguments[0], &arguments[1])?;
-                Ok(StaticValue::Scalar(ScalarType::Bool, equal))
+                Ok(StaticValue::Scalar(PrimitiveType::Bool, equal))
             }
             "!=" => {
                 let equal = self.compare(&arguments[0], &arguments[1])?;
                 let not = ScalarOperator::with_type(ScalarOp::Not, MachineType::Bool);
                 Ok(StaticValue::Scalar(
-                    ScalarType::Bool,
+                    PrimitiveType::Bool,
                     self.builder.add_scalar(not, &[equal]),
                 ))
             }
@@ -76,7 +76,7 @@ impl SourceInternaliser<'_> {
             "num_bits" => {
                 let width = machine_type(self.scalar_form(types[0])?).width();
                 let literal = ScalarLiteral::from_i32(width as i32);
-                let int32 = ScalarType::Number(NumberType::I32);
+                let int32 = PrimitiveType::Number(NumberType::I32);
                 Ok(StaticValue::Scalar(int32, SoacOperand::Constant(literal)))
             }
             "trunc" => self.truncate(arguments),
@@ -115,7 +115,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         name: &str,
         arguments: Vec<StaticValue>,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let array = |internaliser: &Self, index: usize| {
             internaliser.require_array(arguments[index].clone())
         };
@@ -161,7 +161,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         name: &str,
         arguments: &[StaticValue],
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let mut operands = Vec::with_capacity(arguments.len());
         for argument in arguments {
             let StaticValue::Scalar(_, operand) = argument else {
@@ -188,7 +188,7 @@ impl SourceInternaliser<'_> {
             let is_nonzero = self.builder.add_scalar(not, &[is_zero]);
             self.add_check(
                 is_nonzero,
-                vec![MessagePart::Text("division by zero".into())],
+                vec![SoacMessagePart::Text("division by zero".into())],
             );
         }
         let result = self.builder.add_scalar(operator, &operands);
@@ -196,7 +196,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// Converts a scalar.
-    fn convert(&mut self, value: &StaticValue, target: TypeId) -> Internalised<StaticValue> {
+    fn convert(&mut self, value: &StaticValue, target: TypeId) -> InternaliseResult<StaticValue> {
         let target = self.scalar_form(target)?;
         let StaticValue::Scalar(source, operand) = *value else {
             return Err(self.fail("a scalar is expected"));
@@ -208,7 +208,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// The bits of a scalar as another type of the same width.
-    fn bitcast(&mut self, value: &StaticValue, target: TypeId) -> Internalised<StaticValue> {
+    fn bitcast(&mut self, value: &StaticValue, target: TypeId) -> InternaliseResult<StaticValue> {
         let target = self.scalar_form(target)?;
         let StaticValue::Scalar(source, operand) = *value else {
             return Err(self.fail("a scalar is expected"));
@@ -222,7 +222,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// A number rounded towards zero.
-    fn truncate(&mut self, arguments: Vec<StaticValue>) -> Internalised<StaticValue> {
+    fn truncate(&mut self, arguments: Vec<StaticValue>) -> InternaliseResult<StaticValue> {
         let StaticValue::Scalar(scalar, operand) = arguments[0] else {
             return Err(self.fail("a scalar is expected"));
         };
@@ -244,7 +244,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// Two arrays one after the other.
-    fn concatenate(&mut self, mut arguments: Vec<StaticValue>) -> Internalised<StaticValue> {
+    fn concatenate(&mut self, mut arguments: Vec<StaticValue>) -> InternaliseResult<StaticValue> {
         let second = arguments
             .pop()
             .ok_or_else(|| self.fail("an array is missing"))?;
@@ -280,7 +280,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         name: &str,
         mut arguments: Vec<StaticValue>,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let last = arguments
             .pop()
             .ok_or_else(|| self.fail("an argument is missing"))?;
@@ -301,9 +301,9 @@ impl SourceInternaliser<'_> {
                     self.builder
                         .add_int64(ScalarOp::SLe, SoacOperand::from_int64(0), count);
                 let message = vec![
-                    MessagePart::Text("Range 0..<".into()),
-                    MessagePart::Value(count),
-                    MessagePart::Text(" is invalid.".into()),
+                    SoacMessagePart::Text("Range 0..<".into()),
+                    SoacMessagePart::Value(count),
+                    SoacMessagePart::Text(" is invalid.".into()),
                 ];
                 self.add_check(is_valid, message);
                 let element = last.map_leaves(&mut |leaf| self.replicate_operand(&[count], leaf));
@@ -345,7 +345,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// The operand of a scalar.
-    fn require_operand(&self, value: &StaticValue) -> Internalised<SoacOperand> {
+    fn require_operand(&self, value: &StaticValue) -> InternaliseResult<SoacOperand> {
         match value {
             StaticValue::Scalar(_, operand) => Ok(*operand),
             _ => Err(self.fail("a scalar is expected")),
@@ -353,7 +353,11 @@ impl SourceInternaliser<'_> {
     }
 
     /// Whether two values are equal.
-    fn compare(&mut self, left: &StaticValue, right: &StaticValue) -> Internalised<SoacOperand> {
+    fn compare(
+        &mut self,
+        left: &StaticValue,
+        right: &StaticValue,
+    ) -> InternaliseResult<SoacOperand> {
         match (left, right) {
             (StaticValue::Scalar(scalar, left), StaticValue::Scalar(_, right)) => {
                 let equal = ScalarOperator::with_type(ScalarOp::Eq, machine_type(*scalar));
@@ -395,11 +399,11 @@ impl SourceInternaliser<'_> {
                     same_length,
                     &mut |internaliser| {
                         let all = internaliser.compare_elements(&left, &right)?;
-                        Ok(StaticValue::Scalar(ScalarType::Bool, all))
+                        Ok(StaticValue::Scalar(PrimitiveType::Bool, all))
                     },
                     &mut |internaliser| {
                         Ok(StaticValue::Scalar(
-                            ScalarType::Bool,
+                            PrimitiveType::Bool,
                             internaliser.truth(false),
                         ))
                     },
@@ -415,7 +419,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         left: &super::value::StaticArray,
         right: &super::value::StaticArray,
-    ) -> Internalised<SoacOperand> {
+    ) -> InternaliseResult<SoacOperand> {
         let width = left.length;
         let parts = [&left.element, &right.element].map(|element| {
             let types = element.leaf_types();

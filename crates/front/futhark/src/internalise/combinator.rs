@@ -2,7 +2,7 @@
 
 use super::control::is_outer;
 use super::value::{StaticArray, StaticFunction, StaticValue};
-use super::{Internalised, SourceInternaliser};
+use super::{InternaliseResult, SourceInternaliser};
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType as MachineType};
 use spirula_soac::ir::{
     ReductionOrder, SoacBody, SoacHistogram, SoacLambda, SoacOperand, SoacOperation, SoacType,
@@ -27,7 +27,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         function: &Rc<StaticFunction>,
         structures: &[&StaticValue],
-    ) -> Internalised<(SoacLambda, StaticValue)> {
+    ) -> InternaliseResult<(SoacLambda, StaticValue)> {
         let mut parameters = Vec::new();
         let mut arguments = Vec::new();
         for structure in structures {
@@ -46,7 +46,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         function: &Rc<StaticFunction>,
         array: &StaticArray,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let first_inner = self.builder.count_variables();
         let (lambda, value) = self.make_lambda(function, &[&array.element])?;
         if value.has_function() {
@@ -70,7 +70,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         function: &Rc<StaticFunction>,
         array: &StaticArray,
-    ) -> Internalised<Vec<SoacOperand>> {
+    ) -> InternaliseResult<Vec<SoacOperand>> {
         let zero = SoacOperand::from_int64(0);
         let has_elements = self.builder.add_int64(ScalarOp::SLt, zero, array.length);
         self.builder.begin_body();
@@ -96,7 +96,7 @@ impl SourceInternaliser<'_> {
         neutral: &StaticValue,
         array: &StaticArray,
         order: ReductionOrder,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let (lambda, _) = self.make_lambda(
             function,
             &[neutral, &array.element.with_lengths(&neutral.lengths())],
@@ -116,7 +116,7 @@ impl SourceInternaliser<'_> {
         function: &Rc<StaticFunction>,
         neutral: &StaticValue,
         array: &StaticArray,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let element = array.element.clone();
         let (lambda, _) = self.make_lambda(function, &[&element, &element])?;
         let operation =
@@ -213,7 +213,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         predicate: &Rc<StaticFunction>,
         array: &StaticArray,
-    ) -> Internalised<SoacOperand> {
+    ) -> InternaliseResult<SoacOperand> {
         let flags = self.map_elements(predicate, array)?;
         flags
             .leaves()
@@ -249,7 +249,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         predicate: &Rc<StaticFunction>,
         array: &StaticArray,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let flags = self.flag_elements(predicate, array)?;
         let (offsets, total) = self.count_flags(array.length, flags);
         let inputs = [(flags, MachineType::Bool), (offsets, MachineType::I64)];
@@ -281,7 +281,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         predicate: &Rc<StaticFunction>,
         array: &StaticArray,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let flags = self.flag_elements(predicate, array)?;
         let (offsets, total) = self.count_flags(array.length, flags);
         let (zero, one) = (SoacOperand::from_int64(0), SoacOperand::from_int64(1));
@@ -319,7 +319,7 @@ impl SourceInternaliser<'_> {
         value: &StaticValue,
         start: SoacOperand,
         count: SoacOperand,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let array = self.require_array(value.clone())?;
         let structure = StaticValue::from_element(count, array.element);
         let mut types = structure.leaf_types().into_iter();
@@ -342,7 +342,7 @@ impl SourceInternaliser<'_> {
         target: StaticValue,
         positions: &StaticArray,
         rank: usize,
-    ) -> Internalised<(StaticArray, SoacOperand, Vec<SoacOperand>)> {
+    ) -> InternaliseResult<(StaticArray, SoacOperand, Vec<SoacOperand>)> {
         let mut sizes = Vec::with_capacity(rank);
         let mut element = target;
         for _ in 0..rank {
@@ -410,7 +410,7 @@ impl SourceInternaliser<'_> {
         positions: &StaticArray,
         values: &StaticArray,
         rank: usize,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let (array, flat, sizes) = self.flatten_outer(target, positions, rank)?;
         let structure = StaticValue::from_element(array.length, array.element.clone());
         let mut types = structure.leaf_types().into_iter();
@@ -435,7 +435,7 @@ impl SourceInternaliser<'_> {
         positions: &StaticArray,
         values: &StaticArray,
         rank: usize,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let (array, flat, sizes) = self.flatten_outer(target, positions, rank)?;
         let (lambda, _) = self.make_lambda(function, &[&array.element, &array.element])?;
         let histogram = SoacHistogram {

@@ -1,8 +1,8 @@
 //! Choices, matches and loops.
 
 use super::value::{StaticFrame, StaticValue};
-use super::{Internalised, SourceInternaliser};
-use crate::check::types::ScalarType;
+use super::{InternaliseResult, SourceInternaliser};
+use crate::check::types::PrimitiveType;
 use crate::intrinsic::machine_type;
 use crate::typed::{TypedExpressionId, TypedLoop, TypedLoopForm, TypedPatternId};
 use spirula_program::ScalarType as MachineType;
@@ -12,7 +12,7 @@ use spirula_soac::ir::{
 
 /// What makes a value.
 type ValueMaker<'a, 'p> =
-    &'a mut dyn FnMut(&mut SourceInternaliser<'p>) -> Internalised<StaticValue>;
+    &'a mut dyn FnMut(&mut SourceInternaliser<'p>) -> InternaliseResult<StaticValue>;
 
 impl<'p> SourceInternaliser<'p> {
     /// The value of one of two branches. Where their arrays have different sizes, the sizes are results, too.
@@ -21,7 +21,7 @@ impl<'p> SourceInternaliser<'p> {
         condition: SoacOperand,
         accept: ValueMaker<'_, 'p>,
         reject: ValueMaker<'_, 'p>,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         if let SoacOperand::Constant(literal) = condition {
             return if literal.bits != 0 {
                 accept(self)
@@ -61,7 +61,7 @@ impl<'p> SourceInternaliser<'p> {
     fn internalise_branch(
         &mut self,
         branch: ValueMaker<'_, 'p>,
-    ) -> Internalised<(StaticValue, SoacBody)> {
+    ) -> InternaliseResult<(StaticValue, SoacBody)> {
         self.builder.begin_body();
         let value = branch(self)?;
         if value.has_function() {
@@ -101,7 +101,7 @@ impl<'p> SourceInternaliser<'p> {
         subject: &StaticValue,
         cases: &[(TypedPatternId, TypedExpressionId)],
         frame: &StaticFrame,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let Some(((pattern, body), rest)) = cases.split_first() else {
             return Err(self.fail("a match has no cases"));
         };
@@ -122,7 +122,7 @@ impl<'p> SourceInternaliser<'p> {
         &mut self,
         typed_loop: &TypedLoop,
         frame: &mut StaticFrame,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let initial = self.internalise(typed_loop.initial, frame)?;
         if initial.has_function() {
             return Err(self.fail("the value of a loop contains a function"));
@@ -152,7 +152,7 @@ impl<'p> SourceInternaliser<'p> {
         outer: Option<&StaticValue>,
         varying: &[usize],
         frame: &StaticFrame,
-    ) -> Internalised<LoopAttempt> {
+    ) -> InternaliseResult<LoopAttempt> {
         let mut frame = frame.clone();
         let condition = self.loop_condition(typed_loop, initial.clone(), &mut frame)?;
         let (state, mut ids) = self.add_results(initial, varying);
@@ -203,7 +203,7 @@ impl<'p> SourceInternaliser<'p> {
         typed_loop: &TypedLoop,
         value: StaticValue,
         frame: &mut StaticFrame,
-    ) -> Internalised<Option<SoacOperand>> {
+    ) -> InternaliseResult<Option<SoacOperand>> {
         let TypedLoopForm::While(condition) = typed_loop.form else {
             return Ok(None);
         };
@@ -218,7 +218,7 @@ impl<'p> SourceInternaliser<'p> {
         outer: Option<&StaticValue>,
         parameters: usize,
         frame: &mut StaticFrame,
-    ) -> Internalised<SoacLoopForm> {
+    ) -> InternaliseResult<SoacLoopForm> {
         match (typed_loop.form, outer) {
             (TypedLoopForm::Count(local, _), Some(StaticValue::Scalar(scalar, bound))) => {
                 let counter = self
@@ -242,16 +242,16 @@ impl<'p> SourceInternaliser<'p> {
     }
 
     /// A scalar as an operand of type `i64`.
-    pub(super) fn widen(&mut self, scalar: ScalarType, operand: SoacOperand) -> SoacOperand {
-        let int64 = ScalarType::Number(crate::syntax::tree::NumberType::I64);
+    pub(super) fn widen(&mut self, scalar: PrimitiveType, operand: SoacOperand) -> SoacOperand {
+        let int64 = PrimitiveType::Number(crate::syntax::tree::NumberType::I64);
         self.convert_operand(scalar, int64, operand)
     }
 
     /// A scalar as an operand of another type.
     pub(super) fn convert_operand(
         &mut self,
-        from: ScalarType,
-        to: ScalarType,
+        from: PrimitiveType,
+        to: PrimitiveType,
         operand: SoacOperand,
     ) -> SoacOperand {
         let operators = crate::intrinsic::find_conversion(from, to);

@@ -1,14 +1,14 @@
 //! Expressions.
 
 use super::value::{StaticFrame, StaticFunction, StaticValue};
-use super::{Internalised, SourceInternaliser};
-use crate::check::types::{ScalarType, TypeForm, TypeId, compare_fields};
-use crate::syntax::tree::{NameId, NumberType};
+use super::{InternaliseResult, SourceInternaliser};
+use crate::check::types::{PrimitiveType, TypeForm, TypeId, compare_fields};
+use crate::syntax::tree::{NumberType, SourceNameId};
 use crate::typed::{
     DefinitionId, LocalId, ProgramPlace, TypedBinding, TypedExpressionId, TypedKind,
 };
 use spirula_program::{ScalarLiteral, ScalarType as MachineType};
-use spirula_soac::ir::{MessagePart, SoacOperand, SoacOperation, SoacType, SoacVariableId};
+use spirula_soac::ir::{SoacMessagePart, SoacOperand, SoacOperation, SoacType, SoacVariableId};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         id: TypedExpressionId,
         frame: &mut StaticFrame,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let program = self.program;
         let expression = &program.expressions[id];
         self.place = Some(expression.place);
@@ -52,13 +52,13 @@ impl SourceInternaliser<'_> {
                 let values = elements
                     .iter()
                     .map(|&element| self.internalise(element, frame));
-                let values = values.collect::<Internalised<Vec<_>>>()?;
+                let values = values.collect::<InternaliseResult<Vec<_>>>()?;
                 let type_id = self.concretise(expression.type_id, &frame.types);
                 self.make_array(values, type_id)
             }
             TypedKind::Constructor(name, payload) => {
                 let payload = payload.iter().map(|&part| self.internalise(part, frame));
-                let payload = payload.collect::<Internalised<Vec<_>>>()?;
+                let payload = payload.collect::<InternaliseResult<Vec<_>>>()?;
                 let type_id = self.concretise(expression.type_id, &frame.types);
                 self.make_sum(*name, payload, type_id)
             }
@@ -138,7 +138,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         id: TypedExpressionId,
         frame: &mut StaticFrame,
-    ) -> Internalised<SoacOperand> {
+    ) -> InternaliseResult<SoacOperand> {
         match self.internalise(id, frame)? {
             StaticValue::Scalar(_, operand) => Ok(operand),
             _ => Err(self.fail("a scalar is expected")),
@@ -162,7 +162,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// Checks a condition when the program runs. The next operation needs it to hold.
-    pub(super) fn add_check(&mut self, condition: SoacOperand, message: Vec<MessagePart>) {
+    pub(super) fn add_check(&mut self, condition: SoacOperand, message: Vec<SoacMessagePart>) {
         self.builder.add_check(condition, message);
     }
 
@@ -211,12 +211,12 @@ impl SourceInternaliser<'_> {
         };
         StaticValue::from_element(
             length,
-            StaticValue::Scalar(ScalarType::Number(NumberType::U8), operand),
+            StaticValue::Scalar(PrimitiveType::Number(NumberType::U8), operand),
         )
     }
 
     /// A record of its fields.
-    pub(super) fn make_record(&self, mut values: Vec<(NameId, StaticValue)>) -> StaticValue {
+    pub(super) fn make_record(&self, mut values: Vec<(SourceNameId, StaticValue)>) -> StaticValue {
         let names = &self.program.names;
         values.sort_by(|(left, _), (right, _)| compare_fields(&names[*left], &names[*right]));
         StaticValue::Record(values)
@@ -228,7 +228,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// A field of a record.
-    fn project(&self, record: StaticValue, field: NameId) -> Internalised<StaticValue> {
+    fn project(&self, record: StaticValue, field: SourceNameId) -> InternaliseResult<StaticValue> {
         if let StaticValue::Record(fields) = record
             && let Some((_, value)) = fields.into_iter().find(|(name, _)| *name == field)
         {
@@ -240,10 +240,10 @@ impl SourceInternaliser<'_> {
     /// A value of a sum.
     fn make_sum(
         &mut self,
-        name: NameId,
+        name: SourceNameId,
         payload: Vec<StaticValue>,
         type_id: TypeId,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let TypeForm::Sum(clauses) = self.types.form(type_id).clone() else {
             return Err(self.fail("the type of a constructor is no sum"));
         };
@@ -255,7 +255,7 @@ impl SourceInternaliser<'_> {
                 parts.push((other, payload.clone()));
             } else {
                 let defaults = types.into_iter().map(|part| self.default_value(part));
-                parts.push((other, defaults.collect::<Internalised<_>>()?));
+                parts.push((other, defaults.collect::<InternaliseResult<_>>()?));
             }
         }
         let tag = SoacOperand::Constant(ScalarLiteral::new(MachineType::I8, tag));
@@ -268,7 +268,7 @@ impl SourceInternaliser<'_> {
         local: LocalId,
         arguments: &[TypeId],
         frame: &StaticFrame,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let program = self.program;
         let Some(value) = self.get_local(local, frame).cloned() else {
             let name = &program.names[program.locals[local].name];
@@ -290,7 +290,7 @@ impl SourceInternaliser<'_> {
         definition: DefinitionId,
         arguments: &[TypeId],
         frame: &StaticFrame,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let program = self.program;
         let parameters = &program.definitions[definition].type_parameters;
         let arguments = arguments
@@ -314,12 +314,12 @@ impl SourceInternaliser<'_> {
         arguments: &[TypedExpressionId],
         place: ProgramPlace,
         frame: &mut StaticFrame,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let function = self.internalise(function, frame)?;
         let arguments = arguments
             .iter()
             .map(|&argument| self.internalise(argument, frame));
-        let arguments = arguments.collect::<Internalised<Vec<_>>>()?;
+        let arguments = arguments.collect::<InternaliseResult<Vec<_>>>()?;
         self.place = Some(place);
         let function = self.require_function(function)?;
         self.call_function(&function, arguments)
@@ -331,7 +331,7 @@ impl SourceInternaliser<'_> {
         bindings: &[TypedBinding],
         body: TypedExpressionId,
         frame: &mut StaticFrame,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         for binding in bindings {
             let value = self.internalise(binding.value, frame)?;
             for &size in &binding.sizes {
@@ -349,12 +349,12 @@ impl SourceInternaliser<'_> {
         body: TypedExpressionId,
         place: ProgramPlace,
         frame: &mut StaticFrame,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let condition = self.internalise_operand(condition, frame)?;
         self.place = Some(place);
         self.add_check(
             condition,
-            vec![MessagePart::Text("Assertion is false".into())],
+            vec![SoacMessagePart::Text("Assertion is false".into())],
         );
         let certificates = self.builder.take_certificates();
         let value = self.internalise(body, frame)?;

@@ -14,7 +14,7 @@ mod value;
 
 use crate::check::types::{TypeForm, TypeId};
 use crate::intrinsic::{is_unsigned, machine_type};
-use crate::syntax::tree::NameId;
+use crate::syntax::tree::SourceNameId;
 use crate::typed::{DefinitionId, ProgramPlace, TypedKind, TypedPatternKind, TypedProgram};
 use spirula_program::ScalarLiteral;
 use spirula_soac::build::SoacBuilder;
@@ -36,7 +36,7 @@ pub struct InternaliseFault {
 }
 
 /// The result of an internalising function.
-type Internalised<T> = Result<T, InternaliseFault>;
+type InternaliseResult<T> = Result<T, InternaliseFault>;
 
 /// How deep calls of definitions may be nested.
 const MAX_CALLS: usize = 500;
@@ -102,7 +102,7 @@ struct SourceInternaliser<'p> {
     /// Whether a definition calls itself.
     recursive: HashMap<DefinitionId, bool>,
     /// The names `0` and `1` of the fields of a pair.
-    pair: [NameId; 2],
+    pair: [SourceNameId; 2],
 }
 
 impl SourceInternaliser<'_> {
@@ -115,7 +115,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// Parameters for an argument of a type.
-    fn add_argument(&mut self, type_id: TypeId) -> Internalised<StaticValue> {
+    fn add_argument(&mut self, type_id: TypeId) -> InternaliseResult<StaticValue> {
         let int64 = SoacType::Scalar(spirula_program::ScalarType::I64);
         let structure = self.default_value(type_id)?;
         let structure = structure.map_lengths(&mut |_| {
@@ -206,7 +206,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// Some value of a type, with arrays without elements.
-    fn default_value(&mut self, type_id: TypeId) -> Internalised<StaticValue> {
+    fn default_value(&mut self, type_id: TypeId) -> InternaliseResult<StaticValue> {
         let type_id = self.concretise(type_id, &TypeArguments::default());
         self.default_part(type_id, &mut Vec::new())
     }
@@ -216,7 +216,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         type_id: TypeId,
         shape: &mut Vec<SoacOperand>,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let zero = SoacOperand::from_int64(0);
         match self.types.form(type_id).clone() {
             TypeForm::Scalar(scalar) => {
@@ -237,7 +237,9 @@ impl SourceInternaliser<'_> {
                 let fields = fields
                     .into_iter()
                     .map(|(name, field)| Ok((name, self.default_part(field, shape)?)));
-                Ok(StaticValue::Record(fields.collect::<Internalised<_>>()?))
+                Ok(StaticValue::Record(
+                    fields.collect::<InternaliseResult<_>>()?,
+                ))
             }
             TypeForm::Sum(clauses) => {
                 let tag =
@@ -248,7 +250,7 @@ impl SourceInternaliser<'_> {
                     let payload = payload
                         .into_iter()
                         .map(|part| self.default_part(part, shape));
-                    parts.push((name, payload.collect::<Internalised<_>>()?));
+                    parts.push((name, payload.collect::<InternaliseResult<_>>()?));
                 }
                 Ok(StaticValue::Sum(tag, parts))
             }
@@ -283,7 +285,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         function: &Rc<StaticFunction>,
         mut arguments: Vec<StaticValue>,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let arity = self.arity(function);
         if arguments.len() < arity {
             let partial = StaticFunction::Partial(Rc::clone(function), arguments);
@@ -335,7 +337,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// The value as a function.
-    fn require_function(&self, value: StaticValue) -> Internalised<Rc<StaticFunction>> {
+    fn require_function(&self, value: StaticValue) -> InternaliseResult<Rc<StaticFunction>> {
         match value {
             StaticValue::Function(function) => Ok(function),
             _ => Err(self.fail("a value is called that is no function")),
@@ -348,7 +350,7 @@ impl SourceInternaliser<'_> {
         id: DefinitionId,
         types: &TypeArguments,
         arguments: Vec<StaticValue>,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let definition = &self.program.definitions[id];
         let Some(body) = definition.body else {
             return Err(self.fail("the definition has no body"));

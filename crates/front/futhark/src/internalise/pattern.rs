@@ -1,16 +1,16 @@
 //! Patterns, and sizes that are taken from values.
 
 use super::value::{StaticFrame, StaticValue};
-use super::{Internalised, SourceInternaliser};
-use crate::check::types::{ScalarType, TypeForm, TypeId};
+use super::{InternaliseResult, SourceInternaliser};
+use crate::check::types::{PrimitiveType, TypeForm, TypeId};
 use crate::evaluate::read_literal;
 use crate::intrinsic::machine_type;
 use crate::typed::{
-    LocalId, ScalarLiteral as SourceScalar, SizeTerm, SizedType, SizedTypeId, TypedPatternId,
+    LocalId, SizeTerm, SizedType, SizedTypeId, TypedLiteral as SourceScalar, TypedPatternId,
     TypedPatternKind,
 };
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType as MachineType};
-use spirula_soac::ir::{MessagePart, SoacOperand};
+use spirula_soac::ir::{SoacMessagePart, SoacOperand};
 
 impl SourceInternaliser<'_> {
     /// Sets or removes the value of a variable.
@@ -50,7 +50,7 @@ impl SourceInternaliser<'_> {
         id: TypedPatternId,
         value: StaticValue,
         frame: &mut StaticFrame,
-    ) -> Internalised<()> {
+    ) -> InternaliseResult<()> {
         self.match_pattern(id, value, frame).map(|_| ())
     }
 
@@ -60,7 +60,7 @@ impl SourceInternaliser<'_> {
         id: TypedPatternId,
         value: StaticValue,
         frame: &mut StaticFrame,
-    ) -> Internalised<SoacOperand> {
+    ) -> InternaliseResult<SoacOperand> {
         let program = self.program;
         let pattern = &program.patterns[id];
         if let Some(ascribed) = pattern.ascribed {
@@ -124,7 +124,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         id: TypeId,
         frame: &StaticFrame,
-    ) -> Internalised<ScalarType> {
+    ) -> InternaliseResult<PrimitiveType> {
         let id = self.concretise(id, &frame.types);
         match self.types.form(id) {
             TypeForm::Scalar(scalar) => Ok(*scalar),
@@ -141,7 +141,7 @@ impl SourceInternaliser<'_> {
         literal: &SourceScalar,
         type_id: TypeId,
         frame: &StaticFrame,
-    ) -> Internalised<(ScalarType, SoacOperand)> {
+    ) -> InternaliseResult<(PrimitiveType, SoacOperand)> {
         let scalar = self.scalar_type(type_id, frame)?;
         match read_literal(literal, scalar) {
             Some(bits) => Ok((
@@ -159,7 +159,7 @@ impl SourceInternaliser<'_> {
                 if let SizeTerm::Local(local) = size
                     && self.get_local(*local, frame).is_none()
                 {
-                    let int64 = ScalarType::Number(crate::syntax::tree::NumberType::I64);
+                    let int64 = PrimitiveType::Number(crate::syntax::tree::NumberType::I64);
                     self.set_local(
                         *local,
                         Some(StaticValue::Scalar(int64, array.length)),
@@ -193,7 +193,7 @@ impl SourceInternaliser<'_> {
         id: SizedTypeId,
         value: StaticValue,
         frame: &mut StaticFrame,
-    ) -> Internalised<StaticValue> {
+    ) -> InternaliseResult<StaticValue> {
         let program = self.program;
         match (&program.sized_types[id], value) {
             (SizedType::Array(size, element), StaticValue::Array(array)) => {
@@ -201,11 +201,11 @@ impl SourceInternaliser<'_> {
                 if let Some(wanted) = self.internalise_size(*size, frame)? {
                     let equal = self.builder.add_int64(ScalarOp::Eq, wanted, length);
                     let message = vec![
-                        MessagePart::Text("Value of (dynamic) shape [".into()),
-                        MessagePart::Value(length),
-                        MessagePart::Text("] cannot match shape of type `[".into()),
-                        MessagePart::Value(wanted),
-                        MessagePart::Text("]`".into()),
+                        SoacMessagePart::Text("Value of (dynamic) shape [".into()),
+                        SoacMessagePart::Value(length),
+                        SoacMessagePart::Text("] cannot match shape of type `[".into()),
+                        SoacMessagePart::Value(wanted),
+                        SoacMessagePart::Text("]`".into()),
                     ];
                     self.add_check(equal, message);
                     length = wanted;
@@ -218,7 +218,9 @@ impl SourceInternaliser<'_> {
                 let parts = parts.map(|((_, field), (name, value))| {
                     Ok((name, self.coerce(*field, value, frame)?))
                 });
-                Ok(StaticValue::Record(parts.collect::<Internalised<_>>()?))
+                Ok(StaticValue::Record(
+                    parts.collect::<InternaliseResult<_>>()?,
+                ))
             }
             (SizedType::Unique(inner) | SizedType::Existential(_, inner), value) => {
                 self.coerce(*inner, value, frame)
@@ -232,7 +234,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         size: SizeTerm,
         frame: &mut StaticFrame,
-    ) -> Internalised<Option<SoacOperand>> {
+    ) -> InternaliseResult<Option<SoacOperand>> {
         let value = match size {
             SizeTerm::Anonymous => return Ok(None),
             SizeTerm::Local(local) => match self.get_local(local, frame) {

@@ -3,9 +3,9 @@
 //! A record is its fields and a function is a closure, so neither exists in the program that is made. An array of records is
 //! a record of arrays: the operands in the element of an array have one dimension more than what they stand for.
 
-use crate::check::types::{ScalarType, TypeId, TypeParameterId};
+use crate::check::types::{PrimitiveType, TypeId, TypeParameterId};
 use crate::intrinsic::machine_type;
-use crate::syntax::tree::NameId;
+use crate::syntax::tree::SourceNameId;
 use crate::typed::{DefinitionId, IntrinsicId, TypedExpressionId};
 use spirula_soac::ir::{SoacOperand, SoacType};
 use std::collections::HashMap;
@@ -15,13 +15,13 @@ use std::rc::Rc;
 #[derive(Clone, Debug)]
 pub(super) enum StaticValue {
     /// A scalar.
-    Scalar(ScalarType, SoacOperand),
+    Scalar(PrimitiveType, SoacOperand),
     /// An array.
     Array(Box<StaticArray>),
     /// A record, with its fields in canonical order.
-    Record(Vec<(NameId, StaticValue)>),
+    Record(Vec<(SourceNameId, StaticValue)>),
     /// A value of a sum: the number of its constructor, and the payloads of all constructors.
-    Sum(SoacOperand, Vec<(NameId, Vec<StaticValue>)>),
+    Sum(SoacOperand, Vec<(SourceNameId, Vec<StaticValue>)>),
     /// A function.
     Function(Rc<StaticFunction>),
 }
@@ -88,7 +88,7 @@ impl StaticValue {
     }
 
     /// Calls a function with the scalar type of each operand that is data. The number of a constructor has none.
-    pub(super) fn visit_scalars(&self, visit: &mut impl FnMut(Option<ScalarType>)) {
+    pub(super) fn visit_scalars(&self, visit: &mut impl FnMut(Option<PrimitiveType>)) {
         match self {
             StaticValue::Scalar(scalar, _) => visit(Some(*scalar)),
             StaticValue::Array(array) => array.element.visit_scalars(visit),

@@ -3,6 +3,7 @@
 //! The language is that of Futhark 0.28. The grammar is described in its language reference
 //! (<https://futhark.readthedocs.io/en/latest/language-reference.html>).
 
+mod declaration_tree;
 mod lexer;
 mod literal;
 mod operator;

@@ -86,7 +86,7 @@ impl FunctionLowering<'_> {
     /// Copies the elements of an array. Both have the same sizes.
     pub(super) fn copy(&mut self, to: &ArrayView, from: &ArrayView) {
         if self.kernel.is_some() {
-            self.copy_elements(to, from, 0);
+            self.copy_elements(to, from);
             return;
         }
         let shape = to.shape.iter().map(|&size| self.read(size)).collect();
@@ -110,7 +110,7 @@ impl FunctionLowering<'_> {
     }
 
     /// Copies elements one after the other, by a loop for each dimension.
-    fn copy_elements(&mut self, to: &ArrayView, from: &ArrayView, dimension: usize) {
+    fn copy_elements(&mut self, to: &ArrayView, from: &ArrayView) {
         let Some(&size) = to.shape.first() else {
             let value = self.load(from);
             self.store(to, value);
@@ -119,7 +119,7 @@ impl FunctionLowering<'_> {
         self.count_to(size, |lowering, index| {
             let to = lowering.row_view(to, index);
             let from = lowering.row_view(from, index);
-            lowering.copy_elements(&to, &from, dimension + 1);
+            lowering.copy_elements(&to, &from);
             Ok(())
         })
         .unwrap_or(());

@@ -3,7 +3,7 @@
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::{
-    MessagePart, SoacBody, SoacLoopForm, SoacOperand, SoacOperation, SoacStatement, SoacType,
+    SoacBody, SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation, SoacStatement, SoacType,
     SoacVariableId,
 };
 use spirula_kernel::ir::{MemorySpace, MessageData, MessageSegment, StmtKind, VarId, VariableType};
@@ -116,12 +116,16 @@ impl FunctionLowering<'_> {
         Ok(())
     }
 
-    fn lower_check(&mut self, condition: SoacOperand, parts: &[MessagePart]) -> Result<(), String> {
+    fn lower_check(
+        &mut self,
+        condition: SoacOperand,
+        parts: &[SoacMessagePart],
+    ) -> Result<(), String> {
         let mut segments = Vec::with_capacity(parts.len());
         for part in parts {
             segments.push(match part {
-                MessagePart::Text(text) => MessageSegment::Text(text.clone()),
-                MessagePart::Value(value) => {
+                SoacMessagePart::Text(text) => MessageSegment::Text(text.clone()),
+                SoacMessagePart::Value(value) => {
                     let value = self.scalar(*value)?;
                     MessageSegment::Value(self.read(value))
                 }

@@ -50,7 +50,7 @@ pub(crate) struct PointerAccess {
 
 /// One side of a copy.
 #[derive(Clone, Copy)]
-pub(crate) struct CopyOperand {
+pub(crate) struct CopyEndpoint {
     /// The pointer.
     pub pointer: Id,
     /// The address that it holds.
@@ -61,9 +61,9 @@ pub(crate) struct CopyOperand {
 #[derive(Clone, Copy)]
 pub(crate) struct GroupCopy {
     /// The side that is written.
-    pub to: CopyOperand,
+    pub to: CopyEndpoint,
     /// The side that is read.
-    pub from: CopyOperand,
+    pub from: CopyEndpoint,
     /// Number of elements, 64 bits.
     pub count: Value,
     /// Elements from one to the next on the side outside of workgroup memory, 64 bits.
@@ -264,8 +264,8 @@ pub(crate) trait AccessHooks {
     fn copy_memory(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        to: CopyOperand,
-        from: CopyOperand,
+        to: CopyEndpoint,
+        from: CopyEndpoint,
         size: Value,
     ) -> ClifResult {
         lower.emit_memmove(to.address, from.address, size);

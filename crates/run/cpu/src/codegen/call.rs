@@ -1,6 +1,6 @@
 //! Function calls: inlined ones, and ones of generated functions.
 
-use super::access_hooks::CopyOperand;
+use super::access_hooks::CopyEndpoint;
 use super::lowering::{
     ClifKernelContext, ClifLowering, IdLocation, InlineScope, InvocationValues, PointeeInfo,
     clif_type,
@@ -216,7 +216,7 @@ fn copy_by_value(lower: &mut ClifLowering, param: Id, source: Id) -> ClifResult 
     lower.set_pointee_info(param, PointeeInfo::default());
     let size = lower.emit_iconst(types::I64, bytes as i64);
     let [to, from] =
-        [(param, to), (source, from)].map(|(pointer, address)| CopyOperand { pointer, address });
+        [(param, to), (source, from)].map(|(pointer, address)| CopyEndpoint { pointer, address });
     lower.hooks().copy_memory(lower, to, from, size)
 }
 

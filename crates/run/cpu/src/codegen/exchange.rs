@@ -1,6 +1,6 @@
 //! Suspension points: stores the operands and live values of an invocation, and resumes it.
 
-use super::access_hooks::{CopyOperand, GroupCopy};
+use super::access_hooks::{CopyEndpoint, GroupCopy};
 use super::lowering::{ClifLowering, IdLocation, SymbolicPointer, clif_type};
 use super::{ClifResult, ClifScalars};
 use crate::analysis::suspension::{self, ExchangeOperandForm, GroupExchange, SuspensionPoint};
@@ -220,7 +220,7 @@ impl ClifLowering<'_, '_, '_> {
         point.operation = u32::from(to_local);
         let [to, from] = [to, from].map(|pointer| {
             let address = self.read_value(pointer)?;
-            Ok::<_, SourceDiagnostic>(CopyOperand { pointer, address })
+            Ok::<_, SourceDiagnostic>(CopyEndpoint { pointer, address })
         });
         let (to, from) = (to?, from?);
         let (count, stride) = (self.read_value(count)?, self.read_value(stride)?);

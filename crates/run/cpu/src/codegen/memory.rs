@@ -1,6 +1,6 @@
 //! Loads, stores and copies.
 
-use super::access_hooks::{CopyOperand, EmitAccess, MemoryAccessKind, PointerAccess};
+use super::access_hooks::{CopyEndpoint, EmitAccess, MemoryAccessKind, PointerAccess};
 use super::lowering::{ClifLowering, IdLocation, SymbolicPointer, clif_type, plain_flags};
 use super::values::PointerOperand;
 use super::{ClifResult, ClifScalars};
@@ -194,12 +194,12 @@ fn read_copy_operands(
     inst: InstRef,
     to: PointerOperand,
     from: PointerOperand,
-) -> Result<(CopyOperand, CopyOperand), SourceDiagnostic> {
-    let to = CopyOperand {
+) -> Result<(CopyEndpoint, CopyEndpoint), SourceDiagnostic> {
+    let to = CopyEndpoint {
         pointer: inst.id_operand(0),
         address: lower.address_of(to)?,
     };
-    let from = CopyOperand {
+    let from = CopyEndpoint {
         pointer: inst.id_operand(1),
         address: lower.address_of(from)?,
     };

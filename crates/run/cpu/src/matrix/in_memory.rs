@@ -23,7 +23,7 @@ fn unpack_sizes(pair: u64) -> [usize; 2] {
 ///
 /// # Safety
 /// Both addresses have memory for such a matrix.
-pub(crate) unsafe extern "C" fn load_matrix<T: MatrixElement>(
+pub(crate) unsafe extern "C" fn load_matrix<T: WidenedElement>(
     to: *mut f32,
     from: *const T,
     stride: u64,
@@ -47,7 +47,7 @@ pub(crate) unsafe extern "C" fn load_matrix<T: MatrixElement>(
 const BLOCK: usize = 8;
 
 /// Reads a matrix that lies column by column.
-unsafe fn load_transposed<T: MatrixElement>(
+unsafe fn load_transposed<T: WidenedElement>(
     to: *mut f32,
     from: *const T,
     stride: usize,
@@ -72,7 +72,7 @@ unsafe fn load_transposed<T: MatrixElement>(
 }
 
 /// The element type of a matrix in memory.
-pub(crate) trait MatrixElement: Copy {
+pub(crate) trait WidenedElement: Copy {
     /// Reads `count` numbers.
     ///
     /// # Safety
@@ -80,7 +80,7 @@ pub(crate) trait MatrixElement: Copy {
     unsafe fn widen_to_f32(to: *mut f32, from: *const Self, count: usize);
 }
 
-impl MatrixElement for f32 {
+impl WidenedElement for f32 {
     unsafe fn widen_to_f32(to: *mut f32, from: *const f32, count: usize) {
         // SAFETY: the caller's promise; bytes, as nothing is said of their alignment.
         unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast(), count * 4) };
@@ -88,7 +88,7 @@ impl MatrixElement for f32 {
 }
 
 /// Numbers of 16 bits.
-impl MatrixElement for u16 {
+impl WidenedElement for u16 {
     unsafe fn widen_to_f32(to: *mut f32, from: *const u16, count: usize) {
         // SAFETY: the caller's promise, and the processor has the instructions.
         unsafe {

@@ -12,6 +12,9 @@ mod vulkan;
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
 use crate::error::DeviceError;
 
+/// Opens a device by name.
+type DeviceOpener = fn(&str, &DeviceOptions) -> Result<Box<dyn DeviceDriver>, DeviceError>;
+
 /// A driver: how its devices are named, listed and opened.
 pub struct DriverFactory {
     /// Whether a name of a device is one of this driver's.
@@ -21,7 +24,7 @@ pub struct DriverFactory {
     /// Finds a device by name without opening it.
     find_info: fn(&str) -> Result<DeviceInfo, DeviceError>,
     /// Opens a device by name.
-    open_device: fn(&str, &DeviceOptions) -> Result<Box<dyn DeviceDriver>, DeviceError>,
+    open_device: DeviceOpener,
 }
 
 /// All drivers. The first device of the first driver is the default.

@@ -15,7 +15,7 @@ mod type_expression;
 
 use super::lexer::read_tokens;
 use super::token::{PunctuationMark, ReservedWord, SourceToken, TextRange, TokenKind};
-use super::tree::{NameId, QualifiedName, SourceName, SyntaxTree};
+use super::tree::{QualifiedName, SourceName, SourceNameId, SyntaxTree};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_entity::StringInterner;
 
@@ -32,7 +32,7 @@ type ParseResult<T> = Result<T, SourceDiagnostic>;
 /// All faults of the text that are independent of each other, at least one, in the order of their places.
 pub fn parse_file(
     text: &str,
-    names: &mut StringInterner<NameId>,
+    names: &mut StringInterner<SourceNameId>,
 ) -> Result<SyntaxTree, Vec<SourceDiagnostic>> {
     let mut list = read_tokens(text).map_err(|fault| vec![fault])?;
     let mut tokens = Vec::with_capacity(list.tokens.len());
@@ -74,7 +74,7 @@ struct SourceParser<'a> {
     at: usize,
     /// How many nodes that are not finished are nested.
     depth: u32,
-    names: &'a mut StringInterner<NameId>,
+    names: &'a mut StringInterner<SourceNameId>,
     tree: SyntaxTree,
 }
 

@@ -2,7 +2,7 @@
 
 use super::accessed_object::{AccessedObject, ObjectLength};
 use super::{ClifLowering, SanitizerHooks, info};
-use crate::codegen::access_hooks::{CopyOperand, GroupCopy};
+use crate::codegen::access_hooks::{CopyEndpoint, GroupCopy};
 use crate::sanitizer::runtime;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -11,7 +11,7 @@ use spirula_diagnostics::SourceDiagnostic;
 /// One side of a copy with its extent.
 #[derive(Clone, Copy)]
 struct CopySide {
-    operand: CopyOperand,
+    operand: CopyEndpoint,
     /// Number of bytes from the address on that are accessed, 64 bits.
     bytes: Value,
     writes: bool,
@@ -22,8 +22,8 @@ impl SanitizerHooks {
     pub(super) fn guarded_copy(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        to: CopyOperand,
-        from: CopyOperand,
+        to: CopyEndpoint,
+        from: CopyEndpoint,
         bytes: Value,
     ) -> Result<(), SourceDiagnostic> {
         let side = |operand, writes| CopySide {

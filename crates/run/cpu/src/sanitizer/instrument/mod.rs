@@ -20,7 +20,7 @@ use super::access_info as info;
 use super::instruction_sites::SiteTable;
 use super::volatile_updates::is_update;
 use crate::codegen::access_hooks::{
-    AccessHooks, CopyOperand, EmitAccess, EmitExit, GroupCopy, MemoryAccessKind, PointerAccess,
+    AccessHooks, CopyEndpoint, EmitAccess, EmitExit, GroupCopy, MemoryAccessKind, PointerAccess,
 };
 use crate::codegen::lowering::{ClifLowering, IdLocation};
 use crate::codegen::values::PointerOperand;
@@ -411,8 +411,8 @@ impl AccessHooks for SanitizerHooks {
     fn copy_memory(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        to: CopyOperand,
-        from: CopyOperand,
+        to: CopyEndpoint,
+        from: CopyEndpoint,
         size: Value,
     ) -> ClifResult {
         self.guarded_copy(lower, to, from, size)
