@@ -115,7 +115,7 @@ fn search_folder(
         }
     }
     if folder.is_file() {
-        let text = "is no source with tests (.fut, .mlir), nor a folder of tests";
+        let text = "is not a source with tests (.fut, .mlir), nor a folder of tests";
         return Err(format!("{} {text}", folder.display()));
     }
     let unreadable = |e: std::io::Error| format!("cannot read {}: {e}", folder.display());

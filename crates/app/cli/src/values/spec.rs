@@ -264,7 +264,11 @@ mod tests {
         };
         let given = |text: &str| text.parse::<ArgSpec>().map(|arg| arg.value);
         assert_eq!(given("pipe=1000x4xf32"), Ok(ValueSpec::Pipe(wanted)));
-        assert!(given("pipe=f32").unwrap_err().contains("how many packets"));
+        assert!(
+            given("pipe=f32")
+                .unwrap_err()
+                .contains("the number and type of packets")
+        );
         assert!(given("pipe=99999999999xf32").is_err());
     }
 

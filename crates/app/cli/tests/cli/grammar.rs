@@ -41,7 +41,7 @@ fn grammars_that_are_wrong_are_refused() {
     let broken = folder.file("broken.json", "{ \"instructions\": [ }");
     spirula(&["dis", "-", "--grammar", &broken]).fails(1, "no JSON");
     let set = folder.file("set.json", SET);
-    spirula(&["dis", "-", "--grammar", &set]).fails(1, "what its set is called");
+    spirula(&["dis", "-", "--grammar", &set]).fails(1, "the grammar does not name its set");
     let taken = folder.file("taken.json", GRAMMAR.replace("OpPingTEST", "Ping"));
     spirula(&["dis", "-", "--grammar", &taken]).fails(1, "'Ping' cannot be the name");
     spirula(&["dis", "-", "--grammar", "nowhere.json"]).fails(1, "nowhere.json");

@@ -151,7 +151,7 @@ fn tuning_parameters() {
         assert_eq!(with(param).ok().text(), "[2.0f32, 4.0f32, 6.0f32]\n");
     }
     with("tile_size=4").fails(1, "no tuning parameter tile_size");
-    with("thread_block_size").fails(2, "no NAME=VALUE");
+    with("thread_block_size").fails(2, "is not a NAME=VALUE");
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn wrong_resources() {
     spirula(&[
         "run", &shader, "--global", "5", "--arg", "4xu32", "--arg", "4xu32",
     ])
-    .fails(1, "no multiple");
+    .fails(1, "is not a multiple");
     spirula(&["run", &shader, "--groups", "4294967296"]).fails(1, "too large");
 }
 
@@ -374,7 +374,7 @@ fn buffers_are_passed_by_their_addresses() {
     let short = spirula(&[&["run", &module, "--groups", "2"], &short[..]].concat());
     short.fails(1, "takes 20 bytes of push constants, 16 are given");
     let wrong = spirula(&["run", &module, "--groups", "2", "--push", "address=f32=1"]);
-    wrong.fails(2, "no contents of a buffer");
+    wrong.fails(2, "is not contents of a buffer");
     let kernel = own("values.spvasm");
     let mut run = vec!["run", kernel.as_str(), "--global", "1"];
     for value in ["address=4xf32", "4xi32=1", "hex=0500000000000000", "i64=0"] {

@@ -84,5 +84,5 @@ fn kernels_have_to_be_there() {
     let file = scratch.file("host.ll", text.as_bytes());
     let compiled = spirula(&["compile", &file, "--kernels", "g"]);
     compiled.fails(1, "the module has no function g");
-    spirula(&["compile", &file]).fails(1, "which is no target of SPIR-V");
+    spirula(&["compile", &file]).fails(1, "which is not a SPIR-V target");
 }

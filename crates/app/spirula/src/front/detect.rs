@@ -190,6 +190,12 @@ mod tests {
             (b"; sums\nglobal %x: i32\n", "kernel text"),
             (b"function @f() -> () {\n}\n", "kernel text"),
             (b"types {\n}\nConstants:\n", "Futhark's printed form"),
+            (
+                b"-- sums\ndef main (xs: []i32) = i32.sum xs\n",
+                "Futhark source",
+            ),
+            (b"import \"lib/m\"\n", "Futhark source"),
+            (b"module m = {}\n", "Futhark source"),
         ];
         for (bytes, name) in cases {
             assert_eq!(

@@ -40,13 +40,15 @@ const LINES: &[&str] = &[
     "#[",
 ];
 
-/// Whether a line begins the definition of a module. A module of MLIR has a symbol, attributes or a body behind its keyword.
+/// Whether a line begins the definition of a module. A module of MLIR has a symbol, attributes or a body behind
+/// its keyword, and LLVM IR has assembly.
 fn is_module(line: &str) -> bool {
     let name = line
         .strip_prefix("module ")
         .map(|rest| rest.split([' ', '(', ':', '=']).next().unwrap_or(""));
     name.is_some_and(|name| {
-        name.starts_with(|first: char| first.is_ascii_alphabetic()) && name != "attributes"
+        name.starts_with(|first: char| first.is_ascii_alphabetic())
+            && !matches!(name, "asm" | "attributes")
     })
 }
 

@@ -239,7 +239,7 @@ fn find_entry(module: &SpirvModule, asked: Option<&str>) -> Result<String, Comma
         1 => Ok(names.remove(0)),
         _ => Err(CommandFailure::with_hint(
             format!(
-                "the module has {} entry points: say which with --entry",
+                "the module has {} entry points: choose one with --entry",
                 names.len()
             ),
             format!("it has: {}", names.join(", ")),

@@ -95,7 +95,7 @@ fn find_entry<'a>(
     let text = match asked {
         Some(name) => format!("the program has no entry point {name}"),
         None => format!(
-            "the program has {} entry points: say which with --entry",
+            "the program has {} entry points: choose one with --entry",
             program.entries.len()
         ),
     };
