@@ -79,6 +79,8 @@ pub struct TypedDefinition {
     pub type_id: TypeId,
     /// The value, or the body of the function. None while it is checked, and for members of module parameters.
     pub body: Option<TypedExpressionId>,
+    /// Whether the body refers to the definition.
+    pub is_recursive: bool,
     /// The attributes of the declaration.
     pub attributes: Vec<SourceAttribute>,
     /// The positions of its variables among those of the program.

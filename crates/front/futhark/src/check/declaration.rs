@@ -161,6 +161,7 @@ impl SourceChecker<'_> {
             result: None,
             type_id: own_type,
             body: None,
+            is_recursive: false,
             attributes: attributes.to_vec(),
             locals: first_local..first_local,
         });

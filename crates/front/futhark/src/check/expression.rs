@@ -215,7 +215,11 @@ impl SourceChecker<'_> {
             }
         };
         let kind = match value.target {
-            ValueTarget::Definition(definition) => TypedKind::Global(definition, arguments),
+            ValueTarget::Definition(id) => {
+                let definition = &mut self.program.definitions[id];
+                definition.is_recursive |= definition.body.is_none();
+                TypedKind::Global(id, arguments)
+            }
             ValueTarget::Intrinsic(intrinsic) => TypedKind::Intrinsic(intrinsic, arguments),
             ValueTarget::Specified => TypedKind::Hole,
         };

@@ -22,7 +22,6 @@ use spirula_soac::ir::{
     SoacEntry, SoacEntryValue, SoacFunction, SoacOperand, SoacOperation, SoacType,
 };
 use spirula_soac::simplify::remove_dead_code;
-use std::collections::HashMap;
 use std::rc::Rc;
 use value::{StaticFrame, StaticFunction, StaticValue, TypeArguments};
 
@@ -61,7 +60,6 @@ pub fn internalise_entry(
         builder: SoacBuilder::new(&program.names[definition.name]),
         place: None,
         calls: Vec::new(),
-        recursive: HashMap::new(),
         pair: [name("0"), name("1")],
     };
     let function = Rc::new(StaticFunction::Definition(entry, TypeArguments::default()));
@@ -99,8 +97,6 @@ struct SourceInternaliser<'p> {
     place: Option<ProgramPlace>,
     /// The definitions that are being called.
     calls: Vec<DefinitionId>,
-    /// Whether a definition calls itself.
-    recursive: HashMap<DefinitionId, bool>,
     /// The names `0` and `1` of the fields of a pair.
     pair: [SourceNameId; 2],
 }
@@ -355,7 +351,7 @@ impl SourceInternaliser<'_> {
         let Some(body) = definition.body else {
             return Err(self.fail("the definition has no body"));
         };
-        if self.calls.contains(&id) && self.is_recursive(id) {
+        if definition.is_recursive && self.calls.contains(&id) {
             return Err(self.fail("recursive functions cannot be compiled yet"));
         }
         if self.calls.len() >= MAX_CALLS {
@@ -375,27 +371,5 @@ impl SourceInternaliser<'_> {
         self.place = place;
         self.calls.pop();
         Ok(value)
-    }
-
-    /// Whether a definition refers to itself.
-    fn is_recursive(&mut self, id: DefinitionId) -> bool {
-        let program = self.program;
-        *self.recursive.entry(id).or_insert_with(|| {
-            let place = program.definitions[id].place;
-            program.expressions.iter().any(|(_, expression)| {
-                matches!(expression.kind, TypedKind::Global(other, _) if other == id)
-                    && expression.place.file == place.file
-                    && expression.place.range.start >= place.range.start
-                    && program
-                        .definitions
-                        .iter()
-                        .filter(|(other, _)| *other != id)
-                        .all(|(_, other)| {
-                            other.place.file != place.file
-                                || other.place.range.start <= place.range.start
-                                || other.place.range.start > expression.place.range.start
-                        })
-            })
-        })
     }
 }
