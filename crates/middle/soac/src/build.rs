@@ -76,8 +76,15 @@ impl SoacBuilder {
         self.open.push(Vec::new());
     }
 
-    /// Closes the innermost body.
-    pub fn end_body(&mut self, results: Vec<SoacOperand>) -> SoacBody {
+    /// Closes the innermost body. Its results need the checks in it that no operation needed yet.
+    pub fn end_body(&mut self, mut results: Vec<SoacOperand>) -> SoacBody {
+        let pending = self.take_certificates();
+        if let Some(first) = results.first_mut()
+            && !pending.is_empty()
+        {
+            let result = self.type_of(*first);
+            *first = self.certify(*first, result, &pending);
+        }
         let statements = self.open.pop().unwrap_or_default();
         SoacBody {
             statements,

@@ -70,6 +70,8 @@ pub enum SoacType {
     Array(ScalarType, Vec<SoacOperand>),
     /// The proof that a check held. What is unsafe without the check names it.
     Certificate,
+    /// Arrays that are only written, by [`SoacOperation::Accumulate`].
+    Accumulator,
 }
 
 /// A constant or a variable.
@@ -206,6 +208,12 @@ pub enum SoacOperation {
     Scatter(SoacOperand, SoacOperand, SoacOperand),
     /// Arrays whose elements at positions are combined with values. Positions outside are ignored.
     Histogram(Box<SoacHistogram>),
+    /// Values are combined with the elements at a position of the arrays of an accumulator. A position outside is ignored.
+    /// No results. Writes of different iterations have no order.
+    Accumulate(SoacVariableId, SoacOperand, Vec<SoacOperand>),
+    /// A body that writes arrays through accumulators. The results are the arrays of all accumulators, then those of the
+    /// body.
+    WithAccumulators(Box<SoacAccumulation>),
 }
 
 /// Whether the operands of a reduction may change places.
@@ -232,6 +240,27 @@ pub struct SoacHistogram {
     pub values: Vec<SoacOperand>,
 }
 
+/// A body with the accumulators that it writes.
+#[derive(Clone, Debug)]
+pub struct SoacAccumulation {
+    /// The accumulators.
+    pub accumulators: Vec<SoacAccumulator>,
+    /// The body. The accumulators are in its scope only.
+    pub body: SoacBody,
+}
+
+/// An accumulator.
+#[derive(Clone, Debug)]
+pub struct SoacAccumulator {
+    /// The variable that stands for it in the body.
+    pub variable: SoacVariableId,
+    /// Its arrays, which are consumed. All have the same outer size.
+    pub targets: Vec<SoacOperand>,
+    /// The function that combines the elements at a position with the values of a write. It is associative and commutative.
+    /// Without one the last write stays, in any order.
+    pub combine: Option<SoacLambda>,
+}
+
 impl SoacFunction {
     /// The type of an operand.
     pub fn type_of(&self, operand: SoacOperand) -> SoacType {
@@ -247,7 +276,7 @@ impl SoacType {
     pub fn element(&self) -> ScalarType {
         match self {
             SoacType::Scalar(scalar) | SoacType::Array(scalar, _) => *scalar,
-            SoacType::Certificate => ScalarType::Unit,
+            SoacType::Certificate | SoacType::Accumulator => ScalarType::Unit,
         }
     }
 
@@ -255,7 +284,7 @@ impl SoacType {
     pub fn shape(&self) -> &[SoacOperand] {
         match self {
             SoacType::Array(_, shape) => shape,
-            SoacType::Scalar(_) | SoacType::Certificate => &[],
+            SoacType::Scalar(_) | SoacType::Certificate | SoacType::Accumulator => &[],
         }
     }
 
@@ -343,6 +372,16 @@ impl SoacOperation {
                 operands.copied().for_each(&mut visit);
                 visit(histogram.positions);
             }
+            SoacOperation::Accumulate(accumulator, position, values) => {
+                visit(SoacOperand::Variable(*accumulator));
+                visit(*position);
+                values.iter().copied().for_each(visit);
+            }
+            SoacOperation::WithAccumulators(accumulation) => {
+                let accumulators = accumulation.accumulators.iter();
+                let targets = accumulators.flat_map(|accumulator| &accumulator.targets);
+                targets.copied().for_each(visit);
+            }
         }
     }
 
@@ -355,6 +394,12 @@ impl SoacOperation {
             | SoacOperation::Reduce(_, _, _, function, _)
             | SoacOperation::Scan(_, _, _, function) => vec![&function.body],
             SoacOperation::Histogram(histogram) => vec![&histogram.function.body],
+            SoacOperation::WithAccumulators(accumulation) => {
+                let combine = accumulation.accumulators.iter();
+                let combine = combine.filter_map(|accumulator| accumulator.combine.as_ref());
+                let combine = combine.map(|function| &function.body);
+                combine.chain([&accumulation.body]).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -368,7 +413,27 @@ impl SoacOperation {
             | SoacOperation::Reduce(_, _, _, function, _)
             | SoacOperation::Scan(_, _, _, function) => vec![&mut function.body],
             SoacOperation::Histogram(histogram) => vec![&mut histogram.function.body],
+            SoacOperation::WithAccumulators(accumulation) => {
+                let combine = accumulation.accumulators.iter_mut();
+                let combine = combine.filter_map(|accumulator| accumulator.combine.as_mut());
+                let combine = combine.map(|function| &mut function.body);
+                combine.chain([&mut accumulation.body]).collect()
+            }
             _ => Vec::new(),
         }
+    }
+
+    /// Whether the operation, or one in its bodies, writes an accumulator.
+    pub fn writes_accumulator(&self) -> bool {
+        matches!(self, SoacOperation::Accumulate(..))
+            || self.bodies().into_iter().any(SoacBody::writes_accumulator)
+    }
+}
+
+impl SoacBody {
+    /// Whether a statement of the body, or of one in it, writes an accumulator.
+    pub fn writes_accumulator(&self) -> bool {
+        let mut statements = self.statements.iter();
+        statements.any(|statement| statement.operation.writes_accumulator())
     }
 }

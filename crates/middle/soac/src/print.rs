@@ -1,9 +1,9 @@
 //! Programs as text.
 
 use crate::ir::{
-    ReductionOrder, SliceSelector, SoacBody, SoacFunction, SoacLambda, SoacLoopForm,
-    SoacMessagePart, SoacOperand, SoacOperation, SoacProgram, SoacStatement, SoacType,
-    SoacVariableId,
+    ReductionOrder, SliceSelector, SoacAccumulation, SoacBody, SoacFunction, SoacLambda,
+    SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation, SoacProgram, SoacStatement,
+    SoacType, SoacVariableId,
 };
 use std::fmt::{self, Write as _};
 
@@ -61,6 +61,7 @@ impl FunctionPrinter<'_> {
     fn type_text(&self, variable_type: &SoacType) -> String {
         match variable_type {
             SoacType::Certificate => "cert".to_owned(),
+            SoacType::Accumulator => "acc".to_owned(),
             other => {
                 let shape = other
                     .shape()
@@ -253,7 +254,30 @@ impl FunctionPrinter<'_> {
                 )?;
                 self.print_lambda(&histogram.function)
             }
+            SoacOperation::Accumulate(accumulator, position, values) => {
+                let (accumulator, position) = (self.name(*accumulator), self.operand(*position));
+                let values = self.operands(values);
+                write!(self.out, "accumulate {accumulator}[{position}] ({values})")
+            }
+            SoacOperation::WithAccumulators(accumulation) => self.print_accumulation(accumulation),
         }
+    }
+
+    fn print_accumulation(&mut self, accumulation: &SoacAccumulation) -> fmt::Result {
+        self.out.push_str("with_accumulators (");
+        for (index, accumulator) in accumulation.accumulators.iter().enumerate() {
+            let separator = if index > 0 { ", " } else { "" };
+            let (name, targets) = (
+                self.name(accumulator.variable),
+                self.operands(&accumulator.targets),
+            );
+            write!(self.out, "{separator}{name} = ({targets})")?;
+            if let Some(combine) = &accumulator.combine {
+                self.print_lambda(combine)?;
+            }
+        }
+        self.out.push_str(") ");
+        self.print_nested(&accumulation.body)
     }
 
     fn print_loop(

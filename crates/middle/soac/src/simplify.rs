@@ -42,7 +42,7 @@ fn remove_dead_statements(
             .results
             .iter()
             .any(|&result| live.contains(result));
-        if !is_live {
+        if !is_live && !statement.operation.writes_accumulator() {
             continue;
         }
         for &result in &statement.results {

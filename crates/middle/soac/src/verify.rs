@@ -4,10 +4,11 @@
 //! 2. The operands of a scalar operator have its types; other operands have the number of dimensions that is needed.
 //! 3. A body has as many results as what it belongs to.
 //! 4. Sizes are scalars of type `i64`.
+//! 5. Only an accumulator is written, and a write has no results.
 
 use crate::ir::{
-    SoacBody, SoacFunction, SoacLambda, SoacLoopForm, SoacOperand, SoacOperation, SoacProgram,
-    SoacStatement, SoacType, SoacVariableId,
+    SoacAccumulation, SoacBody, SoacFunction, SoacLambda, SoacLoopForm, SoacOperand, SoacOperation,
+    SoacProgram, SoacStatement, SoacType, SoacVariableId,
 };
 use spirula_entity::EntitySet;
 use spirula_program::ScalarType;
@@ -152,8 +153,37 @@ impl SoacVerifier<'_> {
                 self.verify_lambda(function, count)
             }
             SoacOperation::Histogram(histogram) => self.verify_lambda(&histogram.function, count),
+            SoacOperation::Accumulate(accumulator, position, _) => {
+                self.require_scalar(*position, ScalarType::I64)?;
+                let found = &self.function.variables[*accumulator].variable_type;
+                if *found == SoacType::Accumulator && count == 0 {
+                    return Ok(());
+                }
+                Err(format!("{accumulator:?} is no accumulator (rule 5)"))
+            }
+            SoacOperation::WithAccumulators(accumulation) => {
+                self.verify_accumulation(accumulation, count)
+            }
             _ => Ok(()),
         }
+    }
+
+    fn verify_accumulation(
+        &mut self,
+        accumulation: &SoacAccumulation,
+        count: usize,
+    ) -> Result<(), String> {
+        let mut targets = 0;
+        for accumulator in &accumulation.accumulators {
+            let arrays = accumulator.targets.len();
+            targets += arrays;
+            if let Some(combine) = &accumulator.combine {
+                self.verify_lambda(combine, arrays)?;
+            }
+            self.bind_all(&[accumulator.variable])?;
+        }
+        self.verify_body(&accumulation.body)?;
+        require_count(&accumulation.body, count.saturating_sub(targets))
     }
 
     fn verify_lambda(&mut self, function: &SoacLambda, results: usize) -> Result<(), String> {

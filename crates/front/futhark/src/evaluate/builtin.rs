@@ -6,6 +6,7 @@ use super::{EvaluateResult, ProgramEvaluator};
 use crate::check::types::{PrimitiveType, TypeId};
 use crate::intrinsic::{find_conversion, find_operator, is_unsigned, machine_type};
 use crate::typed::IntrinsicId;
+use spirula_program::ScalarLiteral;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -375,6 +376,11 @@ impl ProgramEvaluator<'_> {
         let divides = matches!(name, "/" | "%" | "//" | "%%") && !machine_type(scalar).is_float();
         if divides && scalars[1].1 == 0 {
             return Err(self.fail("division by zero"));
+        }
+        let machine = machine_type(scalar);
+        let has_sign = machine.is_int() && !is_unsigned(scalar);
+        if name == "**" && has_sign && ScalarLiteral::new(machine, scalars[1].1).to_signed() < 0 {
+            return Err(self.fail("negative exponent"));
         }
         let bits: Vec<u64> = scalars.iter().map(|(_, bits)| *bits).collect();
         let result = result_type(operator, scalar);

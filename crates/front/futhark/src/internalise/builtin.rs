@@ -4,7 +4,7 @@ use super::value::{StaticFunction, StaticValue};
 use super::{InternaliseResult, SourceInternaliser};
 use crate::check::types::{PrimitiveType, TypeForm, TypeId};
 use crate::evaluate::{constant_bits, result_type};
-use crate::intrinsic::{find_operator, machine_type};
+use crate::intrinsic::{find_operator, is_unsigned, machine_type};
 use crate::syntax::tree::NumberType;
 use crate::typed::IntrinsicId;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType as MachineType};
@@ -152,6 +152,22 @@ impl SourceInternaliser<'_> {
                     find_rank(name),
                 )
             }
+            "flatmap" => self.flatten_results(&function(self, 0)?, &array(self, 1)?),
+            "scatter_stream" => {
+                let target = arguments[0].clone();
+                self.accumulate_elements(target, None, &function(self, 1)?, &array(self, 2)?)
+            }
+            "hist_stream" => {
+                let (combine, target) = (function(self, 1)?, arguments[0].clone());
+                let (writer, elements) = (function(self, 3)?, array(self, 4)?);
+                self.accumulate_elements(target, Some(&combine), &writer, &elements)
+            }
+            "acc_write" => {
+                let position = self.require_operand(&arguments[1])?;
+                self.write_accumulator(&arguments[0], position, &arguments[2])
+            }
+            _ if name.starts_with("flat_index") => self.index_flat(arguments),
+            _ if name.starts_with("flat_update") => self.update_flat(arguments),
             _ => Err(self.fail(format!("`{name}` cannot be compiled yet"))),
         }
     }
@@ -189,6 +205,16 @@ impl SourceInternaliser<'_> {
             self.add_check(
                 is_nonzero,
                 vec![SoacMessagePart::Text("division by zero".into())],
+            );
+        }
+        if name == "**" && machine.is_int() && !is_unsigned(scalar) {
+            let less = ScalarOperator::with_type(ScalarOp::SLe, machine);
+            let is_natural = self
+                .builder
+                .add_scalar(less, &[self.constant(machine, 0), operands[1]]);
+            self.add_check(
+                is_natural,
+                vec![SoacMessagePart::Text("negative exponent".into())],
             );
         }
         let result = self.builder.add_scalar(operator, &operands);
@@ -345,7 +371,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// The operand of a scalar.
-    fn require_operand(&self, value: &StaticValue) -> InternaliseResult<SoacOperand> {
+    pub(super) fn require_operand(&self, value: &StaticValue) -> InternaliseResult<SoacOperand> {
         match value {
             StaticValue::Scalar(_, operand) => Ok(*operand),
             _ => Err(self.fail("a scalar is expected")),

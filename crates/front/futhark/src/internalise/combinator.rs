@@ -12,7 +12,10 @@ use std::rc::Rc;
 
 impl SourceInternaliser<'_> {
     /// Parameters for a value of a structure.
-    fn add_parameters(&mut self, structure: &StaticValue) -> (StaticValue, Vec<SoacVariableId>) {
+    pub(super) fn add_parameters(
+        &mut self,
+        structure: &StaticValue,
+    ) -> (StaticValue, Vec<SoacVariableId>) {
         let types = structure.leaf_types();
         let ids: Vec<_> = types
             .into_iter()
@@ -23,7 +26,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// The function of a combinator: its parameters are values of structures, its result is a value.
-    fn make_lambda(
+    pub(super) fn make_lambda(
         &mut self,
         function: &Rc<StaticFunction>,
         structures: &[&StaticValue],
@@ -129,7 +132,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// An array of integers made by a function of operands, one of each of some arrays of integers.
-    fn map_scalars(
+    pub(super) fn map_scalars(
         &mut self,
         width: SoacOperand,
         arrays: &[(SoacOperand, MachineType)],
@@ -171,6 +174,15 @@ impl SourceInternaliser<'_> {
                 internaliser.builder.add_scalar(widen, operands)
             },
         );
+        self.sum_prefixes(width, counts)
+    }
+
+    /// The sums of the integers up to each position, and the sum of all.
+    pub(super) fn sum_prefixes(
+        &mut self,
+        width: SoacOperand,
+        counts: SoacOperand,
+    ) -> (SoacOperand, SoacOperand) {
         let zero = SoacOperand::from_int64(0);
         let int64 = SoacType::Scalar(MachineType::I64);
         let parameters = vec![
@@ -265,7 +277,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// One of two positions.
-    fn choose_position(
+    pub(super) fn choose_position(
         &mut self,
         condition: SoacOperand,
         accept: SoacOperand,

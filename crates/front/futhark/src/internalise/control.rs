@@ -67,6 +67,8 @@ impl<'p> SourceInternaliser<'p> {
         if value.has_function() {
             return Err(self.fail("the value of a choice contains a function"));
         }
+        let certificates = self.builder.take_certificates();
+        let value = self.certify(value, &certificates);
         Ok((value, self.builder.end_body(Vec::new())))
     }
 

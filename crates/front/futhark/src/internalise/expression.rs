@@ -29,7 +29,10 @@ impl SourceInternaliser<'_> {
                 Ok(StaticValue::Scalar(scalar, operand))
             }
             TypedKind::Bytes(bytes) => Ok(self.internalise_bytes(bytes)),
-            TypedKind::Hole => Err(self.fail("a hole is reached")),
+            TypedKind::Hole => {
+                let type_id = self.concretise(expression.type_id, &frame.types);
+                self.stop_with_default(type_id)
+            }
             TypedKind::Local(local, arguments) => self.internalise_local(*local, arguments, frame),
             TypedKind::Global(definition, arguments) => {
                 self.internalise_global(*definition, arguments, frame)

@@ -4,11 +4,14 @@
 //! definitions are replaced by their bodies, with types for type parameters and closures for functions, and what remains are
 //! scalars, arrays and combinators.
 
+mod accumulator;
 mod array;
 mod builtin;
 mod combinator;
 mod control;
 mod expression;
+mod flat_view;
+mod flatmap;
 mod pattern;
 mod value;
 
@@ -19,7 +22,7 @@ use crate::typed::{DefinitionId, ProgramPlace, TypedKind, TypedPatternKind, Type
 use spirula_program::ScalarLiteral;
 use spirula_soac::build::SoacBuilder;
 use spirula_soac::ir::{
-    SoacEntry, SoacEntryValue, SoacFunction, SoacOperand, SoacOperation, SoacType,
+    SoacEntry, SoacEntryValue, SoacFunction, SoacMessagePart, SoacOperand, SoacOperation, SoacType,
 };
 use spirula_soac::simplify::remove_dead_code;
 use std::rc::Rc;
@@ -250,7 +253,9 @@ impl SourceInternaliser<'_> {
                 }
                 Ok(StaticValue::Sum(tag, parts))
             }
-            TypeForm::Function(..) => Err(self.fail("a value of this type contains a function")),
+            TypeForm::Function(_, result) => Ok(StaticValue::Function(Rc::new(
+                StaticFunction::Undefined(result),
+            ))),
             TypeForm::Abstract(..) | TypeForm::Parameter(_) | TypeForm::Variable(_) => {
                 let printed = self.types.print(type_id, &self.program.names);
                 Err(self.fail(format!(
@@ -304,6 +309,7 @@ impl SourceInternaliser<'_> {
                 self.internalise(lambda.body, &mut frame)?
             }
             StaticFunction::Intrinsic(id, types) => self.call_builtin(*id, types, arguments)?,
+            StaticFunction::Undefined(result) => self.stop_with_default(*result)?,
             StaticFunction::Partial(function, first) => {
                 let mut all = first.clone();
                 all.extend(arguments);
@@ -317,6 +323,19 @@ impl SourceInternaliser<'_> {
         self.call_function(&function, rest)
     }
 
+    /// Stops the program where a value is needed that does not exist. Returns some value of its type.
+    fn stop_with_default(&mut self, type_id: TypeId) -> InternaliseResult<StaticValue> {
+        let text = format!(
+            "Reached hole of type: {}",
+            self.types.print(type_id, &self.program.names)
+        );
+        let never = self.truth(false);
+        self.add_check(never, vec![SoacMessagePart::Text(text)]);
+        let certificates = self.builder.take_certificates();
+        let value = self.default_value(type_id)?;
+        Ok(self.certify(value, &certificates))
+    }
+
     /// Number of parameters of a function.
     fn arity(&self, function: &StaticFunction) -> usize {
         match function {
@@ -328,6 +347,7 @@ impl SourceInternaliser<'_> {
             StaticFunction::Intrinsic(id, _) => {
                 crate::evaluate::find_arity(&self.program.names[self.program.intrinsics[*id]])
             }
+            StaticFunction::Undefined(_) => 1,
             StaticFunction::Partial(function, arguments) => self.arity(function) - arguments.len(),
         }
     }

@@ -7,7 +7,7 @@ use crate::check::types::{PrimitiveType, TypeId, TypeParameterId};
 use crate::intrinsic::machine_type;
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{DefinitionId, IntrinsicId, TypedExpressionId};
-use spirula_soac::ir::{SoacOperand, SoacType};
+use spirula_soac::ir::{SoacOperand, SoacType, SoacVariableId};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -24,6 +24,8 @@ pub(super) enum StaticValue {
     Sum(SoacOperand, Vec<(SourceNameId, Vec<StaticValue>)>),
     /// A function.
     Function(Rc<StaticFunction>),
+    /// An accumulator, which has no data of its own.
+    Accumulator(SoacVariableId),
 }
 
 /// An array.
@@ -49,6 +51,8 @@ pub(super) enum StaticFunction {
     Intrinsic(IntrinsicId, Vec<TypeId>),
     /// A function with its first arguments.
     Partial(Rc<StaticFunction>, Vec<StaticValue>),
+    /// A function with a parameter that does not exist: a program that calls it stops. The type is that of its results.
+    Undefined(TypeId),
 }
 
 /// The variables of a definition.
@@ -83,7 +87,7 @@ impl StaticValue {
                     .flat_map(|(_, payload)| payload)
                     .for_each(|part| part.visit_leaves(visit));
             }
-            StaticValue::Function(_) => {}
+            StaticValue::Function(_) | StaticValue::Accumulator(_) => {}
         }
     }
 
@@ -102,7 +106,7 @@ impl StaticValue {
                     .flat_map(|(_, payload)| payload)
                     .for_each(|part| part.visit_scalars(visit));
             }
-            StaticValue::Function(_) => {}
+            StaticValue::Function(_) | StaticValue::Accumulator(_) => {}
         }
     }
 
@@ -142,7 +146,7 @@ impl StaticValue {
                     .collect();
                 StaticValue::Sum(tag, clauses)
             }
-            StaticValue::Function(function) => StaticValue::Function(Rc::clone(function)),
+            StaticValue::Function(_) | StaticValue::Accumulator(_) => self.clone(),
         }
     }
 
@@ -168,7 +172,9 @@ impl StaticValue {
         map: &mut impl FnMut(SoacOperand) -> SoacOperand,
     ) -> StaticValue {
         match self {
-            StaticValue::Scalar(..) | StaticValue::Function(_) => self.clone(),
+            StaticValue::Scalar(..) | StaticValue::Function(_) | StaticValue::Accumulator(_) => {
+                self.clone()
+            }
             StaticValue::Array(array) => {
                 let length = map(array.length);
                 StaticValue::from_element(length, array.element.map_lengths(map))
@@ -228,14 +234,14 @@ impl StaticValue {
                 let parts = clauses.iter().flat_map(|(_, payload)| payload);
                 parts.for_each(|part| part.collect_types(shape, types));
             }
-            StaticValue::Function(_) => {}
+            StaticValue::Function(_) | StaticValue::Accumulator(_) => {}
         }
     }
 
     /// Whether a function is part of the value.
     pub(super) fn has_function(&self) -> bool {
         match self {
-            StaticValue::Scalar(..) => false,
+            StaticValue::Scalar(..) | StaticValue::Accumulator(_) => false,
             StaticValue::Array(array) => array.element.has_function(),
             StaticValue::Record(fields) => fields.iter().any(|(_, field)| field.has_function()),
             StaticValue::Sum(_, clauses) => clauses

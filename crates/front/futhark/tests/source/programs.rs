@@ -173,6 +173,54 @@ const PROGRAMS: &[ProgramCase] = &[
         "[1i32, 1i32]",
     ),
     (
+        "def main (x: i32) (y: i32) = if y < 0 then x ** y else 0",
+        "2i32 -1i32",
+        "error: negative exponent",
+    ),
+    (
+        "def main (x: i32) : i32 = if x > 0 then x else ??? x",
+        "0i32",
+        "error: hole",
+    ),
+    (
+        "type^ step = #add (i32 -> i32) | #measure (f32 -> i32)\n\
+         def apply (s: step) = match s case #add f -> f 2 case #measure f -> f 2\n\
+         def main (x: i32) = (apply (#add (+ x)), apply (#measure i32.f32))",
+        "1i32",
+        "3i32 2i32",
+    ),
+    (
+        "def main (ks: []i64) (xs: []i32) = flatmap (\\(k, x) -> (map (\\i -> x + i32.i64 i) (iota k), x)) (zip ks xs)",
+        "[2i64, 0i64, 1i64] [10, 20, 30]",
+        "[2i64, 0i64, 1i64] [true, false, true] [0i64, 2i64, 2i64] [10i32, 11i32, 30i32] [10i32, 20i32, 30i32]",
+    ),
+    (
+        "def main (xs: *[]i32) = intrinsics.scatter_stream xs (\\acc i -> intrinsics.acc_write acc (i * 2) 7) [0, 1, 9]",
+        "[1, 2, 3, 4]",
+        "[7i32, 2i32, 7i32, 4i32]",
+    ),
+    (
+        "def main (xs: *[]i32) = intrinsics.hist_stream xs (+) 0 (\\acc i ->\n\
+           let acc = intrinsics.acc_write acc i 1 in intrinsics.acc_write acc 0 10) [0, 2, 2, 9]",
+        "[1, 2, 3]",
+        "[42i32, 2i32, 5i32]",
+    ),
+    (
+        "def main (xs: []i64) = intrinsics.flat_index_2d xs 1 2 4 3 1",
+        "[0i64, 1i64, 2i64, 3i64, 4i64, 5i64, 6i64, 7i64]",
+        "[[1i64, 2i64, 3i64], [5i64, 6i64, 7i64]]",
+    ),
+    (
+        "def main (xs: []i64) = intrinsics.flat_index_2d xs 1 2 4 3 1",
+        "[0i64, 1i64, 2i64]",
+        "error: out of bounds for array of shape [3]",
+    ),
+    (
+        "def main (xs: *[]i64) (ys: [][]i64) = intrinsics.flat_update_2d xs 1 2 1 ys",
+        "[0i64, 0i64, 0i64, 0i64, 0i64] [[1i64], [2i64]]",
+        "[0i64, 1i64, 0i64, 2i64, 0i64]",
+    ),
+    (
         "local def hidden = 3i32\nentry main (x: i32) = #[unsafe] x * hidden",
         "2i32",
         "6i32",

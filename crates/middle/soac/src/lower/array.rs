@@ -78,7 +78,7 @@ impl FunctionLowering<'_> {
         match value {
             LoweredValue::Scalar(scalar) => self.store(view, *scalar),
             LoweredValue::Array(from) => self.copy(view, from),
-            LoweredValue::Certificate => {}
+            LoweredValue::Certificate | LoweredValue::Accumulator(_) => {}
         }
         Ok(())
     }
@@ -221,7 +221,9 @@ impl FunctionLowering<'_> {
                 (scalar, Vec::new())
             }
             LoweredValue::Array(view) => (view.element, view.shape.clone()),
-            LoweredValue::Certificate => return Err("a certificate is replicated".into()),
+            LoweredValue::Certificate | LoweredValue::Accumulator(_) => {
+                return Err("a value without data is replicated".into());
+            }
         };
         let count = self.product(&sizes);
         let shape: Vec<_> = sizes.iter().chain(&inner).copied().collect();

@@ -89,7 +89,7 @@ impl FunctionLowering<'_> {
     }
 
     /// Binds the parameters of a function to the elements of arrays at a position.
-    fn bind_elements(
+    pub(super) fn bind_elements(
         &mut self,
         parameters: &[SoacVariableId],
         arrays: &[ArrayView],
@@ -137,7 +137,12 @@ impl FunctionLowering<'_> {
             }
             Ok(())
         };
-        if self.kernel.is_none() && self.can_offload(function) {
+        let is_kernel = self.kernel.is_none() && self.can_offload(function);
+        if is_kernel && self.has_races(&function.body) {
+            self.offload(ScalarRef::from_int64(1), |lowering, _| {
+                lowering.count_to(width, body)
+            })?;
+        } else if is_kernel {
             self.offload(width, body)?;
         } else {
             self.count_to(width, body)?;
@@ -149,7 +154,7 @@ impl FunctionLowering<'_> {
     }
 
     /// Whether a position is inside of an array, and if so what `body` does.
-    fn if_inside(
+    pub(super) fn if_inside(
         &mut self,
         position: ScalarRef,
         length: ScalarRef,
@@ -297,7 +302,9 @@ impl FunctionLowering<'_> {
                     LoweredValue::Scalar(ScalarRef::Var(var))
                 }
                 LoweredValue::Array(view) => LoweredValue::Array(self.manifest(view)),
-                LoweredValue::Certificate => return Err("a certificate is reduced".into()),
+                LoweredValue::Certificate | LoweredValue::Accumulator(_) => {
+                    return Err("a value without data is reduced".into());
+                }
             });
         }
         let (state_parameters, element_parameters) = function.parameters.split_at(states.len());
@@ -396,6 +403,15 @@ fn collect_bound(body: &SoacBody, bound: &mut EntitySet<SoacVariableId>) {
             }
             SoacOperation::Histogram(histogram) => {
                 histogram.function.parameters.iter().for_each(|&id| add(id))
+            }
+            SoacOperation::WithAccumulators(accumulation) => {
+                for accumulator in &accumulation.accumulators {
+                    add(accumulator.variable);
+                    let combine = accumulator.combine.iter();
+                    combine
+                        .flat_map(|function| &function.parameters)
+                        .for_each(|&id| add(id));
+                }
             }
             _ => {}
         }

@@ -5,6 +5,7 @@
 //! allocates, one part for each invocation; a combinator that makes arrays of sizes which only its elements know becomes a
 //! loop of the host.
 
+mod accumulator;
 mod array;
 mod combinator;
 mod offload;
@@ -12,12 +13,14 @@ mod statement;
 mod view;
 
 use crate::ir::{SoacEntry, SoacEntryValue, SoacFunction, SoacOperand, SoacType, SoacVariableId};
+use accumulator::LoweredAccumulator;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
     ArrayDimension, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind, KernelProgram,
     MemorySpace, PlainValue, StmtKind, VarId, VariableType,
 };
 use spirula_program::ScalarType;
+use std::rc::Rc;
 use view::{ArrayView, ScalarRef};
 
 /// A scalar or an array of the program that is made.
@@ -29,6 +32,8 @@ enum LoweredValue {
     Array(ArrayView),
     /// A certificate, of which nothing remains: statements keep their order.
     Certificate,
+    /// An accumulator.
+    Accumulator(Rc<LoweredAccumulator>),
 }
 
 /// The kernel that is being made.
@@ -165,7 +170,7 @@ impl FunctionLowering<'_> {
                     self.builder.push_assignment(size, length);
                 }
             }
-            LoweredValue::Certificate => {}
+            LoweredValue::Certificate | LoweredValue::Accumulator(_) => {}
         }
         Ok(())
     }

@@ -110,6 +110,12 @@ impl FunctionLowering<'_> {
             SoacOperation::Loop(parameters, form, body) => {
                 return self.lower_loop(&statement.results, parameters, *form, body);
             }
+            SoacOperation::Accumulate(accumulator, position, values) => {
+                return self.lower_write(*accumulator, *position, values);
+            }
+            SoacOperation::WithAccumulators(accumulation) => {
+                return self.lower_accumulation(&statement.results, accumulation);
+            }
             combinator => return self.lower_combinator(&statement.results, combinator),
         };
         self.set(statement.results[0], value);

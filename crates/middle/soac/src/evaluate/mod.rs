@@ -1,10 +1,14 @@
 //! Evaluator: what a program means, step by step. A reference for tests.
 
+mod accumulator;
+
 use crate::ir::{
     SliceSelector, SoacBody, SoacFunction, SoacHistogram, SoacLambda, SoacLoopForm,
     SoacMessagePart, SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariableId,
 };
+use accumulator::AccumulatorState;
 use spirula_program::{ScalarLiteral, ScalarType};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A value.
@@ -88,6 +92,7 @@ pub fn evaluate_function(
     let mut evaluator = FunctionEvaluator {
         function,
         values: vec![None; function.variables.len()],
+        accumulators: HashMap::new(),
         fuel,
     };
     for (&parameter, argument) in function.parameters.iter().zip(arguments) {
@@ -100,6 +105,8 @@ pub fn evaluate_function(
 struct FunctionEvaluator<'f> {
     function: &'f SoacFunction,
     values: Vec<Option<SoacValue>>,
+    /// The accumulators that are in scope.
+    accumulators: HashMap<SoacVariableId, AccumulatorState>,
     fuel: u64,
 }
 
@@ -333,6 +340,13 @@ impl FunctionEvaluator<'_> {
                 SoacValue::from_elements(array.element(), array.shape().to_vec(), bits)
             }
             SoacOperation::Histogram(histogram) => return self.evaluate_histogram(histogram),
+            SoacOperation::Accumulate(accumulator, position, values) => {
+                self.evaluate_write(*accumulator, *position, values)?;
+                return Ok(Vec::new());
+            }
+            SoacOperation::WithAccumulators(accumulation) => {
+                return self.evaluate_accumulation(accumulation);
+            }
         };
         Ok(vec![single])
     }
