@@ -4,7 +4,7 @@ use super::environment::{
     ModuleScope, ModuleTypeBinding, ModuleValue, ParameterClass, ParametricModule,
     TypeParameterBinding, TypeScheme,
 };
-use super::types::{AbstractTypeId, TypeForm};
+use super::types::{AbstractTypeId, TypeForm, TypeId};
 use super::unify::ScalarClass;
 use super::{CheckResult, SourceChecker};
 use crate::syntax::tree::{
@@ -147,12 +147,7 @@ impl SourceChecker<'_> {
                 format!("the module type has no type `{text}`"),
             ));
         };
-        let own = match self.program.types.form(binding.type_id) {
-            TypeForm::Abstract(id, own) if !self.program.types.is_defined(*id) => {
-                Some((*id, own.clone()))
-            }
-            _ => None,
-        };
+        let own = self.find_hidden_type(binding.type_id);
         let Some((id, own)) = own else {
             return Err(self.fail(
                 path.name.range,
@@ -180,6 +175,19 @@ impl SourceChecker<'_> {
             .types
             .define_abstract(id, types, written.type_id);
         Ok(())
+    }
+
+    /// The abstract type of a module type that a type is or abbreviates, with its arguments.
+    fn find_hidden_type(&mut self, mut type_id: TypeId) -> Option<(AbstractTypeId, Vec<TypeId>)> {
+        loop {
+            let TypeForm::Abstract(id, own) = self.program.types.form(type_id).clone() else {
+                return None;
+            };
+            match self.program.types.expand_definition(id, &own) {
+                Some(definition) => type_id = definition,
+                None => return Some((id, own)),
+            }
+        }
     }
 
     /// Evaluates the specifications of a module type. Their names are added to the scope.

@@ -221,6 +221,17 @@ const PROGRAMS: &[ProgramCase] = &[
         "[0i64, 1i64, 0i64, 2i64, 0i64]",
     ),
     (
+        "module type space = {type real type vector val scale : real -> vector -> vector}\n\
+         module type plane = {type real include space with real = real with vector = {x: real, y: real}}\n\
+         module make (r: {type t val * : t -> t -> t}) : plane with real = r.t = {\n\
+           type real = r.t type vector = {x: real, y: real}\n\
+           def scale (s: real) (v: vector) = {x = s r.* v.x, y = s r.* v.y}}\n\
+         module p = make {type t = f32 def (*) = (f32.*)}\n\
+         def main (x: f32) = (p.scale x {x = 1, y = 2}).y",
+        "3f32",
+        "6.0f32",
+    ),
+    (
         "local def hidden = 3i32\nentry main (x: i32) = #[unsafe] x * hidden",
         "2i32",
         "6i32",
