@@ -25,4 +25,5 @@ def mjp 'a 'b [n] (f: a -> b) (x: a) (dys: [n]b) : [n]a = (mjp2 f x dys).1
 def with_vjp 'a 'b (f: a -> b) (df: (res: b) -> (b_adj: b) -> a) (x: a) : b = intrinsics.with_vjp f df x
 
 -- | The same, where the function keeps a value for its gradient.
-def with_vjp_tape 'a 'b 'c (f: a -> (c, b)) (df: (c, b) -> a) (x: a) : b = intrinsics.with_vjp_tape f df x
+def with_vjp_tape 'a 'b 'c (f: a -> (c, b)) (df: (c, b) -> a) (x: a) : b =
+  (with_vjp f (\(kept, _) (_, dy) -> df (kept, dy)) x).1

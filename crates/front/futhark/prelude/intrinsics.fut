@@ -147,5 +147,4 @@ module type intrinsics = {
   val jmp2 'a 'b [n] : (a -> b) -> a -> [n]a -> (b, [n]b)
   val mjp2 'a 'b [n] : (a -> b) -> a -> [n]b -> (b, [n]a)
   val with_vjp 'a 'b : (a -> b) -> (b -> b -> a) -> a -> b
-  val with_vjp_tape 'a 'b 'c : (a -> (c, b)) -> ((c, b) -> a) -> a -> b
 }

@@ -12,6 +12,7 @@
 //! The crate knows no source language and no device.
 
 pub mod build;
+pub mod differentiate;
 pub mod evaluate;
 pub mod ir;
 pub mod lower;

@@ -197,7 +197,7 @@ impl ProgramEvaluator<'_> {
         bound: RangeBound,
         last: &EvaluatedValue,
     ) -> EvaluateResult<EvaluatedValue> {
-        let EvaluatedValue::Scalar(scalar, _) = *first else {
+        let Some((scalar, _)) = first.to_scalar() else {
             return Err(self.fail("a range needs integers"));
         };
         let (start, end) = (i128::from(first.to_int()), i128::from(last.to_int()));

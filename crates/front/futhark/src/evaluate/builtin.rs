@@ -6,7 +6,7 @@ use super::{EvaluateResult, ProgramEvaluator};
 use crate::check::types::{PrimitiveType, TypeId};
 use crate::intrinsic::{find_conversion, find_operator, is_unsigned, machine_type};
 use crate::typed::IntrinsicId;
-use spirula_program::ScalarLiteral;
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -50,10 +50,12 @@ const BUILTINS: &[BuiltinRow] = &[
     }),
     row("bitcast", 1, |evaluator, types, values| {
         let scalar = evaluator.scalar_type(types[1])?;
-        match values[0] {
-            EvaluatedValue::Scalar(_, bits) => Ok(EvaluatedValue::Scalar(scalar, bits)),
-            _ => Err(evaluator.fail("a scalar is expected")),
-        }
+        let Some((source, _)) = values[0].to_scalar() else {
+            return Err(evaluator.fail("a scalar is expected"));
+        };
+        let (from, to) = (machine_type(source), machine_type(scalar));
+        let operator = ScalarOperator::from_conversion(ScalarOp::Bits, from, to);
+        Ok(evaluator.apply_scalar(operator, &values, scalar))
     }),
     row("num_bits", 1, |evaluator, types, _| {
         let width = machine_type(evaluator.scalar_type(types[0])?).width();
@@ -255,6 +257,21 @@ const BUILTINS: &[BuiltinRow] = &[
         let combine = evaluator.require_function(values[1].clone())?;
         evaluator.accumulate(&values[0], Some(combine), values[3].clone(), &values[4])
     }),
+    row("jvp2", 3, |evaluator, _, values| {
+        evaluator.evaluate_forward(&values)
+    }),
+    row("vjp2", 3, |evaluator, _, values| {
+        evaluator.evaluate_reverse(&values)
+    }),
+    row("jmp2", 3, |evaluator, _, values| {
+        evaluator.evaluate_directions(&values, ProgramEvaluator::evaluate_forward)
+    }),
+    row("mjp2", 3, |evaluator, _, values| {
+        evaluator.evaluate_directions(&values, ProgramEvaluator::evaluate_reverse)
+    }),
+    row("with_vjp", 3, |evaluator, _, values| {
+        evaluator.evaluate_custom(&values)
+    }),
     row("flat_index_2d", 6, |evaluator, _, values| {
         evaluator.flat_index(&values)
     }),
@@ -280,16 +297,12 @@ pub(crate) fn find_arity(name: &str) -> usize {
     if let Some(row) = BUILTINS.iter().find(|row| row.name == name) {
         return row.arity;
     }
-    let is_wide = matches!(
-        name,
-        "with_vjp" | "with_vjp_tape" | "jvp2" | "vjp2" | "jmp2" | "mjp2"
-    );
     let scalars = PrimitiveType::all();
     let operators = scalars.filter_map(|scalar| find_operator(name, scalar));
     operators
         .map(|operator| operator.arity())
         .next()
-        .unwrap_or(if is_wide { 3 } else { 1 })
+        .unwrap_or(1)
 }
 
 /// Positions in the outer dimensions of an array: an integer, or a tuple of integers.
@@ -344,8 +357,8 @@ impl ProgramEvaluator<'_> {
     ) -> EvaluateResult<EvaluatedValue> {
         let program = self.program;
         let name = &program.names[program.intrinsics[id]];
-        if let Some(EvaluatedValue::Scalar(scalar, _)) = arguments.first()
-            && find_operator(name, *scalar).is_some()
+        if let Some((scalar, _)) = arguments.first().and_then(EvaluatedValue::to_scalar)
+            && find_operator(name, scalar).is_some()
         {
             return self.apply_operator(name, &arguments);
         }
@@ -357,13 +370,13 @@ impl ProgramEvaluator<'_> {
 
     /// Applies a scalar operator.
     fn apply_operator(
-        &self,
+        &mut self,
         name: &str,
         arguments: &[EvaluatedValue],
     ) -> EvaluateResult<EvaluatedValue> {
-        let scalars = arguments.iter().map(|argument| match argument {
-            EvaluatedValue::Scalar(scalar, bits) => Ok((*scalar, *bits)),
-            _ => Err(self.fail("a scalar is expected")),
+        let scalars = arguments.iter().map(|argument| {
+            let scalar = argument.to_scalar();
+            scalar.ok_or_else(|| self.fail("a scalar is expected"))
         });
         let scalars = scalars.collect::<EvaluateResult<Vec<_>>>()?;
         let scalar = scalars[0].0;
@@ -382,32 +395,35 @@ impl ProgramEvaluator<'_> {
         if name == "**" && has_sign && ScalarLiteral::new(machine, scalars[1].1).to_signed() < 0 {
             return Err(self.fail("negative exponent"));
         }
-        let bits: Vec<u64> = scalars.iter().map(|(_, bits)| *bits).collect();
         let result = result_type(operator, scalar);
-        Ok(EvaluatedValue::Scalar(
-            result,
-            operator.eval_operands(&bits),
-        ))
+        Ok(self.apply_scalar(operator, arguments, result))
     }
 
     /// Converts a scalar.
-    fn convert(&self, value: &EvaluatedValue, target: TypeId) -> EvaluateResult<EvaluatedValue> {
+    fn convert(
+        &mut self,
+        value: &EvaluatedValue,
+        target: TypeId,
+    ) -> EvaluateResult<EvaluatedValue> {
         let target = self.scalar_type(target)?;
-        let EvaluatedValue::Scalar(source, bits) = *value else {
+        let Some((source, _)) = value.to_scalar() else {
             return Err(self.fail("a scalar is expected"));
         };
         let operators = find_conversion(source, target);
-        let bits = operators
-            .iter()
-            .fold(bits, |bits, operator| operator.eval_operands(&[bits]));
-        Ok(EvaluatedValue::Scalar(target, bits))
+        let converted = operators
+            .into_iter()
+            .fold(value.clone(), |value, operator| {
+                let operands = std::slice::from_ref(&value);
+                self.apply_scalar(operator, operands, target)
+            });
+        Ok(super::derivative::retype(&converted, target))
     }
 
     /// Zero of the type of a scalar.
     fn zero_like(&self, value: &EvaluatedValue) -> EvaluatedValue {
-        match value {
-            EvaluatedValue::Scalar(scalar, _) => EvaluatedValue::Scalar(*scalar, 0),
-            other => other.clone(),
+        match value.to_scalar() {
+            Some((scalar, _)) => EvaluatedValue::Scalar(scalar, 0),
+            None => value.clone(),
         }
     }
 
@@ -627,7 +643,7 @@ impl ProgramEvaluator<'_> {
 
 /// The type of the result of an operator on a scalar type.
 pub(crate) fn result_type(
-    operator: spirula_program::ScalarOperator,
+    operator: ScalarOperator,
     scalar: PrimitiveType,
 ) -> PrimitiveType {
     use spirula_program::ScalarOpSignature;

@@ -159,7 +159,7 @@ impl ProgramEvaluator<'_> {
     }
 
     /// A field of a record.
-    fn project(
+    pub(super) fn project(
         &self,
         record: &EvaluatedValue,
         field: SourceNameId,
@@ -210,7 +210,7 @@ impl ProgramEvaluator<'_> {
         match typed_loop.form {
             TypedLoopForm::Count(counter, bound) => {
                 let bound = self.evaluate(bound, frame)?;
-                let EvaluatedValue::Scalar(scalar, _) = bound else {
+                let Some((scalar, _)) = bound.to_scalar() else {
                     return Err(self.fail("the bound of a loop is no integer"));
                 };
                 for index in 0..bound.to_int() {

@@ -5,6 +5,7 @@
 
 mod array;
 mod builtin;
+mod derivative;
 mod expression;
 mod interface;
 mod pattern;
@@ -43,6 +44,8 @@ pub struct ProgramEvaluator<'p> {
     fuel: u64,
     /// The names `0` and `1` of the fields of a pair.
     pair: [SourceNameId; 2],
+    /// The calls of derivative functions that are being evaluated.
+    levels: Vec<derivative::DerivativeLevel>,
 }
 
 impl<'p> ProgramEvaluator<'p> {
@@ -55,6 +58,7 @@ impl<'p> ProgramEvaluator<'p> {
             place: None,
             fuel,
             pair: [name("0"), name("1")],
+            levels: Vec::new(),
         }
     }
 

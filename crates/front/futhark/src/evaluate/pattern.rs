@@ -266,7 +266,7 @@ fn read_float(text: &str) -> Option<f64> {
 /// Whether two values are equal. A NaN is equal to nothing.
 pub(super) fn are_equal(left: &EvaluatedValue, right: &EvaluatedValue) -> bool {
     use spirula_program::ScalarOperator;
-    match (left, right) {
+    match (left.without_derivatives(), right.without_derivatives()) {
         (EvaluatedValue::Scalar(scalar, left), EvaluatedValue::Scalar(_, right)) => {
             let equal = ScalarOperator::with_type(ScalarOp::Eq, machine_type(*scalar));
             equal.eval_operands(&[*left, *right]) == 1

@@ -21,6 +21,8 @@ pub enum EvaluatedValue {
     Function(Rc<FunctionValue>),
     /// An array that is being written.
     Accumulator(Rc<RefCell<AccumulatorValue>>),
+    /// A scalar with its derivative.
+    Derived(Rc<super::derivative::DerivedScalar>),
 }
 
 /// An array.
@@ -104,7 +106,7 @@ impl EvaluatedValue {
 
     /// The value of an integer with its sign. Zero for other values.
     pub fn to_int(&self) -> i64 {
-        match self {
+        match self.without_derivatives() {
             EvaluatedValue::Scalar(scalar, bits) => {
                 let machine = crate::intrinsic::machine_type(*scalar);
                 if crate::intrinsic::is_unsigned(*scalar) {

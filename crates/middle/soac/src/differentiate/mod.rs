@@ -1,0 +1,3 @@
+//! Derivatives of programs.
+
+pub mod scalar_rule;
