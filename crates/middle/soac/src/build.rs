@@ -123,6 +123,23 @@ impl SoacBuilder {
         }
     }
 
+    /// Adds a statement as it is.
+    pub fn push_statement(&mut self, statement: SoacStatement) {
+        if let Some(body) = self.open.last_mut() {
+            body.push(statement);
+        }
+    }
+
+    /// The next operation needs certificates.
+    pub fn require_certificates(&mut self, certificates: &[SoacVariableId]) {
+        self.certificates.extend(certificates);
+    }
+
+    /// The name of a variable.
+    pub fn name_of(&self, id: SoacVariableId) -> &str {
+        &self.function.variables[id].name
+    }
+
     /// Adds an operation with one result.
     pub fn add_single(
         &mut self,

@@ -106,6 +106,9 @@ impl SourceInternaliser<'_> {
                     _ => Err(self.fail("an array of pairs is expected")),
                 }
             }
+            "jvp2" | "vjp2" | "jmp2" | "mjp2" | "with_vjp" => {
+                self.call_derivative(name, &arguments)
+            }
             _ => self.call_combinator(name, arguments),
         }
     }

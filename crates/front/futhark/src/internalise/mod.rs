@@ -9,6 +9,7 @@ mod array;
 mod builtin;
 mod combinator;
 mod control;
+mod derivative;
 mod expression;
 mod flat_view;
 mod flatmap;

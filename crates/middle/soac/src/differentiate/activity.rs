@@ -1,0 +1,212 @@
+//! Activity analysis: which variables depend on the inputs in a way that has a derivative.
+//!
+//! Only active variables get tangents or adjoints. Conditions, positions and sizes have no derivative.
+
+use super::scalar_rule::{PartialDerivative, ScalarAlgebra, find_partials, has_derivative};
+use crate::build::SoacBuilder;
+use crate::ir::{
+    SoacBody, SoacHistogram, SoacLambda, SoacOperand, SoacOperation, SoacStatement, SoacVariableId,
+};
+use spirula_entity::EntitySet;
+use spirula_program::{ScalarLiteral, ScalarOperator};
+
+/// The active variables.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ActivitySet {
+    active: EntitySet<SoacVariableId>,
+    /// Variables that are not made active: the arguments of functions whose gradient is given.
+    cut: EntitySet<SoacVariableId>,
+}
+
+/// Scalars of which nothing is known, to ask a rule for its form.
+struct UnknownAlgebra;
+
+impl ScalarAlgebra for UnknownAlgebra {
+    type Scalar = ();
+
+    fn add_constant(&mut self, _: ScalarLiteral) {}
+
+    fn apply(&mut self, _: ScalarOperator, _: &[()]) {}
+}
+
+impl ActivitySet {
+    /// Makes a variable active, if its type has derivatives.
+    pub(super) fn insert(&mut self, builder: &SoacBuilder, id: SoacVariableId) -> bool {
+        let scalar = builder.type_of(SoacOperand::Variable(id)).element();
+        has_derivative(scalar) && !self.cut.contains(id) && self.active.insert(id)
+    }
+
+    /// Keeps a variable from becoming active.
+    pub(super) fn cut(&mut self, id: SoacVariableId) {
+        self.cut.insert(id);
+    }
+
+    /// Whether a variable is active.
+    pub(super) fn contains(&self, id: SoacVariableId) -> bool {
+        self.active.contains(id)
+    }
+
+    /// Whether an operand is an active variable.
+    pub(super) fn has_operand(&self, operand: SoacOperand) -> bool {
+        match operand {
+            SoacOperand::Variable(id) => self.contains(id),
+            SoacOperand::Constant(_) => false,
+        }
+    }
+
+    fn has_any(&self, operands: &[SoacOperand]) -> bool {
+        operands.iter().any(|&operand| self.has_operand(operand))
+    }
+
+    /// Finds the active variables of a body.
+    pub(super) fn visit_body(&mut self, builder: &SoacBuilder, body: &SoacBody) {
+        for statement in &body.statements {
+            self.visit_statement(builder, statement);
+        }
+    }
+
+    /// Finds the active results of a statement, and the active variables in its bodies.
+    pub(super) fn visit_statement(&mut self, builder: &SoacBuilder, statement: &SoacStatement) {
+        let is_active = match &statement.operation {
+            SoacOperation::Scalar(operator, operands) => self.has_derivative(*operator, operands),
+            SoacOperation::Check(..) => false,
+            SoacOperation::Slice(array, _)
+            | SoacOperation::Reshape(array, _)
+            | SoacOperation::Rearrange(array, _)
+            | SoacOperation::Manifest(array)
+            | SoacOperation::Replicate(_, array) => self.has_operand(*array),
+            SoacOperation::Update(array, _, value) => self.has_any(&[*array, *value]),
+            SoacOperation::Literal(operands) | SoacOperation::Concat(operands) => {
+                self.has_any(operands)
+            }
+            SoacOperation::Iota(count, first, step) => self.has_any(&[*count, *first, *step]),
+            SoacOperation::Scatter(array, _, values) => self.has_any(&[*array, *values]),
+            SoacOperation::If(_, accept, reject) => {
+                for body in [accept, reject] {
+                    self.visit_body(builder, body);
+                    self.mark_results(builder, &statement.results, body);
+                }
+                false
+            }
+            SoacOperation::Loop(parameters, _, body) => {
+                let ids: Vec<_> = parameters.iter().map(|(id, _)| *id).collect();
+                for (id, initial) in parameters {
+                    if self.has_operand(*initial) {
+                        self.insert(builder, *id);
+                    }
+                }
+                loop {
+                    self.visit_body(builder, body);
+                    if !self.mark_results(builder, &ids, body) {
+                        break;
+                    }
+                }
+                for (&id, &result) in ids.iter().zip(&statement.results) {
+                    if self.contains(id) {
+                        self.insert(builder, result);
+                    }
+                }
+                false
+            }
+            SoacOperation::Map(_, arrays, function) => {
+                for (&parameter, &array) in function.parameters.iter().zip(arrays) {
+                    if self.has_operand(array) {
+                        self.insert(builder, parameter);
+                    }
+                }
+                self.visit_body(builder, &function.body);
+                self.mark_results(builder, &statement.results, &function.body);
+                false
+            }
+            SoacOperation::Reduce(_, arrays, neutral, function, _)
+            | SoacOperation::Scan(_, arrays, neutral, function) => {
+                self.visit_fold(builder, statement, function, &[arrays, neutral]);
+                false
+            }
+            SoacOperation::Histogram(histogram) => {
+                self.visit_histogram(builder, statement, histogram);
+                false
+            }
+        };
+        if is_active {
+            for &result in &statement.results {
+                self.insert(builder, result);
+            }
+        }
+    }
+
+    /// Whether the result of an operator has a derivative by one of its operands that is active.
+    fn has_derivative(&self, operator: ScalarOperator, operands: &[SoacOperand]) -> bool {
+        let unknown = vec![(); operands.len()];
+        let partials = find_partials(&mut UnknownAlgebra, operator, &unknown, &());
+        operands.iter().zip(partials).any(|(&operand, partial)| {
+            self.has_operand(operand) && !matches!(partial, PartialDerivative::Zero)
+        })
+    }
+
+    /// Makes the variables active for which a body has active results.
+    fn mark_results(
+        &mut self,
+        builder: &SoacBuilder,
+        ids: &[SoacVariableId],
+        body: &SoacBody,
+    ) -> bool {
+        let mut has_changed = false;
+        for (&id, &result) in ids.iter().zip(&body.results) {
+            if self.has_operand(result) {
+                has_changed |= self.insert(builder, id);
+            }
+        }
+        has_changed
+    }
+
+    fn visit_histogram(
+        &mut self,
+        builder: &SoacBuilder,
+        statement: &SoacStatement,
+        histogram: &SoacHistogram,
+    ) {
+        let operands = [&histogram.targets, &histogram.values, &histogram.neutral];
+        self.visit_fold(
+            builder,
+            statement,
+            &histogram.function,
+            &operands.map(Vec::as_slice),
+        );
+    }
+
+    /// A function that combines values: a component is active in both operands and the result, or in none of them.
+    fn visit_fold<'o>(
+        &mut self,
+        builder: &SoacBuilder,
+        statement: &SoacStatement,
+        function: &SoacLambda,
+        operands: &[impl AsRef<[SoacOperand]> + 'o],
+    ) {
+        let count = statement.results.len();
+        let (left, right) = function.parameters.split_at(count.min(function.parameters.len()));
+        for list in operands {
+            for (index, &operand) in list.as_ref().iter().enumerate().take(count) {
+                if self.has_operand(operand) {
+                    self.insert(builder, left[index]);
+                }
+            }
+        }
+        loop {
+            for (&left, &right) in left.iter().zip(right) {
+                if self.contains(left) {
+                    self.insert(builder, right);
+                }
+            }
+            self.visit_body(builder, &function.body);
+            if !self.mark_results(builder, left, &function.body) {
+                break;
+            }
+        }
+        for (&left, &result) in left.iter().zip(&statement.results) {
+            if self.contains(left) {
+                self.insert(builder, result);
+            }
+        }
+    }
+}
