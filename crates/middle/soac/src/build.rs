@@ -76,6 +76,11 @@ impl SoacBuilder {
         self.open.push(Vec::new());
     }
 
+    /// Opens a body that was closed.
+    pub fn resume_body(&mut self, body: SoacBody) {
+        self.open.push(body.statements);
+    }
+
     /// Closes the innermost body. Its results need the checks in it that no operation needed yet.
     pub fn end_body(&mut self, mut results: Vec<SoacOperand>) -> SoacBody {
         let pending = self.take_certificates();

@@ -2,7 +2,9 @@
 
 use super::value::{StaticArray, StaticFunction, StaticValue};
 use super::{InternaliseResult, SourceInternaliser};
-use spirula_soac::differentiate::add_forward;
+use spirula_soac::differentiate::{
+    CustomRule, ReverseSweep, add_forward, add_primal, add_reverse,
+};
 use spirula_soac::ir::{
     SoacBody, SoacLambda, SoacOperand, SoacOperation, SoacType, SoacVariableId,
 };
@@ -31,8 +33,113 @@ impl SourceInternaliser<'_> {
                 })?;
                 Ok(self.make_pair(value, tangents))
             }
-            _ => Err(self.fail(format!("`{name}` cannot be compiled yet"))),
+            "vjp2" => {
+                let point = self.alias_leaves(point);
+                let (value, sweep) = self.run_primal(&function, &point)?;
+                let gradient = self.derive_reverse(&point, &value, &sweep, &arguments[2])?;
+                Ok(self.make_pair(value, gradient))
+            }
+            "mjp2" => {
+                let directions = self.require_array(arguments[2].clone())?;
+                let point = self.alias_leaves(point);
+                let (value, sweep) = self.run_primal(&function, &point)?;
+                let gradients = self.map_directions(&directions, &point, |internaliser, one| {
+                    internaliser.derive_reverse(&point, &value, &sweep, one)
+                })?;
+                Ok(self.make_pair(value, gradients))
+            }
+            _ => {
+                let gradient = self.require_function(arguments[1].clone())?;
+                self.call_custom(&function, &gradient, &arguments[2])
+            }
         }
+    }
+
+    /// The value of a function at a point, which keeps what its derivative in reverse mode needs.
+    fn run_primal(
+        &mut self,
+        function: &Rc<StaticFunction>,
+        point: &StaticValue,
+    ) -> InternaliseResult<(StaticValue, ReverseSweep)> {
+        self.reverse_depth += 1;
+        let made = self.make_body(function, point.clone());
+        self.reverse_depth -= 1;
+        let (value, body) = made?;
+        let pairs = pair_variables(point, point);
+        let inputs: Vec<_> = pairs.into_iter().map(|(id, _)| id).collect();
+        let sweep = add_primal(&mut self.builder, body, &inputs, &self.custom_rules);
+        Ok((value, sweep.map_err(|reason| self.fail(reason))?))
+    }
+
+    /// The gradient of a function at a point for a direction of its value.
+    fn derive_reverse(
+        &mut self,
+        point: &StaticValue,
+        value: &StaticValue,
+        sweep: &ReverseSweep,
+        direction: &StaticValue,
+    ) -> InternaliseResult<StaticValue> {
+        let direction = direction.with_lengths(&value.lengths());
+        let direction = self.alias_leaves(&direction).leaves();
+        let builder = &mut self.builder;
+        let gradient = add_reverse(builder, sweep, &direction, &mut self.custom_rules);
+        let mut gradient = gradient.map_err(|reason| self.fail(reason))?.into_iter();
+        let mut leaves = point.leaves();
+        let mut index = 0;
+        point.visit_scalars(&mut |scalar| {
+            if scalar.is_some()
+                && matches!(leaves[index], SoacOperand::Variable(_))
+                && let Some(adjoint) = gradient.next()
+            {
+                leaves[index] = adjoint;
+            }
+            index += 1;
+        });
+        Ok(point.with_leaves(&leaves))
+    }
+
+    /// Calls a function whose gradient is given. The gradient counts where the call is part of a derivative in reverse mode.
+    fn call_custom(
+        &mut self,
+        function: &Rc<StaticFunction>,
+        gradient: &Rc<StaticFunction>,
+        point: &StaticValue,
+    ) -> InternaliseResult<StaticValue> {
+        if self.reverse_depth == 0 {
+            return self.call_function(function, vec![point.clone()]);
+        }
+        let copy = self.alias_leaves(point);
+        let value = self.call_function(function, vec![copy.clone()])?;
+        let value = self.alias_leaves(&value);
+        let mut parameters = Vec::new();
+        let mut arguments = Vec::with_capacity(2);
+        for _ in 0..2 {
+            let mut leaves = Vec::new();
+            for leaf_type in value.leaf_types() {
+                let parameter = self.builder.add_variable("d", leaf_type);
+                parameters.push(parameter);
+                leaves.push(SoacOperand::Variable(parameter));
+            }
+            arguments.push(value.with_leaves(&leaves));
+        }
+        self.builder.begin_body();
+        let adjoint = self.call_function(gradient, arguments)?;
+        let body = self.builder.end_body(adjoint.leaves());
+        let variables = |value: &StaticValue| {
+            let pairs = value.leaves().into_iter();
+            let variables = pairs.filter_map(|leaf| match leaf {
+                SoacOperand::Variable(id) => Some(id),
+                SoacOperand::Constant(_) => None,
+            });
+            variables.collect::<Vec<_>>()
+        };
+        self.custom_rules.add(CustomRule {
+            arguments: point.leaves(),
+            copies: variables(&copy),
+            results: variables(&value),
+            gradient: SoacLambda { parameters, body },
+        });
+        Ok(value)
     }
 
     /// New variables for the data of a value, so that nothing else refers to them.
@@ -70,7 +177,9 @@ impl SourceInternaliser<'_> {
         let point = self.alias_leaves(point);
         let direction = direction.with_lengths(&point.lengths());
         let direction = self.alias_leaves(&direction);
+        let rules = self.custom_rules.len();
         let (value, body) = self.make_body(function, point.clone())?;
+        self.custom_rules.truncate(rules);
         let inputs = pair_variables(&point, &direction);
         let tangents = add_forward(&mut self.builder, body, &inputs);
         let tangent = with_derivatives(&value, &tangents);

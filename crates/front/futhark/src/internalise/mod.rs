@@ -22,6 +22,7 @@ use crate::syntax::tree::SourceNameId;
 use crate::typed::{DefinitionId, ProgramPlace, TypedKind, TypedPatternKind, TypedProgram};
 use spirula_program::ScalarLiteral;
 use spirula_soac::build::SoacBuilder;
+use spirula_soac::differentiate::CustomRules;
 use spirula_soac::ir::{
     SoacEntry, SoacEntryValue, SoacFunction, SoacMessagePart, SoacOperand, SoacOperation, SoacType,
 };
@@ -65,6 +66,8 @@ pub fn internalise_entry(
         place: None,
         calls: Vec::new(),
         pair: [name("0"), name("1")],
+        reverse_depth: 0,
+        custom_rules: CustomRules::default(),
     };
     let function = Rc::new(StaticFunction::Definition(entry, TypeArguments::default()));
     let mut arguments = Vec::new();
@@ -103,6 +106,10 @@ struct SourceInternaliser<'p> {
     calls: Vec<DefinitionId>,
     /// The names `0` and `1` of the fields of a pair.
     pair: [SourceNameId; 2],
+    /// Number of functions around that are derived in reverse mode.
+    reverse_depth: usize,
+    /// The calls of functions whose gradient is given, in functions that are derived in reverse mode.
+    custom_rules: CustomRules,
 }
 
 impl SourceInternaliser<'_> {

@@ -2,6 +2,7 @@
 //!
 //! Only active variables get tangents or adjoints. Conditions, positions and sizes have no derivative.
 
+use super::custom::CustomRule;
 use super::scalar_rule::{PartialDerivative, ScalarAlgebra, find_partials, has_derivative};
 use crate::build::SoacBuilder;
 use crate::ir::{
@@ -9,6 +10,7 @@ use crate::ir::{
 };
 use spirula_entity::EntitySet;
 use spirula_program::{ScalarLiteral, ScalarOperator};
+use std::collections::HashMap;
 
 /// The active variables.
 #[derive(Clone, Debug, Default)]
@@ -16,10 +18,12 @@ pub(super) struct ActivitySet {
     active: EntitySet<SoacVariableId>,
     /// Variables that are not made active: the arguments of functions whose gradient is given.
     cut: EntitySet<SoacVariableId>,
+    /// The results of such functions, which are active if an argument is.
+    linked: HashMap<SoacVariableId, Vec<SoacOperand>>,
 }
 
 /// Scalars of which nothing is known, to ask a rule for its form.
-struct UnknownAlgebra;
+pub(super) struct UnknownAlgebra;
 
 impl ScalarAlgebra for UnknownAlgebra {
     type Scalar = ();
@@ -36,9 +40,16 @@ impl ActivitySet {
         has_derivative(scalar) && !self.cut.contains(id) && self.active.insert(id)
     }
 
-    /// Keeps a variable from becoming active.
-    pub(super) fn cut(&mut self, id: SoacVariableId) {
-        self.cut.insert(id);
+    /// Treats the statements of functions whose gradient is given as one step.
+    pub(super) fn link<'r>(&mut self, rules: impl IntoIterator<Item = &'r CustomRule>) {
+        for rule in rules {
+            for &copy in &rule.copies {
+                self.cut.insert(copy);
+            }
+            for &result in &rule.results {
+                self.linked.insert(result, rule.arguments.clone());
+            }
+        }
     }
 
     /// Whether a variable is active.
@@ -67,6 +78,13 @@ impl ActivitySet {
 
     /// Finds the active results of a statement, and the active variables in its bodies.
     pub(super) fn visit_statement(&mut self, builder: &SoacBuilder, statement: &SoacStatement) {
+        let linked = statement.results.first();
+        if let Some(arguments) = linked.and_then(|result| self.linked.get(result)) {
+            if self.has_any(arguments) {
+                self.insert(builder, statement.results[0]);
+            }
+            return;
+        }
         let is_active = match &statement.operation {
             SoacOperation::Scalar(operator, operands) => self.has_derivative(*operator, operands),
             SoacOperation::Check(..) => false,
