@@ -642,10 +642,7 @@ impl ProgramEvaluator<'_> {
 }
 
 /// The type of the result of an operator on a scalar type.
-pub(crate) fn result_type(
-    operator: ScalarOperator,
-    scalar: PrimitiveType,
-) -> PrimitiveType {
+pub(crate) fn result_type(operator: ScalarOperator, scalar: PrimitiveType) -> PrimitiveType {
     use spirula_program::ScalarOpSignature;
     match operator.op.row().shape {
         ScalarOpSignature::Test(_) => PrimitiveType::Bool,

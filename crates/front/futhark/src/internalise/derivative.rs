@@ -2,9 +2,7 @@
 
 use super::value::{StaticArray, StaticFunction, StaticValue};
 use super::{InternaliseResult, SourceInternaliser};
-use spirula_soac::differentiate::{
-    CustomRule, ReverseSweep, add_forward, add_primal, add_reverse,
-};
+use spirula_soac::differentiate::{CustomRule, ReverseSweep, add_forward, add_primal, add_reverse};
 use spirula_soac::ir::{
     SoacBody, SoacLambda, SoacOperand, SoacOperation, SoacType, SoacVariableId,
 };
@@ -28,9 +26,10 @@ impl SourceInternaliser<'_> {
                 let directions = self.require_array(arguments[2].clone())?;
                 let value = self.call_function(&function, vec![point.clone()])?;
                 let structure = value.clone();
-                let tangents = self.map_directions(&directions, &structure, |internaliser, one| {
-                    Ok(internaliser.derive_forward(&function, point, one)?.1)
-                })?;
+                let tangents =
+                    self.map_directions(&directions, &structure, |internaliser, one| {
+                        Ok(internaliser.derive_forward(&function, point, one)?.1)
+                    })?;
                 Ok(self.make_pair(value, tangents))
             }
             "vjp2" => {
@@ -216,10 +215,7 @@ impl SourceInternaliser<'_> {
 }
 
 /// The variables of a value with the operands of another of the same structure. The numbers of constructors are left out.
-fn pair_variables(
-    value: &StaticValue,
-    other: &StaticValue,
-) -> Vec<(SoacVariableId, SoacOperand)> {
+fn pair_variables(value: &StaticValue, other: &StaticValue) -> Vec<(SoacVariableId, SoacOperand)> {
     let mut pairs = Vec::new();
     let mut operands = other.leaves().into_iter();
     let mut leaves = value.leaves().into_iter();

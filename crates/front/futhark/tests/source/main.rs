@@ -1,6 +1,7 @@
 //! Source: programs mean what they should, by two evaluators; the corpus is accepted and rejected.
 
 mod accepted;
+mod derivatives;
 mod programs;
 mod rejected;
 

@@ -6,7 +6,8 @@ use super::custom::CustomRule;
 use super::scalar_rule::{PartialDerivative, ScalarAlgebra, find_partials, has_derivative};
 use crate::build::SoacBuilder;
 use crate::ir::{
-    SoacBody, SoacHistogram, SoacLambda, SoacOperand, SoacOperation, SoacStatement, SoacVariableId,
+    SoacAccumulation, SoacBody, SoacHistogram, SoacLambda, SoacOperand, SoacOperation,
+    SoacStatement, SoacVariableId,
 };
 use spirula_entity::EntitySet;
 use spirula_program::{ScalarLiteral, ScalarOperator};
@@ -16,10 +17,12 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, Default)]
 pub(super) struct ActivitySet {
     active: EntitySet<SoacVariableId>,
-    /// Variables that are not made active: the arguments of functions whose gradient is given.
+    /// Variables that are not made active, such as the arguments of functions whose gradient is given.
     cut: EntitySet<SoacVariableId>,
     /// The results of such functions, which are active if an argument is.
     linked: HashMap<SoacVariableId, Vec<SoacOperand>>,
+    /// The results that stand for the arrays of an accumulator.
+    targets: HashMap<SoacVariableId, Vec<SoacVariableId>>,
 }
 
 /// Scalars of which nothing is known, to ask a rule for its form.
@@ -38,6 +41,11 @@ impl ActivitySet {
     pub(super) fn insert(&mut self, builder: &SoacBuilder, id: SoacVariableId) -> bool {
         let scalar = builder.type_of(SoacOperand::Variable(id)).element();
         has_derivative(scalar) && !self.cut.contains(id) && self.active.insert(id)
+    }
+
+    /// Keeps a variable from becoming active.
+    pub(super) fn freeze(&mut self, id: SoacVariableId) {
+        self.cut.insert(id);
     }
 
     /// Treats the statements of functions whose gradient is given as one step.
@@ -138,11 +146,24 @@ impl ActivitySet {
             }
             SoacOperation::Reduce(_, arrays, neutral, function, _)
             | SoacOperation::Scan(_, arrays, neutral, function) => {
-                self.visit_fold(builder, statement, function, &[arrays, neutral]);
+                self.visit_fold(builder, &statement.results, function, &[arrays, neutral]);
                 false
             }
             SoacOperation::Histogram(histogram) => {
                 self.visit_histogram(builder, statement, histogram);
+                false
+            }
+            SoacOperation::Accumulate(accumulator, _, values) => {
+                let targets = self.targets.get(accumulator).cloned().unwrap_or_default();
+                for (&target, &value) in targets.iter().zip(values) {
+                    if self.has_operand(value) {
+                        self.insert(builder, target);
+                    }
+                }
+                false
+            }
+            SoacOperation::WithAccumulators(accumulation) => {
+                self.visit_accumulation(builder, statement, accumulation);
                 false
             }
         };
@@ -185,26 +206,59 @@ impl ActivitySet {
         histogram: &SoacHistogram,
     ) {
         let operands = [&histogram.targets, &histogram.values, &histogram.neutral];
-        self.visit_fold(
-            builder,
-            statement,
-            &histogram.function,
-            &operands.map(Vec::as_slice),
-        );
+        self.visit_fold(builder, &statement.results, &histogram.function, &operands);
     }
 
-    /// A function that combines values: a component is active in both operands and the result, or in none of them.
-    fn visit_fold<'o>(
+    fn visit_accumulation(
         &mut self,
         builder: &SoacBuilder,
         statement: &SoacStatement,
-        function: &SoacLambda,
-        operands: &[impl AsRef<[SoacOperand]> + 'o],
+        accumulation: &SoacAccumulation,
     ) {
-        let count = statement.results.len();
-        let (left, right) = function.parameters.split_at(count.min(function.parameters.len()));
+        let mut rest = statement.results.as_slice();
+        for accumulator in &accumulation.accumulators {
+            let (targets, others) = rest.split_at(accumulator.targets.len());
+            rest = others;
+            self.targets.insert(accumulator.variable, targets.to_vec());
+            for (&id, &target) in targets.iter().zip(&accumulator.targets) {
+                if self.has_operand(target) {
+                    self.insert(builder, id);
+                }
+            }
+        }
+        self.visit_body(builder, &accumulation.body);
+        self.mark_results(builder, rest, &accumulation.body);
+        for accumulator in &accumulation.accumulators {
+            let targets = self.find_targets(accumulator.variable).to_vec();
+            let written = targets
+                .iter()
+                .map(|&id| SoacOperand::Variable(id))
+                .collect();
+            if let Some(function) = &accumulator.combine {
+                self.visit_fold(builder, &targets, function, &[&written]);
+            }
+        }
+    }
+
+    /// The results that stand for the arrays of an accumulator.
+    pub(super) fn find_targets(&self, accumulator: SoacVariableId) -> &[SoacVariableId] {
+        self.targets.get(&accumulator).map_or(&[], Vec::as_slice)
+    }
+
+    /// A function that combines values: a component is active in both operands and the result, or in none of them.
+    fn visit_fold(
+        &mut self,
+        builder: &SoacBuilder,
+        results: &[SoacVariableId],
+        function: &SoacLambda,
+        operands: &[&Vec<SoacOperand>],
+    ) {
+        let count = results.len();
+        let (left, right) = function
+            .parameters
+            .split_at(count.min(function.parameters.len()));
         for list in operands {
-            for (index, &operand) in list.as_ref().iter().enumerate().take(count) {
+            for (index, &operand) in list.iter().enumerate().take(count) {
                 if self.has_operand(operand) {
                     self.insert(builder, left[index]);
                 }
@@ -221,7 +275,7 @@ impl ActivitySet {
                 break;
             }
         }
-        for (&left, &result) in left.iter().zip(&statement.results) {
+        for (&left, &result) in left.iter().zip(results) {
             if self.contains(left) {
                 self.insert(builder, result);
             }

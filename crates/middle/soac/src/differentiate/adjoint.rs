@@ -170,7 +170,9 @@ impl ReverseTransform<'_> {
             return vector;
         }
         let element = self.builder.type_of(vector).element();
-        let mut outer: Vec<usize> = (0..sizes.len()).filter(|&other| other != dimension).collect();
+        let mut outer: Vec<usize> = (0..sizes.len())
+            .filter(|&other| other != dimension)
+            .collect();
         let repeated: Vec<_> = outer.iter().map(|&other| sizes[other]).collect();
         let replicated = self.replicate(&repeated, vector);
         // Dimension `i` of the result is one of those of the replicated array, of which the vector's is the last.

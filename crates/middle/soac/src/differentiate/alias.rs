@@ -87,8 +87,26 @@ impl AliasTable {
                 }
                 self.visit_body(&function.body)
             }
-            SoacOperation::Reduce(_, _, _, function, _) | SoacOperation::Scan(_, _, _, function) => {
-                self.visit_body(&function.body)
+            SoacOperation::Reduce(_, _, _, function, _)
+            | SoacOperation::Scan(_, _, _, function) => self.visit_body(&function.body),
+            SoacOperation::WithAccumulators(accumulation) => {
+                let mut consumed = self.visit_body(&accumulation.body);
+                let accumulators = accumulation.accumulators.iter();
+                let targets = accumulators.flat_map(|accumulator| &accumulator.targets);
+                let targets: Vec<_> = targets.copied().collect();
+                for (&result, &target) in results.iter().zip(&targets) {
+                    let roots = self.find_roots(target);
+                    self.set(result, roots.clone());
+                    consumed.extend(roots);
+                }
+                for (&result, &value) in results[targets.len()..]
+                    .iter()
+                    .zip(&accumulation.body.results)
+                {
+                    let roots = self.find_roots(value);
+                    self.set(result, roots);
+                }
+                consumed
             }
             _ => Vec::new(),
         }

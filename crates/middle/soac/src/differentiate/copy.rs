@@ -2,8 +2,9 @@
 
 use crate::build::SoacBuilder;
 use crate::ir::{
-    SliceSelector, SoacBody, SoacHistogram, SoacLambda, SoacLoopForm, SoacMessagePart, SoacOperand,
-    SoacOperation, SoacStatement, SoacType, SoacVariableId,
+    SliceSelector, SoacAccumulation, SoacAccumulator, SoacBody, SoacHistogram, SoacLambda,
+    SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation, SoacStatement, SoacType,
+    SoacVariableId,
 };
 use std::collections::HashMap;
 
@@ -96,7 +97,7 @@ impl BodyCopier {
         SoacLambda { parameters, body }
     }
 
-    fn copy_certificate(&self, id: SoacVariableId) -> SoacVariableId {
+    fn copy_id(&self, id: SoacVariableId) -> SoacVariableId {
         match self.operand(SoacOperand::Variable(id)) {
             SoacOperand::Variable(copy) => copy,
             SoacOperand::Constant(_) => id,
@@ -127,7 +128,7 @@ impl BodyCopier {
     ) -> SoacStatement {
         let operation = self.copy_operation(builder, &statement.operation);
         let certificates = statement.certificates.iter();
-        let certificates = certificates.map(|&id| self.copy_certificate(id)).collect();
+        let certificates = certificates.map(|&id| self.copy_id(id)).collect();
         SoacStatement {
             results: self.copy_variables(builder, &statement.results),
             certificates,
@@ -217,6 +218,25 @@ impl BodyCopier {
                     positions: self.operand(histogram.positions),
                     values: self.operands(&histogram.values),
                 }))
+            }
+            SoacOperation::Accumulate(accumulator, position, values) => SoacOperation::Accumulate(
+                self.copy_id(*accumulator),
+                self.operand(*position),
+                self.operands(values),
+            ),
+            SoacOperation::WithAccumulators(accumulation) => {
+                let mut accumulators = Vec::with_capacity(accumulation.accumulators.len());
+                for accumulator in &accumulation.accumulators {
+                    let combine = accumulator.combine.as_ref();
+                    accumulators.push(SoacAccumulator {
+                        targets: self.operands(&accumulator.targets),
+                        combine: combine.map(|function| self.copy_lambda(builder, function)),
+                        variable: self.copy_variable(builder, accumulator.variable),
+                    });
+                }
+                let body = self.copy_body(builder, &accumulation.body);
+                let copy = SoacAccumulation { accumulators, body };
+                SoacOperation::WithAccumulators(Box::new(copy))
             }
         }
     }

@@ -54,9 +54,7 @@ impl CustomRules {
 
     /// The call that a variable is a result of.
     pub(super) fn find(&self, result: SoacVariableId) -> Option<&CustomRule> {
-        self.by_result
-            .get(&result)
-            .map(|&index| &self.rules[index])
+        self.by_result.get(&result).map(|&index| &self.rules[index])
     }
 
     /// All calls.

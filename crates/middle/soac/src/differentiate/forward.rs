@@ -14,10 +14,12 @@ use std::collections::HashMap;
 
 /// State of the transformation.
 pub(super) struct ForwardTransform<'b> {
-    builder: &'b mut SoacBuilder,
-    active: ActivitySet,
+    pub(super) builder: &'b mut SoacBuilder,
+    pub(super) active: ActivitySet,
     /// The tangents of active variables.
     tangents: HashMap<SoacVariableId, SoacOperand>,
+    /// Accumulators of tangents, for those whose function adds.
+    pub(super) accumulators: HashMap<SoacVariableId, SoacVariableId>,
 }
 
 impl<'b> ForwardTransform<'b> {
@@ -36,6 +38,7 @@ impl<'b> ForwardTransform<'b> {
             builder,
             active,
             tangents: inputs.iter().copied().collect(),
+            accumulators: HashMap::new(),
         }
     }
 
@@ -67,7 +70,7 @@ impl<'b> ForwardTransform<'b> {
         }
     }
 
-    fn tangents(&mut self, operands: &[SoacOperand]) -> Vec<SoacOperand> {
+    pub(super) fn tangents(&mut self, operands: &[SoacOperand]) -> Vec<SoacOperand> {
         operands
             .iter()
             .map(|&operand| self.tangent(operand))
@@ -83,7 +86,7 @@ impl<'b> ForwardTransform<'b> {
     }
 
     /// Variables for the tangents of those of some variables that are active.
-    fn add_tangent_variables(&mut self, ids: &[SoacVariableId]) -> Vec<SoacVariableId> {
+    pub(super) fn add_tangent_variables(&mut self, ids: &[SoacVariableId]) -> Vec<SoacVariableId> {
         let active: Vec<_> = self.select_active(ids, ids);
         active
             .into_iter()
@@ -92,7 +95,7 @@ impl<'b> ForwardTransform<'b> {
     }
 
     /// The items of a list whose variables are active.
-    fn select_active<T: Copy>(&self, ids: &[SoacVariableId], items: &[T]) -> Vec<T> {
+    pub(super) fn select_active<T: Copy>(&self, ids: &[SoacVariableId], items: &[T]) -> Vec<T> {
         let pairs = ids.iter().zip(items);
         pairs
             .filter(|(id, _)| self.active.contains(**id))
@@ -105,11 +108,15 @@ impl<'b> ForwardTransform<'b> {
             .results
             .iter()
             .any(|&result| self.active.contains(result));
-        if !is_active {
+        if !is_active && !statement.operation.writes_accumulator() {
             self.builder.push_statement(statement);
             return;
         }
         match statement.operation {
+            SoacOperation::Accumulate(accumulator, position, ref values) => {
+                let values = values.clone();
+                self.add_write(statement, accumulator, position, values);
+            }
             SoacOperation::Scalar(operator, ref operands) => {
                 let operands = operands.clone();
                 let result = statement.results[0];
@@ -121,7 +128,8 @@ impl<'b> ForwardTransform<'b> {
             | SoacOperation::Map(..)
             | SoacOperation::Reduce(..)
             | SoacOperation::Scan(..)
-            | SoacOperation::Histogram(..) => self.add_structured(statement),
+            | SoacOperation::Histogram(..)
+            | SoacOperation::WithAccumulators(..) => self.add_structured(statement),
             _ => {
                 let (result, certificates) = (statement.results[0], statement.certificates.clone());
                 let operation = statement.operation.clone();
@@ -226,7 +234,7 @@ impl<'b> ForwardTransform<'b> {
     }
 
     /// A body with the tangents of those of its results that belong to active variables.
-    fn derive_body(&mut self, body: SoacBody, results: &[SoacVariableId]) -> SoacBody {
+    pub(super) fn derive_body(&mut self, body: SoacBody, results: &[SoacVariableId]) -> SoacBody {
         self.builder.begin_body();
         self.add_statements(body.statements);
         let selected = self.select_active(results, &body.results);
@@ -244,9 +252,7 @@ impl<'b> ForwardTransform<'b> {
                 let reject = self.derive_body(reject, &results);
                 SoacOperation::If(condition, accept, reject)
             }
-            SoacOperation::Loop(parameters, form, body) => {
-                self.derive_loop(parameters, form, body)
-            }
+            SoacOperation::Loop(parameters, form, body) => self.derive_loop(parameters, form, body),
             SoacOperation::Map(width, mut arrays, function) => {
                 let active = self.select_active(&function.parameters, &arrays);
                 arrays.extend(self.tangents(&active));
@@ -257,7 +263,11 @@ impl<'b> ForwardTransform<'b> {
             }
             SoacOperation::Reduce(width, arrays, neutral, function, order) => {
                 if is_sum(&function) {
-                    return self.add_sum(statement.results, FoldParts::Reduce(width, arrays, neutral, order), function);
+                    return self.add_sum(
+                        statement.results,
+                        FoldParts::Reduce(width, arrays, neutral, order),
+                        function,
+                    );
                 }
                 let arrays = self.extend_operands(&results, arrays);
                 let neutral = self.extend_operands(&results, neutral);
@@ -266,7 +276,11 @@ impl<'b> ForwardTransform<'b> {
             }
             SoacOperation::Scan(width, arrays, neutral, function) => {
                 if is_sum(&function) {
-                    return self.add_sum(statement.results, FoldParts::Scan(width, arrays, neutral), function);
+                    return self.add_sum(
+                        statement.results,
+                        FoldParts::Scan(width, arrays, neutral),
+                        function,
+                    );
                 }
                 let arrays = self.extend_operands(&results, arrays);
                 let neutral = self.extend_operands(&results, neutral);
@@ -285,6 +299,13 @@ impl<'b> ForwardTransform<'b> {
                     function: self.derive_fold(&results, histogram.function),
                     positions,
                 }))
+            }
+            SoacOperation::WithAccumulators(accumulation) => {
+                return self.add_accumulation(
+                    statement.results,
+                    &statement.certificates,
+                    *accumulation,
+                );
             }
             other => other,
         };
@@ -309,7 +330,7 @@ impl<'b> ForwardTransform<'b> {
     }
 
     /// Operands, and the tangents of those that belong to active variables.
-    fn extend_operands(
+    pub(super) fn extend_operands(
         &mut self,
         ids: &[SoacVariableId],
         mut operands: Vec<SoacOperand>,
@@ -320,7 +341,11 @@ impl<'b> ForwardTransform<'b> {
     }
 
     /// The function that combines values with their tangents.
-    fn derive_fold(&mut self, results: &[SoacVariableId], function: SoacLambda) -> SoacLambda {
+    pub(super) fn derive_fold(
+        &mut self,
+        results: &[SoacVariableId],
+        function: SoacLambda,
+    ) -> SoacLambda {
         let (left, right) = function.parameters.split_at(results.len());
         let mut parameters = left.to_vec();
         parameters.extend(self.add_tangent_variables(left));
@@ -331,12 +356,7 @@ impl<'b> ForwardTransform<'b> {
     }
 
     /// Adds a sum, and the sum of the tangents.
-    fn add_sum(
-        &mut self,
-        results: Vec<SoacVariableId>,
-        parts: FoldParts,
-        function: SoacLambda,
-    ) {
+    fn add_sum(&mut self, results: Vec<SoacVariableId>, parts: FoldParts, function: SoacLambda) {
         let copied = BodyCopier::default().copy_lambda(self.builder, &function);
         let (primal, derived) = match parts {
             FoldParts::Reduce(width, arrays, neutral, order) => {

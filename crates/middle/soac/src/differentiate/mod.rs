@@ -8,6 +8,7 @@
 //! The rules follow R. Schenck, O. Rønning, T. Henriksen, C. Oancea, *AD for an Array Language with Nested Parallelism*,
 //! 2022. The result of a transformation is a program of the same form, so that transformations nest.
 
+mod accumulator;
 mod activity;
 mod adjoint;
 mod alias;
@@ -80,6 +81,7 @@ pub fn add_primal(
         adjoints: AdjointMap::default(),
         saved: HashMap::new(),
         originals: HashMap::new(),
+        written: HashMap::new(),
         fault: None,
     };
     let records = transform.sweep_forward(body.statements);
@@ -114,6 +116,7 @@ pub fn add_reverse(
         adjoints: AdjointMap::default(),
         saved: sweep.saved.clone(),
         originals: sweep.originals.clone(),
+        written: HashMap::new(),
         fault: None,
     };
     for (&result, &adjoint) in sweep.results.iter().zip(adjoints) {

@@ -62,15 +62,24 @@ impl NeedAnalysis<'_> {
 
     /// Needs what the reverse of a statement reads.
     pub(super) fn need_reverse(&mut self, statement: &SoacStatement) {
-        if let Some(rule) = statement.results.first().and_then(|&id| self.rules.find(id)) {
-            let results: Vec<_> = rule.results.iter().map(|&id| SoacOperand::Variable(id)).collect();
+        if let Some(rule) = statement
+            .results
+            .first()
+            .and_then(|&id| self.rules.find(id))
+        {
+            let results: Vec<_> = rule
+                .results
+                .iter()
+                .map(|&id| SoacOperand::Variable(id))
+                .collect();
             self.need_all(&results);
             let gradient = rule.gradient.clone();
             visit_body_reads(&gradient.body, &mut |operand| self.need(operand));
             return;
         }
         let mut results = statement.results.iter();
-        if !results.any(|&result| self.active.contains(result)) {
+        let is_active = results.any(|&result| self.active.contains(result));
+        if !is_active && !statement.operation.writes_accumulator() {
             return;
         }
         for &result in &statement.results {
@@ -92,7 +101,11 @@ impl NeedAnalysis<'_> {
             SoacOperation::Replicate(sizes, _) | SoacOperation::Reshape(_, sizes) => {
                 self.need_all(sizes);
             }
-            SoacOperation::Scatter(_, positions, _) => self.need(*positions),
+            SoacOperation::Scatter(_, positions, _)
+            | SoacOperation::Accumulate(_, positions, _) => {
+                self.need(*positions);
+            }
+            SoacOperation::WithAccumulators(accumulation) => self.need_body(&accumulation.body),
             SoacOperation::If(condition, accept, reject) => {
                 self.need(*condition);
                 self.need_body(accept);
@@ -220,6 +233,14 @@ pub(super) fn visit_bound(statement: &SoacStatement, visit: &mut impl FnMut(Soac
         | SoacOperation::Reduce(_, _, _, function, _)
         | SoacOperation::Scan(_, _, _, function) => visit_parameters(function, visit),
         SoacOperation::Histogram(histogram) => visit_parameters(&histogram.function, visit),
+        SoacOperation::WithAccumulators(accumulation) => {
+            for accumulator in &accumulation.accumulators {
+                visit(accumulator.variable);
+                if let Some(function) = &accumulator.combine {
+                    visit_parameters(function, visit);
+                }
+            }
+        }
         _ => {}
     }
     for body in statement.operation.bodies() {

@@ -13,7 +13,8 @@ use super::reverse_loop::LoopTape;
 use super::scalar_rule::{chain_derivative, find_partials};
 use crate::build::SoacBuilder;
 use crate::ir::{
-    ReductionOrder, SliceSelector, SoacBody, SoacLambda, SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariableId,
+    ReductionOrder, SliceSelector, SoacBody, SoacLambda, SoacOperand, SoacOperation, SoacStatement,
+    SoacType, SoacVariableId,
 };
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -28,6 +29,8 @@ pub(super) struct ReverseTransform<'b> {
     pub(super) saved: HashMap<SoacVariableId, SoacOperand>,
     /// The variables whose copies have no adjoints of their own.
     pub(super) originals: HashMap<SoacVariableId, SoacVariableId>,
+    /// The adjoints of the arrays of accumulators whose bodies are swept.
+    pub(super) written: HashMap<SoacVariableId, Vec<Option<SoacOperand>>>,
     /// Why the transformation is not possible.
     pub(super) fault: Option<String>,
 }
@@ -141,10 +144,15 @@ impl ReverseTransform<'_> {
 
     fn run_statement(&mut self, statement: SoacStatement) -> SweepRecord {
         let is_active = statement.results.iter().any(|&id| self.active.contains(id));
-        if is_active && matches!(statement.operation, SoacOperation::Loop(..)) {
+        let writes = statement.operation.writes_accumulator();
+        if (is_active || writes) && matches!(statement.operation, SoacOperation::Loop(..)) {
             return self.run_loop(statement);
         }
-        self.builder.push_statement(statement.clone());
+        if !writes {
+            self.builder.push_statement(statement.clone());
+        } else if let Some(stripped) = self.strip_writes(statement.clone()) {
+            self.builder.push_statement(stripped);
+        }
         SweepRecord {
             statement,
             tape: None,
@@ -191,10 +199,9 @@ impl ReverseTransform<'_> {
 
     fn reverse_statement(&mut self, record: &SweepRecord) {
         let statement = &record.statement;
-        let Some(&first) = statement.results.first() else {
-            return;
-        };
-        if let Some(rule) = self.rules.find(first) {
+        if let Some(&first) = statement.results.first()
+            && let Some(rule) = self.rules.find(first)
+        {
             if rule.results.first() == Some(&first) {
                 self.reverse_custom(first);
             }
@@ -202,10 +209,17 @@ impl ReverseTransform<'_> {
         }
         let taken = statement.results.iter().map(|&id| self.take_adjoint(id));
         let adjoints: Vec<Option<SoacOperand>> = taken.collect();
-        if adjoints.iter().all(Option::is_none) {
+        let writes = statement.operation.writes_accumulator();
+        if adjoints.iter().all(Option::is_none) && !writes {
             return;
         }
         match &statement.operation {
+            SoacOperation::Accumulate(accumulator, position, values) => {
+                self.reverse_write(*accumulator, *position, values);
+            }
+            SoacOperation::WithAccumulators(accumulation) => {
+                self.reverse_accumulation(accumulation, &adjoints);
+            }
             SoacOperation::If(condition, accept, reject) => {
                 self.reverse_if(*condition, accept, reject, &adjoints);
             }
@@ -416,7 +430,10 @@ impl ReverseTransform<'_> {
             self.builder.add_variable("l", scalar.clone()),
             self.builder.add_variable("r", scalar),
         ];
-        let operands: Vec<_> = parameters.iter().map(|&id| SoacOperand::Variable(id)).collect();
+        let operands: Vec<_> = parameters
+            .iter()
+            .map(|&id| SoacOperand::Variable(id))
+            .collect();
         self.builder.begin_body();
         let multiply = ScalarOperator::with_type(ScalarOp::Mul, element);
         let product = self.builder.add_scalar(multiply, &operands);

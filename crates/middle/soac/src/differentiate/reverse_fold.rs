@@ -80,6 +80,9 @@ impl ReverseTransform<'_> {
             let source = self.read(operand);
             let operand_type = self.builder.type_of(operand);
             let frozen = self.slice(source, Vec::new(), operand_type);
+            if let SoacOperand::Variable(copy) = frozen {
+                self.active.freeze(copy);
+            }
             copier.replace(id, frozen);
         }
         copier.copy_lambda(self.builder, function)
@@ -258,22 +261,13 @@ impl ReverseTransform<'_> {
     /// The rows of an array at positions, with zero where there are none.
     fn gather(&mut self, array: SoacOperand, positions: SoacOperand) -> SoacOperand {
         let width = self.builder.type_of(positions).shape()[0];
-        let length = self.builder.type_of(array).shape()[0];
         let row = self.row_type(array);
         let position = self
             .builder
             .add_variable("p", SoacType::Scalar(ScalarType::I64));
         self.builder.begin_body();
         let point = SoacOperand::Variable(position);
-        let is_inside = self.is_inside(point, length);
-        self.builder.begin_body();
-        let found = self.slice(array, vec![SliceSelector::Point(point)], row.clone());
-        let accept = self.builder.end_body(vec![found]);
-        self.builder.begin_body();
-        let zero = add_zero(self.builder, &row);
-        let reject = self.builder.end_body(vec![zero]);
-        let choice = SoacOperation::If(is_inside, accept, reject);
-        let value = self.builder.add_single("g", row.clone(), choice);
+        let value = self.read_inside(array, point);
         let body = self.builder.end_body(vec![value]);
         let parameters = vec![position];
         let mut shape = vec![width];
@@ -288,6 +282,42 @@ impl ReverseTransform<'_> {
         self.builder.add_scalar(less, &[position, length])
     }
 
+    /// The positions of a scatter into an array like one that is given, without those that are written again.
+    fn find_winners(&mut self, positions: SoacOperand, like: SoacOperand) -> SoacOperand {
+        let int64 = SoacType::Scalar(ScalarType::I64);
+        let (width, length) = (self.length_of(positions), self.length_of(like));
+        let indices = self.indices(width);
+        let nowhere = SoacOperand::from_int64(-1);
+        let nobody = self.replicate(&[length], nowhere);
+        let array_type = self.builder.type_of(nobody);
+        let scatter = SoacOperation::Scatter(nobody, positions, indices);
+        let last = self.builder.add_single("last", array_type, scatter);
+        let parameters = vec![
+            self.builder.add_variable("p", int64.clone()),
+            self.builder.add_variable("i", int64),
+        ];
+        let [position, index] = [0, 1].map(|side| SoacOperand::Variable(parameters[side]));
+        self.builder.begin_body();
+        let winner = self.read_inside(last, position);
+        let has_won = self.builder.add_int64(ScalarOp::Eq, winner, index);
+        let is_inside = self.is_inside(position, length);
+        let and = ScalarOperator::with_type(ScalarOp::LogAnd, ScalarType::Bool);
+        let counts = self.builder.add_scalar(and, &[has_won, is_inside]);
+        let select = ScalarOperator::with_type(ScalarOp::Cond, ScalarType::I64);
+        let kept = self
+            .builder
+            .add_scalar(select, &[counts, position, nowhere]);
+        let body = self.builder.end_body(vec![kept]);
+        let function = SoacLambda { parameters, body };
+        let result = self.builder.type_of(indices);
+        let map = SoacOperation::Map(width, vec![positions, indices], function);
+        self.builder.add_single("won", result, map)
+    }
+
+    fn length_of(&self, array: SoacOperand) -> SoacOperand {
+        self.builder.type_of(array).shape()[0]
+    }
+
     /// Sweeps a scatter in reverse: the values have the adjoints at their positions, the array the others.
     pub(super) fn reverse_scatter(
         &mut self,
@@ -298,7 +328,8 @@ impl ReverseTransform<'_> {
     ) {
         let positions = self.read(positions);
         if self.active.has_operand(values) {
-            let gathered = self.gather(adjoint, positions);
+            let winners = self.find_winners(positions, adjoint);
+            let gathered = self.gather(adjoint, winners);
             self.add_adjoint(values, gathered);
         }
         if self.active.has_operand(array) {
@@ -382,7 +413,10 @@ impl ReverseTransform<'_> {
             operands.push(self.slice(array, at_index.clone(), row.clone()));
         }
         let next = self.apply_copy(&histogram.function, &operands);
-        let types: Vec<_> = state.iter().map(|&array| self.builder.type_of(array)).collect();
+        let types: Vec<_> = state
+            .iter()
+            .map(|&array| self.builder.type_of(array))
+            .collect();
         self.builder.begin_body();
         let mut updated = Vec::with_capacity(state.len());
         for ((&array, &value), array_type) in state.iter().zip(&next).zip(&types) {

@@ -170,7 +170,10 @@ impl ReverseTransform<'_> {
         let needed = analysis.needed;
         let ids = parameters.iter().map(|(id, _)| *id);
         let mut kept: Vec<_> = ids.filter(|id| needed.contains(id)).collect();
-        let results = body.statements.iter().flat_map(|statement| &statement.results);
+        let results = body
+            .statements
+            .iter()
+            .flat_map(|statement| &statement.results);
         kept.extend(results.filter(|id| cuts.contains(id) && needed.contains(id)));
         self.require_fixed_sizes(&kept, parameters, counter, body);
         kept
@@ -198,7 +201,8 @@ impl ReverseTransform<'_> {
                 SoacOperand::Constant(_) => true,
             });
             if !is_fixed {
-                let reason = "a loop whose arrays change their sizes has no derivative in reverse mode";
+                let reason =
+                    "a loop whose arrays change their sizes has no derivative in reverse mode";
                 self.fault = Some(reason.to_owned());
             }
         }
@@ -241,7 +245,9 @@ impl ReverseTransform<'_> {
             written.insert(*id, self.write_tape(*tape, index, *id, tape_type));
         }
         for statement in taped.body.statements {
-            self.builder.push_statement(statement);
+            if let Some(stripped) = self.strip_writes(statement) {
+                self.builder.push_statement(stripped);
+            }
         }
         for (id, tape, tape_type) in tapes.iter().filter(|(id, ..)| !is_parameter(*id)) {
             written.insert(*id, self.write_tape(*tape, index, *id, tape_type));
@@ -342,12 +348,12 @@ impl ReverseTransform<'_> {
         let operation = SoacOperation::Loop(loop_parameters, form, body);
         self.builder.add_statement(results.clone(), operation);
         let (inner, outer) = results.split_at(state.len());
-        for (&index, &result) in state.iter().zip(inner) {
-            self.add_adjoint(parameters[index].1, SoacOperand::Variable(result));
-        }
         for (&id, &result) in outside.iter().zip(outer) {
             let sum = SoacOperand::Variable(result);
             self.adjoints.values.insert(id, sum);
+        }
+        for (&index, &result) in state.iter().zip(inner) {
+            self.add_adjoint(parameters[index].1, SoacOperand::Variable(result));
         }
     }
 

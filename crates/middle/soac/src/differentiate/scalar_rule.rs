@@ -63,7 +63,8 @@ struct Formula<'a, A: ScalarAlgebra> {
 
 impl<A: ScalarAlgebra> Formula<'_, A> {
     fn number(&mut self, value: f64) -> A::Scalar {
-        self.algebra.add_constant(number_literal(self.scalar, value))
+        self.algebra
+            .add_constant(number_literal(self.scalar, value))
     }
 
     fn unary(&mut self, op: ScalarOp, operand: &A::Scalar) -> A::Scalar {
@@ -512,7 +513,11 @@ pub fn chain_derivative<A: ScalarAlgebra>(
     derivative: &A::Scalar,
     is_reverse: bool,
 ) -> Option<A::Scalar> {
-    let scalar = if is_reverse { operator.from } else { operator.to };
+    let scalar = if is_reverse {
+        operator.from
+    } else {
+        operator.to
+    };
     let mut formula = Formula {
         algebra,
         scalar: operator.to,
