@@ -6,7 +6,8 @@ use crate::source::{FaultyFile, SourceFiles, read_program};
 use crate::typed::{FileId, ProgramPlace, TypedProgram};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_kernel::ir::KernelProgram;
-use std::sync::Mutex;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 /// Bytes of stack for passes over deeply nested programs.
 const STACK_BYTES: usize = 256 << 20;
@@ -23,6 +24,28 @@ pub struct CheckedSource {
     pub program: TypedProgram,
 }
 
+/// A fault of a program with the file that it is in.
+#[derive(Clone, Debug)]
+pub struct FileFault {
+    /// The name of the file.
+    pub name: Arc<str>,
+    /// The text of the file. Empty if it could not be read.
+    pub text: Arc<str>,
+    /// Whether it is the main file.
+    pub is_main: bool,
+    /// The fault, with its place in the file.
+    pub diagnostic: SourceDiagnostic,
+}
+
+/// Reads and checks a program as [`check_source`] does. Each fault has its file.
+///
+/// # Errors
+///
+/// The faults of the program, at least one.
+pub fn check_files(main: &str, read: &mut FileReader<'_>) -> Result<CheckedSource, Vec<FileFault>> {
+    with_large_stack(|| check_on_stack(main, read))
+}
+
 /// Reads and checks a program. `main` is the path of its main file, `read` gives the text of each file.
 ///
 /// # Errors
@@ -32,7 +55,7 @@ pub fn check_source(
     main: &str,
     read: &mut FileReader<'_>,
 ) -> Result<CheckedSource, Vec<SourceDiagnostic>> {
-    with_large_stack(|| check_on_stack(main, read))
+    check_files(main, read).map_err(describe_all)
 }
 
 /// Compiles a program with all its entry points.
@@ -45,7 +68,7 @@ pub fn compile_source(
     read: &mut FileReader<'_>,
 ) -> Result<KernelProgram, Vec<SourceDiagnostic>> {
     let functions = with_large_stack(|| {
-        let checked = check_on_stack(main, read)?;
+        let checked = check_on_stack(main, read).map_err(describe_all)?;
         let entries = checked.program.entries.iter();
         let functions = entries.map(|&entry| {
             let internalised = internalise_entry(&checked.program, entry);
@@ -78,47 +101,67 @@ impl CheckedSource {
         let location =
             SourceLocation::from_text_range(place.range.start as usize, place.range.end as usize);
         let fault = SourceDiagnostic::error(location, message);
-        name_file(&self.files, place.file, fault)
+        if place.file == self.files.main {
+            return fault;
+        }
+        let file = &self.files.files[place.file];
+        describe_elsewhere(&file.name, &file.text, fault)
     }
 }
 
-fn check_on_stack(
-    main: &str,
-    read: &mut FileReader<'_>,
-) -> Result<CheckedSource, Vec<SourceDiagnostic>> {
+fn check_on_stack(main: &str, read: &mut FileReader<'_>) -> Result<CheckedSource, Vec<FileFault>> {
     let mut files = read_program(main, &mut |path| read(path))
         .map_err(|faulty| name_faulty_file(main, faulty))?;
     match check_program(&mut files) {
         Ok(program) => Ok(CheckedSource { files, program }),
         Err(faults) => {
-            let faults = faults
-                .into_iter()
-                .map(|fault| name_file(&files, fault.file, fault.diagnostic));
+            let mut named: HashMap<FileId, FileFault> = HashMap::new();
+            let faults = faults.into_iter().map(|fault| {
+                let diagnostic = fault.diagnostic;
+                let file = &files.files[fault.file];
+                let named = named.entry(fault.file).or_insert_with(|| FileFault {
+                    name: Arc::from(file.name.as_str()),
+                    text: Arc::from(file.text.as_str()),
+                    is_main: fault.file == files.main,
+                    diagnostic: diagnostic.clone(),
+                });
+                FileFault {
+                    diagnostic,
+                    ..named.clone()
+                }
+            });
             Err(faults.collect())
         }
     }
 }
 
 /// The faults of a file that could not be read or parsed.
-fn name_faulty_file(main: &str, faulty: FaultyFile) -> Vec<SourceDiagnostic> {
+fn name_faulty_file(main: &str, faulty: FaultyFile) -> Vec<FileFault> {
     let is_main =
         faulty.name.strip_suffix(".fut") == Some(main.strip_suffix(".fut").unwrap_or(main));
-    if is_main {
-        return faulty.faults;
-    }
+    let (name, text) = (Arc::from(faulty.name), Arc::from(faulty.text));
     let faults = faulty.faults.into_iter();
     faults
-        .map(|fault| describe_elsewhere(&faulty.name, &faulty.text, fault))
+        .map(|diagnostic| FileFault {
+            name: Arc::clone(&name),
+            text: Arc::clone(&text),
+            is_main,
+            diagnostic,
+        })
         .collect()
 }
 
-/// The fault with the name of its file, if it is not the main file, which diagnostics are shown against.
-fn name_file(files: &SourceFiles, file: FileId, fault: SourceDiagnostic) -> SourceDiagnostic {
-    if file == files.main {
-        return fault;
-    }
-    let file = &files.files[file];
-    describe_elsewhere(&file.name, &file.text, fault)
+/// The diagnostics of faults. Those of other files than the main one, which diagnostics are shown against, name the
+/// file.
+fn describe_all(faults: Vec<FileFault>) -> Vec<SourceDiagnostic> {
+    let faults = faults.into_iter().map(|fault| {
+        if fault.is_main {
+            fault.diagnostic
+        } else {
+            describe_elsewhere(&fault.name, &fault.text, fault.diagnostic)
+        }
+    });
+    faults.collect()
 }
 
 /// The fault with file, line and column in its message.
@@ -141,7 +184,7 @@ fn describe_elsewhere(name: &str, text: &str, fault: SourceDiagnostic) -> Source
 }
 
 /// Runs a function on a thread with a large stack, or on this one if there are no threads.
-fn with_large_stack<T: Send>(function: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn with_large_stack<T: Send>(function: impl FnOnce() -> T + Send) -> T {
     let slot = Mutex::new(Some(function));
     let run = || {
         let function = slot.lock().ok()?.take()?;

@@ -6,6 +6,7 @@
 //! - [`source`]: the files of a program.
 //! - [`check`]: names, modules and types.
 //! - [`typed`]: programs with names resolved and types inferred.
+//! - [`interface`]: the entry points of a program, for tools that call them.
 //! - [`intrinsic`]: the scalar functions of the compiler.
 //! - [`internalise`]: from typed source to the soac form ([`spirula_soac`]).
 //! - [`evaluate`]: what a program means, as a reference for tests.
@@ -16,6 +17,7 @@
 pub mod check;
 pub mod compile;
 pub mod evaluate;
+pub mod interface;
 pub mod internalise;
 pub mod intrinsic;
 mod printed;

@@ -174,7 +174,7 @@ impl SourceInternaliser<'_> {
     /// How the result of an entry point looks from outside. A tuple is a result for each of its elements.
     fn describe_results(&self, type_id: TypeId, value: &StaticValue) -> Vec<SoacEntryValue> {
         match (self.types.form(type_id), value) {
-            (TypeForm::Record(types), StaticValue::Record(values)) => {
+            (TypeForm::Record(types), StaticValue::Record(values)) if self.is_tuple(types) => {
                 let parts = types.iter().zip(values);
                 parts
                     .map(|((_, type_id), (_, value))| self.describe_value(*type_id, value))
@@ -182,6 +182,14 @@ impl SourceInternaliser<'_> {
             }
             _ => vec![self.describe_value(type_id, value)],
         }
+    }
+
+    /// Whether fields are those of a tuple.
+    fn is_tuple(&self, fields: &[(SourceNameId, TypeId)]) -> bool {
+        let names = fields.iter().map(|(name, _)| &self.program.names[*name]);
+        names
+            .enumerate()
+            .all(|(number, name)| *name == *number.to_string())
     }
 
     /// The type with the types for type parameters, and with hidden types in place of abstract ones.
