@@ -6,6 +6,7 @@
 //! - [`source`]: the files of a program.
 //! - [`check`]: names, modules and types.
 //! - [`typed`]: programs with names resolved and types inferred.
+//! - [`format`]: source text as the formatter lays it out.
 //! - [`interface`]: the entry points of a program, for tools that call them.
 //! - [`intrinsic`]: the scalar functions of the compiler.
 //! - [`internalise`]: from typed source to the soac form ([`spirula_soac`]).
@@ -17,6 +18,7 @@
 pub mod check;
 pub mod compile;
 pub mod evaluate;
+pub mod format;
 pub mod interface;
 pub mod internalise;
 pub mod intrinsic;

@@ -2,6 +2,7 @@
 
 mod accepted;
 mod derivatives;
+mod format;
 mod programs;
 mod rejected;
 
