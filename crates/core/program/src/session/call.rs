@@ -95,23 +95,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     ) -> MachineResult<Vec<CallValue>, M> {
         let prepared = self.prepare_items(entry, items)?;
         let ended = self.execute_call(prepared)?;
-        let CompletedCall { entry, frame } = ended;
-        let mut results = Vec::new();
-        for result in &entry.results {
-            results.push(match (&result.value, &result.opaque) {
-                (Some(value), _) => CallValue::Plain(self.fetch_result(value, &frame)?),
-                (None, Some(opaque)) => {
-                    let parts = opaque
-                        .parts
-                        .iter()
-                        .map(|part| self.fetch_result(part, &frame));
-                    CallValue::Opaque(opaque.name.clone(), parts.collect::<MachineResult<_, M>>()?)
-                }
-                (None, None) => CallValue::Opaque(String::new(), Vec::new()),
-            });
-        }
-        self.drop_frame(frame);
-        Ok(results)
+        self.fetch_items(ended)
     }
 
     /// Copies the arguments of a call to the machine: the first part of [`ProgramSession::call_entry`].
@@ -194,6 +178,30 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
             results.push(match &result.value {
                 Some(value) => Some(self.fetch_result(value, &frame)?),
                 None => None,
+            });
+        }
+        self.drop_frame(frame);
+        Ok(results)
+    }
+
+    /// The same as [`ProgramSession::fetch_results`], with values without an external form.
+    ///
+    /// # Errors
+    /// As [`ProgramSession::fetch_results`].
+    pub fn fetch_items(&mut self, ended: CompletedCall<'p>) -> MachineResult<Vec<CallValue>, M> {
+        let CompletedCall { entry, frame } = ended;
+        let mut results = Vec::new();
+        for result in &entry.results {
+            results.push(match (&result.value, &result.opaque) {
+                (Some(value), _) => CallValue::Plain(self.fetch_result(value, &frame)?),
+                (None, Some(opaque)) => {
+                    let parts = opaque
+                        .parts
+                        .iter()
+                        .map(|part| self.fetch_result(part, &frame));
+                    CallValue::Opaque(opaque.name.clone(), parts.collect::<MachineResult<_, M>>()?)
+                }
+                (None, None) => CallValue::Opaque(String::new(), Vec::new()),
             });
         }
         self.drop_frame(frame);
