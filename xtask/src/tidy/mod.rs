@@ -141,6 +141,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "spirula",
             "spirula-diagnostics",
+            "spirula-futhark",
             "spirula-spirv",
             "spirula-llvm",
             "spirula-kernel",

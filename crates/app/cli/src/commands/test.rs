@@ -89,6 +89,7 @@ fn test_run_options(args: &TestArgs) -> TestRunOptions {
         args.threads.to_string(),
     ];
     worker.extend(args.lifted.then(|| "--lifted".to_owned()));
+    worker.extend(args.programs.printed.then(|| "--printed".to_owned()));
     if let Some(schedule) = &args.schedule {
         worker.extend(["--schedule".to_owned(), schedule.to_string()]);
     }

@@ -11,6 +11,10 @@ const LEFT_OUT: &str = "tests left out, because their files of values are missin
 /// Note about modules without expected results.
 const ONLY_READ: &str = "modules only read, because no results are expected";
 
+/// Note about specifications that are passed over.
+const PASSED_OVER: &str =
+    "structure blocks passed over, which count nodes of Futhark's own representation";
+
 /// A discovered test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestCase {
@@ -45,7 +49,7 @@ pub type TestSelector = fn(&dyn TestSuite) -> Vec<String>;
 /// Discovers all tests in and below a path, in order. A manifest describes all tests in and below its folder.
 ///
 /// # Errors
-/// When the path cannot be read, a manifest is malformed or of no known kind, or there is no test.
+/// When the path cannot be read, or a manifest is malformed or of no known kind.
 fn discover_tests(path: &Path, names: TestSelector) -> Result<Vec<TestCase>, String> {
     let folder = match path.file_name() {
         Some(name) if name == MANIFEST => path.parent().unwrap_or(path),
@@ -53,13 +57,11 @@ fn discover_tests(path: &Path, names: TestSelector) -> Result<Vec<TestCase>, Str
     };
     let mut cases = Vec::new();
     search_folder(folder, names, &mut cases)?;
-    if cases.is_empty() {
-        return Err(format!("there are no tests in {}", path.display()));
-    }
     Ok(cases)
 }
 
-/// Selects the tests of several paths whose names contain a text: at most `limit`, evenly spread.
+/// Selects the tests of several paths whose names contain a text: at most `limit`, evenly spread. One of several paths
+/// may have no tests.
 ///
 /// # Errors
 /// When discovery fails, or no test is left.
@@ -71,7 +73,15 @@ pub fn select_tests(
 ) -> Result<Vec<TestCase>, String> {
     let mut cases = Vec::new();
     for path in paths {
-        cases.extend(discover_tests(path, names)?);
+        let found = discover_tests(path, names)?;
+        if found.is_empty() {
+            let text = format!("there are no tests in {}", path.display());
+            if paths.len() == 1 {
+                return Err(text);
+            }
+            tell_line("note", &text, None);
+        }
+        cases.extend(found);
     }
     if let Some(part) = filter {
         cases.retain(|case| case.id.contains(part));
@@ -105,6 +115,7 @@ fn search_folder(
         let suite = suite?;
         note_tests(&title, suite.left_out(), LEFT_OUT);
         note_tests(&title, suite.only_read(), ONLY_READ);
+        note_tests(&title, suite.passed_over(), PASSED_OVER);
         cases.extend(names(&*suite).into_iter().map(|name| TestCase {
             id: format!("{title}/{name}"),
             folder: folder.to_owned(),

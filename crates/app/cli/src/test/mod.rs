@@ -39,6 +39,16 @@ pub trait TestSuite {
         0
     }
 
+    /// Number of specifications that are passed over, because they say something of another compiler.
+    fn passed_over(&self) -> usize {
+        0
+    }
+
+    /// Takes what is to be said of the passed test that was run last.
+    fn take_remark(&self) -> Option<String> {
+        None
+    }
+
     /// Names of the workloads that are measured.
     fn workload_names(&self) -> Vec<String> {
         self.test_names()

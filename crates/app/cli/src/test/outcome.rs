@@ -11,8 +11,8 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "outcome", content = "reason")]
 pub enum TestOutcome {
-    /// All results are as expected.
-    Passed,
+    /// All results are as expected. There may be a remark.
+    Passed(Option<String>),
     /// A result is wrong, an error or a crash occurred, or the test itself is faulty.
     Failed(String),
     /// The compiler or the device refused the program, and named a missing feature.
@@ -81,7 +81,7 @@ impl From<ProgramError<DeviceError>> for TestOutcome {
 impl fmt::Display for TestOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TestOutcome::Passed => f.write_str("passed"),
+            TestOutcome::Passed(_) => f.write_str("passed"),
             TestOutcome::Failed(why) => write!(f, "failed: {why}"),
             TestOutcome::Unsupported(what) => write!(f, "unsupported: {what}"),
         }

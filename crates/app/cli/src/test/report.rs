@@ -4,6 +4,7 @@ use super::{TestCase, TestOutcome};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Number of shown tests for each missing feature.
@@ -27,6 +28,8 @@ pub struct TestReport {
 #[derive(Debug, Serialize)]
 struct TestReportRow {
     id: String,
+    /// Its folder, or its file.
+    path: PathBuf,
     #[serde(flatten)]
     outcome: TestOutcome,
     seconds: f64,
@@ -39,6 +42,7 @@ impl TestReport {
         let tests: Vec<TestReportRow> = rows
             .map(|(case, (outcome, time))| TestReportRow {
                 id: case.id,
+                path: case.folder,
                 outcome,
                 seconds: time.as_secs_f64(),
             })
@@ -46,7 +50,7 @@ impl TestReport {
         let count = |f: fn(&TestOutcome) -> bool| tests.iter().filter(|t| f(&t.outcome)).count();
         TestReport {
             device: device.to_owned(),
-            passed: count(|o| matches!(o, TestOutcome::Passed)),
+            passed: count(|o| matches!(o, TestOutcome::Passed(_))),
             failed: count(|o| matches!(o, TestOutcome::Failed(_))),
             unsupported: count(|o| matches!(o, TestOutcome::Unsupported(_))),
             tests,
@@ -77,7 +81,7 @@ impl TestReport {
         let passed = self
             .tests
             .iter()
-            .filter(|t| t.outcome == TestOutcome::Passed);
+            .filter(|t| matches!(t.outcome, TestOutcome::Passed(_)));
         passed
             .map(|t| t.id.as_str())
             .filter(|id| list.ids.contains_key(*id))
@@ -90,7 +94,10 @@ impl fmt::Display for TestReport {
         let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for test in &self.tests {
             match &test.outcome {
-                TestOutcome::Passed => {}
+                TestOutcome::Passed(None) => {}
+                TestOutcome::Passed(Some(remark)) => {
+                    writeln!(f, "REMARK {}: {remark}", test.id)?;
+                }
                 TestOutcome::Failed(reason) => writeln!(f, "FAILED {}: {reason}", test.id)?,
                 TestOutcome::Unsupported(what) => missing.entry(what).or_default().push(&test.id),
             }
@@ -164,7 +171,7 @@ mod tests {
             name: name.to_owned(),
         };
         let outcomes = [
-            TestOutcome::Passed,
+            TestOutcome::Passed(None),
             TestOutcome::failed("wrong"),
             TestOutcome::unsupported("OpFoo"),
         ];

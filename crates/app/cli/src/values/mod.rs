@@ -4,12 +4,14 @@
 //! - [`summary`]: summaries of arrays.
 //! - [`compare`]: comparison of arrays.
 //! - [`image`]: pictures of arrays.
+//! - [`items`]: arguments and results of entry points by their parts.
 //! - [`texels`]: images and samplers.
 //! - [`program`], [`tensor`]: conversion between arrays and the values of programs and of StableHLO.
 
 pub mod compare;
 mod contents;
 pub mod image;
+pub mod items;
 pub mod program;
 mod spec;
 pub mod summary;

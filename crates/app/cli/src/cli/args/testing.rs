@@ -9,12 +9,22 @@ use std::path::PathBuf;
 /// Options of the compilation of Futhark programs.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct ProgramArgs {
-    /// Futhark's own compiler, which prints the imperative form of sources without one beside them
+    /// Read Futhark programs in printed form: from the file beside a source (prog.fut.imp), not from the source
+    #[arg(long)]
+    pub printed: bool,
+    /// Read Futhark programs in the printed form of Futhark's own compiler, where none is beside them
     #[arg(long, value_name = "PATH")]
     pub futhark: Option<PathBuf>,
     /// Folder for the modules of the programs' kernels, as the device gets them
     #[arg(long, value_name = "FOLDER")]
     pub dump_spirv: Option<PathBuf>,
+}
+
+impl ProgramArgs {
+    /// Whether the printed form of sources is chosen.
+    pub fn is_printed(&self) -> bool {
+        self.printed || self.futhark.is_some()
+    }
 }
 
 /// Arguments of `test`.

@@ -9,12 +9,13 @@ use crate::cli::progress::ProgressIndicator;
 use crate::cli::stderr::{print_stderr, print_stderr_line};
 use crate::cli::{CommandFailure, CommandResult, dump_kernels, files};
 use crate::commands::info::describe_program_entry;
+use crate::values::items::{group_into_items, parts_of, value_types};
 use crate::values::program::{of_array, to_array};
 use crate::values::{ArgSpec, tensor};
 use spirula::TensorSignature;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::program::ProgramEntry;
-use spirula_program::{CompiledProgram, ProgramError, ProgramSession, ProgramValue};
+use spirula_program::{CallValue, CompiledProgram, ProgramError, ProgramSession, ProgramValue};
 use spirula_runtime::{ComputeDevice, DeviceMachine};
 use std::io::{IsTerminal, stdin};
 use std::path::Path;
@@ -51,7 +52,7 @@ pub fn run_program_entry(
         }
     })?;
     let progress = ProgressIndicator::new_spinner("running");
-    let called = call_program_entry(args, program, entry, &values, &mut device);
+    let called = call_program_entry(args, program, entry, values, &mut device);
     drop(progress);
     super::report_device_outcome(&mut device, &mut stages);
     let given = called?;
@@ -137,10 +138,8 @@ fn read_values(
         return Err(CommandFailure::with_hint(text, format!("{takes}  {how}")));
     }
     let input = files::read_input_file(Path::new("-"))?;
-    let types = entry.parameters.iter().map(|p| {
-        let value = p.value.as_ref()?;
-        Some((value.element, value.unsigned))
-    });
+    let parameters = entry.parameters.iter();
+    let types = parameters.flat_map(|p| value_types(p.value.as_ref(), p.opaque.as_ref()));
     let types: Vec<_> = types.collect();
     let values = match ProgramValue::read_all_as(&input.bytes, &types) {
         Ok(values) => values,
@@ -153,7 +152,7 @@ fn read_values(
             return Err(CommandFailure::from_diagnostics(input, vec![error]));
         }
     };
-    let (wanted, found) = (entry.parameters.len(), values.len());
+    let (wanted, found) = (types.len(), values.len());
     if wanted != found {
         let text = format!("{} takes {wanted} values, {found} are given", entry.name);
         return Err(CommandFailure::with_hint(
@@ -203,16 +202,16 @@ fn call_program_entry(
     args: &RunArgs,
     program: &CompiledProgram,
     entry: &ProgramEntry,
-    values: &[ProgramValue],
+    values: Vec<ProgramValue>,
     device: &mut ComputeDevice,
-) -> Result<Vec<Option<ProgramValue>>, CommandFailure> {
+) -> Result<Vec<CallValue>, CommandFailure> {
     let mut machine = DeviceMachine::new(device);
     for set in &args.param {
         machine.set_parameter(&set.name, set.value);
     }
     let failed = |error: ProgramError<_>| CommandFailure::from_message(error.to_string());
     let mut session = ProgramSession::new(program, machine).map_err(failed)?;
-    let called = session.call_entry(&entry.name, values);
+    let called = session.call_items(&entry.name, &group_into_items(values, entry));
     for line in session.take_traced() {
         print_stderr_line!("{line}");
     }
@@ -222,28 +221,28 @@ fn call_program_entry(
     })
 }
 
-/// Prints results in the form in which values are read.
-fn print_results(given: &[Option<ProgramValue>], binary: bool) -> CommandResult {
+/// Prints results in the form in which values are read. Those without an external form are printed by their parts.
+fn print_results(given: &[CallValue], binary: bool) -> CommandResult {
     let output = Path::new("-");
+    let parts = given.iter().flat_map(parts_of);
     if binary {
-        let all = given.iter().flatten().map(ProgramValue::to_binary);
+        let all = parts.map(ProgramValue::to_binary);
         return files::write_binary(output, &all.collect::<Vec<_>>().concat());
     }
-    let lines = given.iter().map(|value| match value {
-        Some(value) => format!("{value}\n"),
-        None => "#<opaque>\n".to_owned(),
-    });
+    let lines = parts.map(|value| format!("{value}\n"));
     files::write_text(output, &lines.collect::<String>())
 }
 
 /// Results with an external form, as arrays.
 fn collect_result_arrays(
-    given: &[Option<ProgramValue>],
+    given: &[CallValue],
     tensors: Option<&TensorSignature>,
 ) -> Result<Vec<OutputArray>, CommandFailure> {
     let mut arrays = Vec::new();
     for (number, value) in given.iter().enumerate() {
-        let Some(value) = value else { continue };
+        let CallValue::Plain(value) = value else {
+            continue;
+        };
         let array = match tensors.and_then(|t| t.results.get(number)) {
             Some(result) => tensor::to_array(value, result),
             None => to_array(value).map_err(|e| e.to_string()),

@@ -2,14 +2,32 @@
 //! results. A malformed block is an error, as it is for `futhark test`.
 //!
 //! ```text
-//! BLOCK  = { "tags" "{" .. "}" | "entry:" NAME* | CASE | "error:" REGEX | "property:" NAME*
-//!          | "structure" [PIPELINE] "{" .. "}" | "warning:" REGEX }
+//! BLOCK  = { "tags" "{" TAG* "}" | "entry:" NAME* | CASE | "error:" REGEX | "property:" NAME*
+//!          | "structure" [PIPELINE] "{" {NODE NUMBER} "}" | "warning:" REGEX }
 //! CASE   = [STRING] TAG* ["random" | "script"] "input" SOURCE [EXPECT]
 //! EXPECT = "output" SOURCE | "auto" "output" | "error:" REGEX
 //! SOURCE = "{" TEXT "}" | "@" FILE
 //! ```
+//!
+//! Blocks of `structure` count nodes of Futhark's own representation. They are passed over, and counted.
 
-use spirula_program::read_string;
+use super::compare::compile_pattern;
+use super::random::check_random_types;
+use spirula_program::{ProgramValue, read_string};
+use std::collections::HashSet;
+
+/// The test blocks of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FutharkTestBlocks {
+    /// The cases of all blocks, by entry point within a case.
+    pub cases: Vec<FutharkCase>,
+    /// Tags of the program.
+    pub tags: Vec<String>,
+    /// Number of blocks.
+    pub count: usize,
+    /// Number of `structure` specifications.
+    pub structures: usize,
+}
 
 /// A case of one entry point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +64,10 @@ pub enum FutharkInput {
     Random(String),
     /// The result of a script.
     Script(TestDataSource),
+    /// Nothing is called.
+    Nothing,
+    /// Candidates for a counterexample of a property.
+    Candidates,
 }
 
 /// Expected result of a case.
@@ -59,8 +81,14 @@ pub enum FutharkExpectation {
     Trusted,
     /// An error that matches a regular expression.
     Error(String),
-    /// An error of Futhark's compiler that matches a regular expression. Nothing is called.
+    /// An error of the checker; the regular expression is a hint at its message.
     Refusal(String),
+    /// A warning of the checker that matches a regular expression.
+    Warning(String),
+    /// That the program compiles.
+    Compilation,
+    /// No counterexample.
+    Property,
 }
 
 /// The line that a test block begins with.
@@ -69,12 +97,17 @@ const START: &str = "-- ==";
 /// The entry point of cases that name none.
 const MAIN: &str = "main";
 
-/// Parses all cases of a program, block by block, and by entry point within a case.
+/// Names of tests that call no entry point, in place of its name.
+const REFUSAL: &str = "error";
+const WARNING: &str = "warning";
+const COMPILATION: &str = "compile";
+
+/// Parses the test blocks of a program. A program with blocks but without cases has to compile.
 ///
 /// # Errors
 /// When a block is malformed; the message names the line.
-pub fn parse_futhark_cases(source: &str) -> Result<Vec<FutharkCase>, String> {
-    let mut cases = Vec::new();
+pub fn parse_test_blocks(source: &str) -> Result<FutharkTestBlocks, String> {
+    let mut blocks = FutharkTestBlocks::default();
     let mut lines = source.lines().map(str::trim_end).enumerate().peekable();
     while let Some((number, line)) = lines.next() {
         let Some(rest) = strip_block_start(line) else {
@@ -87,9 +120,28 @@ pub fn parse_futhark_cases(source: &str) -> Result<Vec<FutharkCase>, String> {
             block.push('\n');
             block += &line[2..];
         }
-        TestBlockParser::new(&block, number + 1).parse_block(&mut cases)?;
+        blocks.count += 1;
+        TestBlockParser::new(&block, number + 1).parse_block(&mut blocks)?;
     }
-    Ok(cases)
+    if blocks.count > 0 && blocks.cases.is_empty() {
+        blocks.cases.push(make_uncalled_case(
+            COMPILATION,
+            FutharkExpectation::Compilation,
+        ));
+    }
+    Ok(blocks)
+}
+
+/// A case that calls no entry point.
+fn make_uncalled_case(name: &str, expect: FutharkExpectation) -> FutharkCase {
+    FutharkCase {
+        entry: name.to_owned(),
+        name: None,
+        number: 0,
+        tags: Vec::new(),
+        input: FutharkInput::Nothing,
+        expect,
+    }
 }
 
 /// The rest of a line that begins a block. A line of more equals signs is a decoration.
@@ -107,6 +159,16 @@ struct TestBlockParser<'a> {
     entries: Vec<&'a str>,
     /// Number of parsed cases.
     number: usize,
+    /// Names of data sets.
+    names: HashSet<String>,
+}
+
+/// A case before it is repeated for each entry point.
+struct CaseContents {
+    name: Option<String>,
+    tags: Vec<String>,
+    input: FutharkInput,
+    expect: FutharkExpectation,
 }
 
 type CaseReadResult<T> = Result<T, String>;
@@ -119,17 +181,27 @@ impl<'a> TestBlockParser<'a> {
             line,
             entries: vec![MAIN],
             number: 0,
+            names: HashSet::new(),
         }
     }
 
     /// An error at the current position.
     fn fail_at_cursor<T>(&self, message: impl AsRef<str>) -> CaseReadResult<T> {
-        let read = &self.whole[..self.whole.len() - self.rest.len()];
-        let line = self.line + read.matches('\n').count();
+        self.fail_at(self.position(), message)
+    }
+
+    /// An error at a position of the block.
+    fn fail_at<T>(&self, position: usize, message: impl AsRef<str>) -> CaseReadResult<T> {
+        let line = self.line + self.whole[..position].matches('\n').count();
         Err(format!("line {line}: {}", message.as_ref()))
     }
 
-    fn parse_block(mut self, cases: &mut Vec<FutharkCase>) -> CaseReadResult<()> {
+    /// Number of the bytes that were read.
+    fn position(&self) -> usize {
+        self.whole.len() - self.rest.len()
+    }
+
+    fn parse_block(mut self, blocks: &mut FutharkTestBlocks) -> CaseReadResult<()> {
         loop {
             self.rest = self.rest.trim_start();
             let before = self.rest;
@@ -138,54 +210,87 @@ impl<'a> TestBlockParser<'a> {
             }
             match self.parse_word() {
                 "tags" => {
-                    self.parse_braced_text()?;
+                    let tags = self.parse_braced_text()?.split_whitespace();
+                    blocks.tags.extend(tags.map(str::to_owned));
                 }
                 "entry:" => self.entries = self.text_line().split_whitespace().collect(),
                 "error:" => {
-                    let pattern = self.text_line().trim().to_owned();
-                    let input = FutharkInput::Values(TestDataSource::Text(String::new()));
-                    self.push_entry_cases(
-                        cases,
-                        None,
-                        Vec::new(),
-                        input,
-                        FutharkExpectation::Refusal(pattern),
-                    );
+                    let expect = FutharkExpectation::Refusal(self.parse_pattern()?);
+                    blocks.cases.push(make_uncalled_case(REFUSAL, expect));
+                }
+                "warning:" => {
+                    let expect = FutharkExpectation::Warning(self.parse_pattern()?);
+                    blocks.cases.push(make_uncalled_case(WARNING, expect));
                 }
                 "structure" => {
-                    self.rest = self.rest.trim_start();
-                    self.parse_word();
-                    self.parse_braced_text()?;
+                    self.parse_structure()?;
+                    blocks.structures += 1;
                 }
-                "warning:" | "property:" => {
-                    self.text_line();
-                }
+                "property:" => self.parse_properties(blocks)?,
                 _ => {
                     self.rest = before;
-                    self.parse_case(cases)?;
+                    self.parse_case(&mut blocks.cases)?;
                 }
             }
         }
     }
 
     /// Adds a case for each of the entry points.
-    fn push_entry_cases(
-        &mut self,
-        cases: &mut Vec<FutharkCase>,
-        name: Option<String>,
-        tags: Vec<String>,
-        input: FutharkInput,
-        expect: FutharkExpectation,
-    ) {
+    fn push_entry_cases(&mut self, cases: &mut Vec<FutharkCase>, contents: &CaseContents) {
         cases.extend(self.entries.iter().map(|entry| FutharkCase {
             entry: (*entry).to_owned(),
-            name: name.clone(),
+            name: contents.name.clone(),
             number: self.number,
-            tags: tags.clone(),
-            input: input.clone(),
-            expect: expect.clone(),
+            tags: contents.tags.clone(),
+            input: contents.input.clone(),
+            expect: contents.expect.clone(),
         }));
         self.number += 1;
+    }
+
+    /// Parses the names of properties, and adds a case for each.
+    fn parse_properties(&mut self, blocks: &mut FutharkTestBlocks) -> CaseReadResult<()> {
+        let names: Vec<&str> = self.text_line().split_whitespace().collect();
+        if names.is_empty() {
+            return self.fail_at_cursor("expected the name of a property");
+        }
+        let cases = names.into_iter().map(|name| FutharkCase {
+            input: FutharkInput::Candidates,
+            ..make_uncalled_case(name, FutharkExpectation::Property)
+        });
+        blocks.cases.extend(cases);
+        Ok(())
+    }
+
+    /// Parses a `structure` specification after its keyword: names of nodes with their numbers.
+    fn parse_structure(&mut self) -> CaseReadResult<()> {
+        self.rest = self.rest.trim_start();
+        self.parse_word();
+        let mut words = self.parse_braced_text()?.split_whitespace();
+        while let Some(node) = words.next() {
+            let is_node = node.chars().all(|c| c.is_alphabetic() || c == '/');
+            let number = words.next().and_then(|word| word.parse::<u64>().ok());
+            if !is_node || number.is_none() {
+                return self.fail_at_cursor(format!(
+                    "expected nodes with their numbers, found {node:?}, before this"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses a regular expression, which may stand in the next line.
+    fn parse_pattern(&mut self) -> CaseReadResult<String> {
+        let is_here = !self.text_line_ahead().trim().is_empty();
+        if !is_here {
+            self.rest = self.rest.trim_start();
+        }
+        let position = self.position();
+        let pattern = self.text_line().trim().to_owned();
+        match compile_pattern(&pattern) {
+            Ok(_) => Ok(pattern),
+            Err(message) => self.fail_at(position, message),
+        }
     }
 
     fn parse_case(&mut self, cases: &mut Vec<FutharkCase>) -> CaseReadResult<()> {
@@ -212,33 +317,63 @@ impl<'a> TestBlockParser<'a> {
                 }
             }
         }
-        let source = self.parse_data_source()?;
-        let kind = tags.last().map(String::as_str);
-        let input = match (kind, source) {
-            (Some("random"), TestDataSource::Text(types)) => FutharkInput::Random(types),
-            (Some("script"), script) => FutharkInput::Script(script),
-            (_, source) => FutharkInput::Values(source),
-        };
-        if !matches!(input, FutharkInput::Values(_)) {
-            tags.pop();
+        let is_repeated = name
+            .as_ref()
+            .is_some_and(|name| !self.names.insert(name.clone()));
+        if is_repeated {
+            return self.fail_at_cursor("a second data set of this name before this");
         }
+        let input = self.parse_input(&mut tags)?;
         let expect = self.parse_expectation()?;
-        self.push_entry_cases(cases, name, tags, input, expect);
+        let contents = CaseContents {
+            name,
+            tags,
+            input,
+            expect,
+        };
+        self.push_entry_cases(cases, &contents);
         Ok(())
+    }
+
+    /// Parses the source of an input. The tags before it state its kind, which is removed from them.
+    fn parse_input(&mut self, tags: &mut Vec<String>) -> CaseReadResult<FutharkInput> {
+        let take_tag = |tags: &mut Vec<String>, tag: &str| {
+            let before = tags.len();
+            tags.retain(|other| other != tag);
+            tags.len() < before
+        };
+        if take_tag(tags, "script") {
+            return Ok(FutharkInput::Script(self.parse_data_source()?));
+        }
+        if take_tag(tags, "random") {
+            let types = self.parse_braced_text()?;
+            return match check_random_types(types) {
+                Ok(()) => Ok(FutharkInput::Random(types.to_owned())),
+                Err(message) => self.fail_at_cursor(message),
+            };
+        }
+        Ok(FutharkInput::Values(self.parse_values()?))
+    }
+
+    /// Parses a source of values. Values in the block must be well-formed.
+    fn parse_values(&mut self) -> CaseReadResult<TestDataSource> {
+        self.rest = self.rest.trim_start();
+        let start = self.position() + 1;
+        let source = self.parse_data_source()?;
+        if let TestDataSource::Text(text) = &source
+            && let Err(error) = ProgramValue::read_all(text.as_bytes())
+        {
+            return self.fail_at(start + error.at.min(text.len()), error.message);
+        }
+        Ok(source)
     }
 
     fn parse_expectation(&mut self) -> CaseReadResult<FutharkExpectation> {
         self.rest = self.rest.trim_start();
         let before = self.rest;
         match self.parse_word() {
-            "output" => Ok(FutharkExpectation::Values(self.parse_data_source()?)),
-            "error:" => {
-                // The pattern may stand in the next line.
-                self.rest = self.rest.trim_start();
-                Ok(FutharkExpectation::Error(
-                    self.text_line().trim().to_owned(),
-                ))
-            }
+            "output" => Ok(FutharkExpectation::Values(self.parse_values()?)),
+            "error:" => Ok(FutharkExpectation::Error(self.parse_pattern()?)),
             "auto" => {
                 self.rest = self.rest.trim_start();
                 match self.parse_word() {
@@ -302,12 +437,17 @@ impl<'a> TestBlockParser<'a> {
         word
     }
 
-    /// The rest of the line.
+    /// The rest of the line, which is read.
     fn text_line(&mut self) -> &'a str {
-        let end = self.rest.find('\n').unwrap_or(self.rest.len());
-        let (line, rest) = self.rest.split_at(end);
-        self.rest = rest;
+        let line = self.text_line_ahead();
+        self.rest = &self.rest[line.len()..];
         line
+    }
+
+    /// The rest of the line, which stays ahead.
+    fn text_line_ahead(&self) -> &'a str {
+        let end = self.rest.find('\n').unwrap_or(self.rest.len());
+        &self.rest[..end]
     }
 }
 
@@ -368,7 +508,7 @@ entry f = 1
 -- input { 9 }
 -- not a block
 ";
-        let found = parse_futhark_cases(source).unwrap();
+        let found = parse_test_blocks(source).unwrap().cases;
         let entries: Vec<_> = found.iter().map(|c| c.entry.as_str()).collect();
         assert_eq!(
             entries,
@@ -436,17 +576,36 @@ entry f = 1
                 "line 3: expected a test case, not \"}\"",
             ),
             ("-- \"name input { 1 }\n", "line 3: "),
+            (
+                "-- input {\n-- 1\n-- [1, [2]] }\n",
+                "line 5: rows have different sizes",
+            ),
+            (
+                "-- input { 1 }\n-- output { 1i7 }\n",
+                "line 4: expected a value",
+            ),
+            (
+                "-- random input { [n]i32 }\n",
+                "line 3: [n]i32 is not a type",
+            ),
+            ("-- error: (\n", "line 3: "),
+            ("-- structure { SegMap }\n", "line 3: expected nodes"),
+            ("-- property:\n", "line 3: expected the name of a property"),
+            (
+                "-- \"a\" input { 1 }\n-- \"a\" input { 2 }\n",
+                "line 4: a second data set",
+            ),
         ] {
             let source = format!("-- A description.\n-- ==\n{block}\ndef f = 1\n");
-            let error = parse_futhark_cases(&source).unwrap_err();
+            let error = parse_test_blocks(&source).unwrap_err();
             assert!(
                 error.starts_with(told) || error.contains(told),
                 "{block}: {error}"
             );
         }
         assert_eq!(
-            parse_futhark_cases("-- =====\n-- a heading\n"),
-            Ok(Vec::new())
+            parse_test_blocks("-- =====\n-- a heading\n"),
+            Ok(FutharkTestBlocks::default())
         );
     }
 
@@ -454,7 +613,7 @@ entry f = 1
     fn strings_and_errors_of_the_compiler() {
         let source =
             "-- ==\n-- error: ambiguous.*type\n\n-- ==\n-- input { \"a\\\"}\" } output { 3i64 }\n";
-        let found = parse_futhark_cases(source).unwrap();
+        let found = parse_test_blocks(source).unwrap().cases;
         assert_eq!(
             found[0].expect,
             FutharkExpectation::Refusal("ambiguous.*type".to_owned())
@@ -469,10 +628,32 @@ entry f = 1
         );
     }
 
+    #[test]
+    fn programs_that_nothing_calls() {
+        let parse = |text: &str| parse_test_blocks(text).unwrap();
+        let compiled =
+            parse("-- ==\n-- structure gpu { SegMap 1 Loop/If 2 }\n-- tags { a no_c }\n");
+        assert_eq!((compiled.structures, compiled.count), (1, 1));
+        assert_eq!(compiled.tags, ["a", "no_c"]);
+        assert_eq!(compiled.cases.len(), 1);
+        assert_eq!(compiled.cases[0].expect, FutharkExpectation::Compilation);
+        let others = parse("-- ==\n-- warning: un.sed\n-- ==\n-- property: p q\n");
+        let names: Vec<&str> = others.cases.iter().map(|c| c.entry.as_str()).collect();
+        assert_eq!(names, ["warning", "p", "q"]);
+        assert_eq!(others.cases[1].expect, FutharkExpectation::Property);
+        // A tag may stand before or behind the kind of an input.
+        let random = parse("-- ==\n-- random nobench input { i32 }\n");
+        assert_eq!(random.cases[0].tags, ["nobench"]);
+        assert_eq!(
+            random.cases[0].input,
+            FutharkInput::Random(" i32 ".to_owned())
+        );
+    }
+
     proptest::proptest! {
         #[test]
         fn any_text_is_read(text in "(-- ==\n|-- |input|\\{|\\}|@|\"|output|auto|error:|é|\n| ){0,30}") {
-            let _ = parse_futhark_cases(&text);
+            let _ = parse_test_blocks(&text);
         }
     }
 }

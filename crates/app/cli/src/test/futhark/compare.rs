@@ -4,7 +4,7 @@ use crate::test::TestOutcome;
 use crate::test::session::expect_array;
 use crate::values::compare::ArrayTolerance;
 use crate::values::program::to_array;
-use regex_lite::RegexBuilder;
+use regex_lite::{Regex, RegexBuilder};
 use spirula_program::{ProgramError, ProgramValue};
 use spirula_runtime::DeviceError;
 
@@ -27,18 +27,31 @@ pub fn verify_expected_error(
 }
 
 /// Compares a message with the expected pattern.
-pub fn matches_error(told: &str, pattern: &str) -> Result<(), TestOutcome> {
-    let regex = RegexBuilder::new(pattern)
-        .dot_matches_new_line(true)
-        .build();
-    let regex = regex.map_err(TestOutcome::failed)?;
-    if regex.is_match(told) {
+fn matches_error(told: &str, pattern: &str) -> Result<(), TestOutcome> {
+    if matches_pattern(told, pattern).map_err(TestOutcome::failed)? {
         Ok(())
     } else {
         Err(TestOutcome::failed(format!(
             "it failed with {told:?}, expected {pattern:?}"
         )))
     }
+}
+
+/// Whether a message has a part that matches a pattern. Line breaks of the message are like other characters.
+pub fn matches_pattern(told: &str, pattern: &str) -> Result<bool, String> {
+    Ok(compile_pattern(pattern)?.is_match(told))
+}
+
+/// Compiles a pattern of a test block. Braces that repeat nothing are characters, as in POSIX's expressions.
+pub fn compile_pattern(pattern: &str) -> Result<Regex, String> {
+    let compile = |pattern: &str| {
+        RegexBuilder::new(pattern)
+            .dot_matches_new_line(true)
+            .build()
+    };
+    compile(pattern)
+        .or_else(|_| compile(&pattern.replace('{', "\\{").replace('}', "\\}")))
+        .map_err(|error| format!("the regular expression {pattern:?}: {error}"))
 }
 
 /// Compares results. Types and shapes must be equal, and numbers within the tolerance.

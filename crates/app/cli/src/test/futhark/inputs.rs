@@ -6,27 +6,50 @@ use super::{random, script};
 use crate::cli::files::decompress_gzip;
 use crate::test::TestOutcome;
 use crate::test::session::{TestEnvironment, read_referenced_file};
+use crate::values::items::{group_into_items, value_types};
 use spirula_program::program::ProgramEntry;
-use spirula_program::{CallValue, CompiledProgram, ProgramSession, ProgramValue};
+use spirula_program::{CallValue, CompiledProgram, ProgramSession, ProgramValue, ScalarType};
 use spirula_runtime::DeviceMachine;
 
 impl FutharkTest {
-    /// Loads the arguments of the call.
+    /// Loads the arguments of the call. Numbers without a type have those of the parameters.
     pub fn load_call_items(
         &self,
         program: &CompiledProgram,
         session: &TestEnvironment,
     ) -> Result<Vec<CallValue>, TestOutcome> {
+        let entry = find_entry(program, &self.case.entry);
         let values = match &self.case.input {
-            FutharkInput::Values(source) => self.read_data_values(source)?,
+            FutharkInput::Values(source) => {
+                let parameters = entry.iter().flat_map(|entry| &entry.parameters);
+                let wanted =
+                    parameters.flat_map(|p| value_types(p.value.as_ref(), p.opaque.as_ref()));
+                self.read_typed_values(source, &wanted.collect::<Vec<_>>())?
+            }
             FutharkInput::Random(types) => {
                 random::make_random_values(types).map_err(TestOutcome::failed)?
             }
             FutharkInput::Script(source) => {
                 return self.evaluate_script_arguments(source, program, session);
             }
+            FutharkInput::Nothing | FutharkInput::Candidates => Vec::new(),
         };
-        Ok(values.into_iter().map(CallValue::Plain).collect())
+        Ok(match entry {
+            Some(entry) => group_into_items(values, entry),
+            None => values.into_iter().map(CallValue::Plain).collect(),
+        })
+    }
+
+    /// Reads the expected results. Numbers without a type have those of the entry point's results.
+    pub fn read_expected_values(
+        &self,
+        source: &TestDataSource,
+        program: &CompiledProgram,
+    ) -> Result<Vec<ProgramValue>, TestOutcome> {
+        let entry = find_entry(program, &self.case.entry);
+        let results = entry.iter().flat_map(|entry| &entry.results);
+        let wanted = results.flat_map(|r| value_types(r.value.as_ref(), r.opaque.as_ref()));
+        self.read_typed_values(source, &wanted.collect::<Vec<_>>())
     }
 
     /// Evaluates a script, with the program on the tested device.
@@ -49,12 +72,14 @@ impl FutharkTest {
         script::evaluate_arguments(&String::from_utf8_lossy(&text), &entry, &mut host)
     }
 
-    /// Reads the values of a source.
-    pub fn read_data_values(
+    /// Reads the values of a source. Numbers without a type have the wanted types.
+    fn read_typed_values(
         &self,
         source: &TestDataSource,
+        wanted: &[Option<(ScalarType, bool)>],
     ) -> Result<Vec<ProgramValue>, TestOutcome> {
-        ProgramValue::read_all(&self.read_source_bytes(source)?).map_err(TestOutcome::failed)
+        let bytes = self.read_source_bytes(source)?;
+        ProgramValue::read_all_as(&bytes, wanted).map_err(TestOutcome::failed)
     }
 
     fn read_source_bytes(&self, source: &TestDataSource) -> Result<Vec<u8>, TestOutcome> {
@@ -69,6 +94,10 @@ impl FutharkTest {
     }
 }
 
+fn find_entry<'a>(program: &'a CompiledProgram, name: &str) -> Option<&'a ProgramEntry> {
+    program.entries.iter().find(|entry| entry.name == name)
+}
+
 /// Script environment of a test: its program on a device, and the files beside its source.
 struct ScriptHost<'a> {
     test: &'a FutharkTest,
@@ -78,8 +107,7 @@ struct ScriptHost<'a> {
 
 impl script::ScriptEnvironment for ScriptHost<'_> {
     fn find_entry(&self, name: &str) -> Option<ProgramEntry> {
-        let mut entries = self.program.entries.iter();
-        entries.find(|entry| entry.name == name).cloned()
+        find_entry(self.program, name).cloned()
     }
 
     fn call_entry(

@@ -1,7 +1,7 @@
 //! Tests of Futhark sources: names, tags, data sets and files of their cases.
 
 use super::cases::{
-    FutharkCase, FutharkExpectation, FutharkInput, TestDataSource, parse_futhark_cases,
+    FutharkCase, FutharkExpectation, FutharkInput, TestDataSource, parse_test_blocks,
 };
 use super::printed::PrintedProgramSource;
 use crate::test::TestOutcome;
@@ -50,6 +50,16 @@ impl FutharkTest {
         !has_tag(&self.case, NOT_TESTED)
     }
 
+    /// Whether the program is run.
+    pub fn needs_program(&self) -> bool {
+        !matches!(
+            self.case.expect,
+            FutharkExpectation::Refusal(_)
+                | FutharkExpectation::Warning(_)
+                | FutharkExpectation::Compilation
+        )
+    }
+
     /// Whether the test is listed and lacks files. A list may lack large files.
     pub fn is_left_out(&self) -> bool {
         self.is_listed && missing_file(&self.case, &self.beside).is_some()
@@ -57,11 +67,13 @@ impl FutharkTest {
 
     /// Whether the case is measured.
     pub fn is_measured(&self) -> bool {
-        let fails = matches!(
+        let returns = matches!(
             self.case.expect,
-            FutharkExpectation::Error(_) | FutharkExpectation::Refusal(_)
+            FutharkExpectation::Anything
+                | FutharkExpectation::Values(_)
+                | FutharkExpectation::Trusted
         );
-        !fails && !has_tag(&self.case, NOT_MEASURED)
+        returns && !has_tag(&self.case, NOT_MEASURED)
     }
 
     /// Fails where a file of the case is missing.
@@ -79,18 +91,36 @@ impl FutharkTest {
     }
 }
 
+/// The tests of a source.
+#[derive(Default)]
+pub struct SourceTests {
+    /// The tests.
+    pub tests: Vec<FutharkTest>,
+    /// Number of specifications that are passed over.
+    pub structures: usize,
+    /// Whether it has test blocks.
+    pub has_blocks: bool,
+}
+
 /// The tests of a source. Cases of an entry point are counted from 0.
 pub fn tests_in(
     source: &Path,
     name: &str,
     printed: &PrintedProgramSource,
-) -> Result<Vec<FutharkTest>, String> {
+) -> Result<SourceTests, String> {
     let text = fs::read(source).map_err(|e| format!("cannot read {}: {e}", source.display()))?;
     let beside = source.parent().unwrap_or(source);
     let is_listed = matches!(printed, PrintedProgramSource::File(_));
     let mut tests: Vec<FutharkTest> = Vec::new();
-    let all = parse_futhark_cases(&String::from_utf8_lossy(&text));
-    for case in all.map_err(|fault| format!("{}: {fault}", source.display()))? {
+    let blocks = parse_test_blocks(&String::from_utf8_lossy(&text));
+    let blocks = blocks.map_err(|fault| format!("{}: {fault}", source.display()))?;
+    if !is_meant(&blocks.tags) {
+        return Ok(SourceTests {
+            has_blocks: true,
+            ..SourceTests::default()
+        });
+    }
+    for case in blocks.cases {
         if !is_meant(&case.tags) {
             continue;
         }
@@ -111,7 +141,11 @@ pub fn tests_in(
             case,
         });
     }
-    Ok(tests)
+    Ok(SourceTests {
+        tests,
+        structures: blocks.structures,
+        has_blocks: blocks.count > 0,
+    })
 }
 
 fn has_tag(case: &FutharkCase, tag: &str) -> bool {
@@ -143,6 +177,7 @@ fn format_dataset_name(case: &FutharkCase) -> String {
                 Err(_) => one_line(text),
             }
         }
+        FutharkInput::Nothing | FutharkInput::Candidates => String::new(),
     };
     let number = case.number;
     let dots = if text.chars().count() > MOST {
@@ -169,7 +204,7 @@ fn missing_file(case: &FutharkCase, beside: &Path) -> Option<String> {
     let sources = [
         match &case.input {
             FutharkInput::Values(source) | FutharkInput::Script(source) => Some(source),
-            FutharkInput::Random(_) => None,
+            FutharkInput::Random(_) | FutharkInput::Nothing | FutharkInput::Candidates => None,
         },
         match &case.expect {
             FutharkExpectation::Values(source) => Some(source),

@@ -1,20 +1,23 @@
-//! Futhark programs in printed form, with the test blocks of their sources.
+//! Futhark programs with the test blocks of their sources.
 //!
-//! `INDEX.tsv` lists the printed programs (`dump`, may be compressed with gzip) and their sources (`source`, named from
-//! the parent folder). Without a list, all sources with test blocks are tests. Their printed form is beside them,
-//! `prog.fut.imp`, or Futhark's compiler prints it. Without either, the source is compiled.
+//! All sources with test blocks in a folder are tests. They are compiled from their source. The printed form of
+//! Futhark's compiler is read only where an option chooses it: from `prog.fut.imp` beside the source, or from that
+//! compiler. A list of printed programs, `INDEX.tsv`, chooses it, too: it names printed programs (`dump`, may be
+//! compressed with gzip) and their sources (`source`, named from the parent folder).
 //!
 //! A case that expects the result of a trusted run is compared with a second run. That run is on the CPU device, or for
 //! large inputs on the same device with other tuning parameters, which must not change results. Cases that take long
 //! are only run. A file of tuning parameters beside a source, `prog.fut.tuning`, is used. Cases whose files of values
 //! are missing fail. A list may lack large files: such cases are left out, with a note. Cases whose tags exclude this
-//! compiler are left out, too. Programs that must be refused are passed to Futhark's compiler.
+//! compiler are left out, too. A program that must be refused passes where the checker refuses it; a message unlike the
+//! expected one is reported, and is no failure.
 
 mod cases;
 mod compare;
 mod inputs;
 mod listing;
 mod printed;
+mod property;
 mod random;
 mod script;
 mod script_value;
@@ -24,11 +27,14 @@ use super::session;
 use super::{SuiteResult, TestOutcome, TestSuite};
 use crate::bench::workload::BenchWorkload;
 use crate::cli::dump_kernels;
+use crate::cli::futhark::check_program_file;
+use crate::values::items::parts_of;
 use cases::FutharkExpectation;
-use compare::{compare_results, matches_error, verify_expected_error};
-use listing::{FutharkTest, tests_in};
+use compare::{compare_results, matches_pattern, verify_expected_error};
+use listing::{FutharkTest, SourceTests, tests_in};
 use printed::PrintedProgramSource;
 use spirula::{CompileOptions, CompileOutput};
+use spirula_futhark::interface::describe_interface;
 use spirula_program::{CallValue, CompiledProgram, ProgramError, ProgramSession, ProgramValue};
 use spirula_runtime::{ComputeDevice, DeviceError, DeviceMachine};
 use std::cell::RefCell;
@@ -64,9 +70,16 @@ const MAIN: &str = "main";
 
 struct FutharkSuite {
     tests: Vec<FutharkTest>,
-    /// The program that was compiled last, with its origin.
-    compiled: RefCell<Option<(PrintedProgramSource, Rc<CompiledProgram>)>>,
+    /// Number of specifications that are passed over.
+    structures: usize,
+    /// The program that was compiled last, or why it could not be compiled, with its origin.
+    compiled: RefCell<Option<(PrintedProgramSource, CompileAttempt)>>,
+    /// What is to be said of the test that was run last.
+    remark: RefCell<Option<String>>,
 }
+
+/// A compiled program, or why it could not be compiled.
+type CompileAttempt = Result<Rc<CompiledProgram>, TestOutcome>;
 
 /// Loads a folder whose list has the required columns.
 pub fn load_futhark_suite(path: &Path) -> Option<SuiteResult> {
@@ -74,16 +87,21 @@ pub fn load_futhark_suite(path: &Path) -> Option<SuiteResult> {
     let tests = || {
         let rows = index.lines().skip(1);
         let tests: Result<Vec<_>, String> = rows.map(|row| parse_test_row(path, row)).collect();
-        tests.map(|tests| tests.into_iter().flatten().collect())
+        tests.map(build_futhark_suite)
     };
     let is_list = index.starts_with(COLUMNS);
-    is_list.then(|| tests().map(build_futhark_suite))
+    is_list.then(tests)
 }
 
-fn build_futhark_suite(tests: Vec<FutharkTest>) -> Box<dyn TestSuite> {
+fn build_futhark_suite(sources: Vec<SourceTests>) -> Box<dyn TestSuite> {
     Box::new(FutharkSuite {
-        tests,
+        structures: sources.iter().map(|source| source.structures).sum(),
+        tests: sources
+            .into_iter()
+            .flat_map(|source| source.tests)
+            .collect(),
         compiled: RefCell::new(None),
+        remark: RefCell::new(None),
     })
 }
 
@@ -100,21 +118,19 @@ pub fn load_sources(path: &Path) -> Option<SuiteResult> {
     sources.sort();
     let tests: Result<Vec<_>, String> = sources.iter().map(|s| tests_of_source(s)).collect();
     match tests {
-        Ok(tests) if tests.iter().all(Vec::is_empty) => None,
-        tests => {
-            Some(tests.map(|tests| build_futhark_suite(tests.into_iter().flatten().collect())))
-        }
+        Ok(tests) if tests.iter().all(|source| !source.has_blocks) => None,
+        tests => Some(tests.map(build_futhark_suite)),
     }
 }
 
-fn tests_of_source(source: &Path) -> Result<Vec<FutharkTest>, String> {
+fn tests_of_source(source: &Path) -> Result<SourceTests, String> {
     let name = source.file_name().unwrap_or_default().to_string_lossy();
     let printed = PrintedProgramSource::Source(source.to_owned());
     tests_in(source, &name, &printed)
 }
 
 /// The tests of a row of the list.
-fn parse_test_row(folder: &Path, row: &str) -> Result<Vec<FutharkTest>, String> {
+fn parse_test_row(folder: &Path, row: &str) -> Result<SourceTests, String> {
     let mut columns = row.split('\t');
     let (Some(dump), Some(name)) = (columns.next(), columns.next()) else {
         return Err(format!("{INDEX} has a row without a source: {row:?}"));
@@ -139,6 +155,14 @@ impl TestSuite for FutharkSuite {
         tested.filter(|t| t.is_left_out()).count()
     }
 
+    fn passed_over(&self) -> usize {
+        self.structures
+    }
+
+    fn take_remark(&self) -> Option<String> {
+        self.remark.take()
+    }
+
     fn workload_names(&self) -> Vec<String> {
         let measured = self.tests.iter().filter(|t| t.is_measured());
         let whole = measured.filter(|t| !t.is_left_out());
@@ -152,9 +176,7 @@ impl TestSuite for FutharkSuite {
     ) -> Result<(), TestOutcome> {
         let test = self.tests.iter().find(|t| t.name == name);
         match test {
-            Some(test) if !matches!(test.case.expect, FutharkExpectation::Refusal(_)) => {
-                self.load_program(test, session).map(|_| ())
-            }
+            Some(test) if test.needs_program() => self.load_program(test, session).map(|_| ()),
             _ => Ok(()),
         }
     }
@@ -162,44 +184,13 @@ impl TestSuite for FutharkSuite {
     fn run_test(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
         let test = self.tests.iter().find(|t| t.name == name);
         let test = test.ok_or_else(|| TestOutcome::failed("no such test"))?;
-        if let FutharkExpectation::Refusal(pattern) = &test.case.expect {
-            let told = test
-                .printed
-                .read_compiler_refusal(session.programs.futhark.as_deref())?;
-            return matches_error(&told, pattern);
+        match &test.case.expect {
+            FutharkExpectation::Refusal(pattern) => self.test_refusal(test, pattern, session),
+            FutharkExpectation::Warning(pattern) => test_warning(test, pattern),
+            FutharkExpectation::Compilation => self.test_compilation(test, session),
+            FutharkExpectation::Property => self.test_property(test, session),
+            _ => self.test_call(test, session),
         }
-        test.find_files()?;
-        let program = self.load_program(test, session)?;
-        let items = test.load_call_items(&program, session)?;
-        let entry = &test.case.entry;
-        let call = |device: &mut ComputeDevice, sizes: &[(String, u64)]| {
-            call_entry_point(device, &program, entry, &items, sizes)
-        };
-        let sizes = tuning::read_tuning_parameters(&test.path)?;
-        let otherwise = OTHERWISE.map(|(name, size)| (name.to_owned(), size));
-        let start = Instant::now();
-        let found = call(&mut session.open_device()?, &sizes);
-        let is_long = start.elapsed() > PATIENCE;
-        let wanted = match &test.case.expect {
-            FutharkExpectation::Error(pattern) => return verify_expected_error(found, pattern),
-            FutharkExpectation::Trusted if is_long => {
-                return found.map(|_| ()).map_err(TestOutcome::from);
-            }
-            FutharkExpectation::Anything | FutharkExpectation::Refusal(_) => {
-                return found.map(|_| ()).map_err(TestOutcome::from);
-            }
-            FutharkExpectation::Values(source) => test.read_data_values(source)?,
-            FutharkExpectation::Trusted => {
-                let is_same = session.device == session::CPU || is_much(&items);
-                let second = if is_same {
-                    call(&mut session.open_device()?, &otherwise)
-                } else {
-                    call(&mut session.with_device(session::CPU).open_device()?, &[])
-                };
-                second?
-            }
-        };
-        compare_results(&found?, &wanted)
     }
 
     fn load_workload(
@@ -230,40 +221,138 @@ impl TestSuite for FutharkSuite {
 
 /// Whether arguments are so large that the CPU device takes too long.
 fn is_much(items: &[CallValue]) -> bool {
-    let sizes = items.iter().flat_map(|item| match item {
-        CallValue::Plain(value) => std::slice::from_ref(value),
-        CallValue::Opaque(_, parts) => parts.as_slice(),
-    });
-    sizes.map(|value| value.bytes.len()).sum::<usize>() > MUCH
+    let parts = items.iter().flat_map(parts_of);
+    parts.map(|value| value.bytes.len()).sum::<usize>() > MUCH
 }
 
 impl FutharkSuite {
+    /// Tests that the checker refuses a program. A message that does not match the pattern is a remark.
+    fn test_refusal(
+        &self,
+        test: &FutharkTest,
+        pattern: &str,
+        session: &session::TestEnvironment,
+    ) -> Result<(), TestOutcome> {
+        let told = test.printed.read_refusal(&session.programs)?;
+        if !matches_pattern(&told, pattern).map_err(TestOutcome::failed)? {
+            let text = format!("it is refused with {told:?}, not with {pattern:?}");
+            *self.remark.borrow_mut() = Some(text);
+        }
+        Ok(())
+    }
+
+    /// Tests that a program compiles. One without entry points has nothing to compile, and is checked.
+    fn test_compilation(
+        &self,
+        test: &FutharkTest,
+        session: &session::TestEnvironment,
+    ) -> Result<(), TestOutcome> {
+        let checked = check_program_file(&test.path);
+        let checked =
+            checked.map_err(|faults| TestOutcome::failed(&faults[0].diagnostic.message))?;
+        if checked.program.entries.is_empty() {
+            return Ok(());
+        }
+        self.load_program(test, session).map(|_| ())
+    }
+
+    fn test_property(
+        &self,
+        test: &FutharkTest,
+        session: &session::TestEnvironment,
+    ) -> Result<(), TestOutcome> {
+        let checked = check_program_file(&test.path);
+        let checked =
+            checked.map_err(|faults| TestOutcome::failed(&faults[0].diagnostic.message))?;
+        let interface = describe_interface(&checked.program);
+        let program = self.load_program(test, session)?;
+        let mut device = session.open_device()?;
+        let mut calls = ProgramSession::new(&program, DeviceMachine::new(&mut device))?;
+        property::test_property(&test.case.entry, &program, &interface, &mut calls)
+    }
+
+    /// Calls the entry point of a test, and compares its results.
+    fn test_call(
+        &self,
+        test: &FutharkTest,
+        session: &session::TestEnvironment,
+    ) -> Result<(), TestOutcome> {
+        test.find_files()?;
+        let program = self.load_program(test, session)?;
+        let items = test.load_call_items(&program, session)?;
+        let entry = &test.case.entry;
+        let call = |device: &mut ComputeDevice, sizes: &[(String, u64)]| {
+            call_entry_point(device, &program, entry, &items, sizes)
+        };
+        let sizes = tuning::read_tuning_parameters(&test.path)?;
+        let otherwise = OTHERWISE.map(|(name, size)| (name.to_owned(), size));
+        let start = Instant::now();
+        let found = call(&mut session.open_device()?, &sizes);
+        let is_long = start.elapsed() > PATIENCE;
+        let wanted = match &test.case.expect {
+            FutharkExpectation::Error(pattern) => return verify_expected_error(found, pattern),
+            FutharkExpectation::Values(source) => test.read_expected_values(source, &program)?,
+            FutharkExpectation::Trusted if !is_long => {
+                let is_same = session.device == session::CPU || is_much(&items);
+                let second = if is_same {
+                    call(&mut session.open_device()?, &otherwise)
+                } else {
+                    call(&mut session.with_device(session::CPU).open_device()?, &[])
+                };
+                second?
+            }
+            _ => return found.map(|_| ()).map_err(TestOutcome::from),
+        };
+        compare_results(&found?, &wanted)
+    }
+
     /// Loads the program of a test. The last one is kept.
     fn load_program(
         &self,
         test: &FutharkTest,
         session: &session::TestEnvironment,
-    ) -> Result<Rc<CompiledProgram>, TestOutcome> {
-        if let Some((printed, program)) = &*self.compiled.borrow()
+    ) -> CompileAttempt {
+        if let Some((printed, attempt)) = &*self.compiled.borrow()
             && *printed == test.printed
         {
-            return Ok(Rc::clone(program));
+            return attempt.clone();
         }
-        let programs = &session.programs;
-        let (bytes, path) = test.printed.read_program(programs.futhark.as_deref())?;
-        let read = spirula::read_located_input(&bytes, &path)?;
-        let compiled = read.compile_with(&CompileOptions::default())?;
-        let CompileOutput::Program(program) = compiled.output else {
-            return Err(TestOutcome::failed("it is a module, not a program"));
-        };
-        let program = Rc::new(*program);
-        if let Some(folder) = &programs.dump_spirv {
-            let name = test.source.replace('/', "__");
-            dump_kernels::dump_kernels(&program, folder, &name).map_err(TestOutcome::failed)?;
-        }
-        *self.compiled.borrow_mut() = Some((test.printed.clone(), Rc::clone(&program)));
-        Ok(program)
+        let attempt = compile_program(test, session).map(Rc::new);
+        *self.compiled.borrow_mut() = Some((test.printed.clone(), attempt.clone()));
+        attempt
     }
+}
+
+fn compile_program(
+    test: &FutharkTest,
+    session: &session::TestEnvironment,
+) -> Result<CompiledProgram, TestOutcome> {
+    let programs = &session.programs;
+    let (bytes, path) = test.printed.read_program(programs)?;
+    let read = spirula::read_located_input(&bytes, &path)?;
+    let compiled = read.compile_with(&CompileOptions::default())?;
+    let CompileOutput::Program(program) = compiled.output else {
+        return Err(TestOutcome::failed("it is a module, not a program"));
+    };
+    if let Some(folder) = &programs.dump_spirv {
+        let name = test.source.replace('/', "__");
+        dump_kernels::dump_kernels(&program, folder, &name).map_err(TestOutcome::failed)?;
+    }
+    Ok(*program)
+}
+
+/// Tests that the checker gives a warning that matches a pattern.
+fn test_warning(test: &FutharkTest, pattern: &str) -> Result<(), TestOutcome> {
+    let warnings = test.printed.read_warnings()?;
+    for warning in &warnings {
+        if matches_pattern(warning, pattern).map_err(TestOutcome::failed)? {
+            return Ok(());
+        }
+    }
+    let count = warnings.len();
+    Err(TestOutcome::failed(format!(
+        "none of {count} warnings matches {pattern:?}"
+    )))
 }
 
 /// Calls an entry point on a device. Opaque results are replaced by their parts.

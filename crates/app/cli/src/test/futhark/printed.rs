@@ -1,6 +1,8 @@
-//! Printed forms of programs, from a file or from Futhark's own compiler.
+//! Programs as source or in printed form. The printed form comes from a file or from Futhark's own compiler.
 
+use crate::cli::args::ProgramArgs;
 use crate::cli::files::decompress_gzip;
+use crate::cli::futhark::check_program_file;
 use crate::test::TestOutcome;
 use crate::test::session::read_referenced_file;
 use std::path::{Path, PathBuf};
@@ -19,60 +21,91 @@ const MARGIN: Duration = Duration::from_secs(1);
 /// Number of reported lines of the compiler's error.
 const LINES: usize = 3;
 
-/// Origin of the printed form of a program.
+/// Origin of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrintedProgramSource {
-    /// A file.
+    /// A printed form.
     File(PathBuf),
-    /// A source. The printed form may be beside it.
+    /// A source. Its printed form may be beside it.
     Source(PathBuf),
 }
 
 impl PrintedProgramSource {
-    /// Reads the printed form, or runs the compiler `futhark` for it. A form that is older than its source is not
-    /// accepted. Without a printed form beside it and without the compiler, the source itself is read.
-    ///
-    /// The result is an input with its path.
-    pub fn read_program(&self, futhark: Option<&Path>) -> Result<(Vec<u8>, String), TestOutcome> {
+    /// Reads the program, as an input with its path. A source is read in printed form only where the options ask for
+    /// it: from the file beside it, or from the compiler `futhark`. A printed form that is older than its source is not
+    /// accepted.
+    pub fn read_program(&self, options: &ProgramArgs) -> Result<(Vec<u8>, String), TestOutcome> {
         let source = match self {
             PrintedProgramSource::File(path) => {
                 return Ok((read_decompressed(path)?, path.display().to_string()));
             }
             PrintedProgramSource::Source(source) => source,
         };
-        let bytes = read_form_of(source, futhark)?;
+        let bytes = if options.is_printed() {
+            read_printed_form(source, options.futhark.as_deref())?
+        } else {
+            read_referenced_file(source)?
+        };
         Ok((bytes, source.display().to_string()))
     }
 
-    /// The error of Futhark's compiler for a program that it must refuse.
-    pub fn read_compiler_refusal(&self, futhark: Option<&Path>) -> Result<String, TestOutcome> {
-        let taken = |path: &Path| {
-            let text = "Futhark's compiler took the program, which it has to refuse";
+    /// The message by which the checker refuses a program that must be refused, in one line: its own checker, or that
+    /// of the compiler `futhark` where the options name it.
+    pub fn read_refusal(&self, options: &ProgramArgs) -> Result<String, TestOutcome> {
+        let accepted = |path: &Path| {
+            let text = "the program is accepted, which must be refused";
             Err(TestOutcome::failed(format!("{text}: {}", path.display())))
         };
         let source = match self {
-            PrintedProgramSource::File(path) => return taken(path),
+            PrintedProgramSource::File(path) => return accepted(path),
             PrintedProgramSource::Source(source) => source,
         };
-        let Some(futhark) = futhark else {
-            return match lies_beside(source) {
-                Some(path) => taken(&path),
-                None => Err(TestOutcome::unsupported(
-                    "a program that Futhark's compiler has to refuse, and no --futhark to ask",
-                )),
+        let Some(futhark) = &options.futhark else {
+            return match check_source(source) {
+                Ok(_) => accepted(source),
+                Err(message) => Ok(message),
             };
         };
         let ran = run_futhark_compiler(futhark, &["check"], source)?;
         if ran.status.success() {
-            taken(source)
+            accepted(source)
         } else {
             Ok(String::from_utf8_lossy(&ran.stderr).into_owned())
         }
     }
+
+    /// The warnings of the checker.
+    pub fn read_warnings(&self) -> Result<Vec<String>, TestOutcome> {
+        match self {
+            PrintedProgramSource::File(_) => Err(TestOutcome::unsupported(
+                "warnings about a program in printed form",
+            )),
+            PrintedProgramSource::Source(source) => {
+                check_source(source).map_err(TestOutcome::failed)
+            }
+        }
+    }
 }
 
-/// The printed form of a source, or the source.
-fn read_form_of(source: &Path, futhark: Option<&Path>) -> Result<Vec<u8>, TestOutcome> {
+/// Checks a source: its warnings, or the messages by which it is refused.
+fn check_source(source: &Path) -> Result<Vec<String>, String> {
+    let messages: Vec<String> = match check_program_file(source) {
+        Ok(_) => return Ok(Vec::new()),
+        Err(faults) => faults
+            .iter()
+            .map(|fault| {
+                let diagnostic = &fault.diagnostic;
+                [&[diagnostic.message.clone()], &diagnostic.notes[..]]
+                    .concat()
+                    .join("\n")
+            })
+            .collect(),
+    };
+    Err(messages.join("\n"))
+}
+
+/// The printed form of a source.
+fn read_printed_form(source: &Path, futhark: Option<&Path>) -> Result<Vec<u8>, TestOutcome> {
     let beside = lies_beside(source);
     let outdated = beside.as_ref().filter(|path| is_older(path, source));
     match (outdated, beside.as_ref(), futhark) {
@@ -85,7 +118,10 @@ fn read_form_of(source: &Path, futhark: Option<&Path>) -> Result<Vec<u8>, TestOu
             );
             Err(TestOutcome::failed(text))
         }
-        (None, None, None) => read_decompressed(source),
+        (None, None, None) => Err(TestOutcome::failed(format!(
+            "there is no printed form beside {}",
+            source.display()
+        ))),
     }
 }
 

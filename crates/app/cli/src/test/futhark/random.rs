@@ -33,6 +33,20 @@ pub fn make_random_values(types: &str) -> Result<Vec<ProgramValue>, String> {
     Ok(values)
 }
 
+/// Checks that all words are types or values.
+///
+/// # Errors
+/// The first word that is neither.
+pub fn check_random_types(types: &str) -> Result<(), String> {
+    types.split_whitespace().try_for_each(|word| {
+        if parse_array_type(word)?.is_none() {
+            let literal = ProgramValue::read_all(word.as_bytes());
+            literal.map_err(|e| format!("{word} is not a type: {e}"))?;
+        }
+        Ok(())
+    })
+}
+
 /// Parses a type such as `[10][20i64]f32`; `None` for words that do not end with the name of a type.
 fn parse_array_type(word: &str) -> Result<Option<(Vec<usize>, ElementType)>, String> {
     let (sizes, name) = word.split_at(word.rfind(']').map_or(0, |at| at + 1));
@@ -49,7 +63,11 @@ fn parse_array_type(word: &str) -> Result<Option<(Vec<usize>, ElementType)>, Str
     Ok(Some((shape, element)))
 }
 
-fn make_random_array(
+/// Makes an array, or a scalar where there are no dimensions.
+///
+/// # Errors
+/// When it is too large, or programs lack its type.
+pub fn make_random_array(
     shape: &[usize],
     element: ElementType,
     seed: u64,
