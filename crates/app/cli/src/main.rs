@@ -6,6 +6,7 @@
 mod bench;
 mod cli;
 mod commands;
+mod server;
 mod test;
 mod values;
 

@@ -30,8 +30,8 @@ pub use compile::{
 };
 pub use error::{CompileError, CompileStage};
 pub use front::{
-    FRONT_ENDS, FrontEnd, InputFormat, SPIRV_BINARY, SPIRV_TEXT, detect_input_format,
-    list_accepted_inputs,
+    FRONT_ENDS, FUTHARK_SOURCE, FrontEnd, InputFormat, SPIRV_BINARY, SPIRV_TEXT,
+    detect_input_format, list_accepted_inputs,
 };
 pub use initialisers::warn_of_initialisers;
 pub use options::CompileOptions;

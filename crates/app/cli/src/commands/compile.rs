@@ -1,5 +1,6 @@
 //! `spirula compile`: compiles an input and writes a representation of it.
 
+use super::server_script::write_server_script;
 use crate::cli::args::{CompileArgs, EmitFormat, LoweringArgs, SpirvFileFormat};
 use crate::cli::input_file::InputFile;
 use crate::cli::progress::ProgressIndicator;
@@ -39,6 +40,9 @@ pub fn run_compile(args: &CompileArgs) -> CommandResult {
     };
     drop(progress);
     failure::report_diagnostics(&input.name, &input.bytes, &compiled.diagnostics);
+    if args.server {
+        return write_server_script(&args.from.path, &args.output);
+    }
     match compiled.output {
         CompileOutput::Module(module) => of_module(args, input, &module, emit),
         CompileOutput::Program(program) => of_program(args, input, &program, emit),

@@ -3,10 +3,12 @@
 mod assemble;
 mod bench;
 mod cfg;
+mod check;
 mod compile;
 mod convert;
 mod devices;
 mod dis;
+mod fmt;
 mod grammar;
 mod info;
 mod link;
@@ -14,6 +16,8 @@ mod module;
 mod opt;
 mod reduce;
 mod run;
+mod server;
+mod server_script;
 mod test;
 mod tune;
 mod val;
@@ -68,6 +72,18 @@ const COMMANDS: &[CliCommand] = &[
         run: |given| val::run_val(&read_matches(given)),
     },
     CliCommand {
+        name: "check",
+        about: "Check inputs without compiling them, and report all errors and warnings",
+        arguments: add_arguments::<args::CheckArgs>,
+        run: |given| check::run_check(&read_matches(given)),
+    },
+    CliCommand {
+        name: "fmt",
+        about: "Format Futhark source",
+        arguments: add_arguments::<args::FmtArgs>,
+        run: |given| fmt::run_fmt(&read_matches(given)),
+    },
+    CliCommand {
         name: "link",
         about: "Link modules into one",
         arguments: add_arguments::<args::LinkArgs>,
@@ -108,6 +124,12 @@ const COMMANDS: &[CliCommand] = &[
         about: "Run a kernel or a program and show, save or check what it computes",
         arguments: add_arguments::<args::RunArgs>,
         run: |given| run::run_entry_point(&read_matches(given)),
+    },
+    CliCommand {
+        name: "server",
+        about: "Serve a program to tools, by the line-oriented protocol of Futhark's executables",
+        arguments: add_arguments::<args::ServerArgs>,
+        run: |given| server::run_server(&read_matches(given)),
     },
     CliCommand {
         name: "tune",

@@ -15,7 +15,7 @@ pub(super) static FRONT_END: FrontEnd = FrontEnd {
 };
 
 /// Futhark source, which may import other files.
-static FUTHARK_SOURCE: InputFormat = InputFormat {
+pub static FUTHARK_SOURCE: InputFormat = InputFormat {
     name: "Futhark source",
     marks: FormatMarks::Text(TextMarks {
         comments: &["--"],

@@ -19,6 +19,7 @@ mod table;
 
 pub use detect::detect_input_format;
 pub use format::{FrontEnd, InputFormat};
+pub use futhark_source::FUTHARK_SOURCE;
 pub(crate) use source::{SourceProgram, TensorProgram};
 pub use spirv::{SPIRV_BINARY, SPIRV_TEXT};
 pub use table::{FRONT_ENDS, list_accepted_inputs};

@@ -22,6 +22,12 @@ pub struct CompileArgs {
     /// Form of the output; by default from the extension of OUT, else a binary
     #[arg(long, value_enum)]
     pub emit: Option<EmitFormat>,
+    /// Write an executable file that serves the program to Futhark's tools (see spirula server), after compiling it
+    #[arg(long, requires = "output", conflicts_with_all = ["emit", "kernel"])]
+    pub server: bool,
+    /// Accepted as by Futhark's compilers; all entry points of the source are compiled
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub entry_point: Vec<String>,
     /// Only this kernel of a program, by its number (see spirula info)
     #[arg(long, value_name = "N")]
     pub kernel: Option<usize>,
@@ -52,6 +58,28 @@ pub enum EmitFormat {
     Dot,
     /// Whole program as one file, which runs without being compiled again
     Spb,
+}
+
+/// Arguments of `check`.
+#[derive(ClapArgs)]
+pub struct CheckArgs {
+    /// Inputs of any accepted language; a Futhark program is checked with the files that it imports
+    #[arg(value_name = "IN", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Print the errors and warnings as JSON on standard output, each with its file, lines and columns
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `fmt`.
+#[derive(ClapArgs)]
+pub struct FmtArgs {
+    /// Futhark sources, which are changed in place; without any, standard input is formatted to standard output
+    #[arg(value_name = "FILE")]
+    pub paths: Vec<PathBuf>,
+    /// Change nothing, and fail where a source is not formatted
+    #[arg(long)]
+    pub check: bool,
 }
 
 /// Arguments of `opt`.

@@ -60,6 +60,33 @@ pub struct TuneArgs {
     pub output: PathBuf,
 }
 
+/// Arguments of `server`.
+#[derive(ClapArgs)]
+pub struct ServerArgs {
+    /// Program: Futhark source, a printed form, or a compiled program
+    #[arg(value_name = "IN")]
+    pub path: PathBuf,
+    /// Device to run on (see spirula devices)
+    #[arg(short, long, default_value = "cpu")]
+    pub device: String,
+    /// Threads of the CPU device; by default one for each processor
+    #[arg(long, value_name = "N")]
+    pub threads: Option<std::num::NonZeroUsize>,
+    /// Tuning parameter, by its name or by the name of its class (thread_block_size=64)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub param: Vec<TuningParameter>,
+    /// File of tuning parameters
+    #[arg(long, value_name = "FILE")]
+    pub tuning: Option<PathBuf>,
+    /// Accepted as by Futhark's executables, without effect: debugging, log, profile
+    #[arg(short = 'D', long, hide = true)]
+    pub debugging: bool,
+    #[arg(short = 'L', long, hide = true)]
+    pub log: bool,
+    #[arg(short = 'P', long, hide = true)]
+    pub profile: bool,
+}
+
 /// Arguments of `run`.
 #[derive(ClapArgs)]
 #[command(after_long_help = RUN_HELP)]

@@ -1,0 +1,177 @@
+//! Tests of Futhark sources by `spirula test`, and `spirula check`.
+
+use crate::harness::{ScratchFolder, spirula, spirula_with};
+
+/// Runs the tests of a source, and returns the lines of the report.
+fn report(source: &str) -> Vec<String> {
+    let scratch = ScratchFolder::new();
+    scratch.file("two.in", "1i64 2i64");
+    let path = scratch.file("program.fut", source);
+    let told = spirula(&["test", &path]);
+    assert!(!told.err.contains("panicked"), "{}", told.err);
+    told.text().lines().map(str::to_owned).collect()
+}
+
+#[track_caller]
+fn passes(count: usize, source: &str) {
+    assert_eq!(
+        report(source),
+        [format!("{count} passed, 0 failed, 0 unsupported")]
+    );
+}
+
+/// The lines of the report, of which each has the text at its position.
+#[track_caller]
+fn tells(source: &str, texts: &[&str]) {
+    let lines = report(source);
+    assert_eq!(lines.len(), texts.len(), "{lines:#?}");
+    for (line, text) in lines.iter().zip(texts) {
+        assert!(line.contains(text), "{text:?} is not in {line:?}");
+    }
+}
+
+#[test]
+fn forms_of_values() {
+    passes(
+        5,
+        "-- ==\n-- input { 1i64 2i64 } output { 3i64 }\n-- input @ two.in\n-- output { 3i64 }\n\
+         -- input { 0x10 2 }\n-- output { 18 }\n-- random input { i64 5i64 }\n\
+         -- script input { (1, 2) } output { 3i64 }\nentry main (x: i64) (y: i64) = x + y\n",
+    );
+}
+
+/// Numbers without a type have that of the parameter or result.
+#[test]
+fn numbers_without_types() {
+    passes(
+        2,
+        "-- ==\n-- input { [1, 2] 3 } output { [4, 5] }\nentry main (xs: []u8) (y: u8) = map (+ y) xs\n\
+         -- ==\n-- entry: reals\n-- input { [1, 2] } output { 3 }\nentry reals (xs: []f32) = f32.sum xs\n",
+    );
+}
+
+/// Values without an external form are given by their parts.
+#[test]
+fn records_and_tuples() {
+    passes(
+        2,
+        "-- ==\n-- input { 3 4i64 } output { 4i64 3 }\n-- script input { (3, 4i64) } output { 4i64 3 }\n\
+         entry main ((a, b): (i32, i64)) = (b, a)\n",
+    );
+}
+
+#[test]
+fn programs_that_must_be_refused() {
+    passes(1, "-- ==\n-- error: \nentry main (x: i32) = x + true\n");
+    // The verdict counts. The message is a hint.
+    tells(
+        "-- ==\n-- error: no such words\nentry main (x: i32) = x + true\n",
+        &["REMARK", "1 passed, 0 failed"],
+    );
+    tells(
+        "-- ==\n-- error: type\nentry main (x: i32) = x\n",
+        &["which must be refused", "0 passed, 1 failed"],
+    );
+}
+
+#[test]
+fn programs_that_are_only_compiled() {
+    let scratch = ScratchFolder::new();
+    let path = scratch.file(
+        "program.fut",
+        "-- ==\n-- structure { Screma 1 Loop/If 2 }\nentry main (x: i32) = x\n",
+    );
+    let told = spirula(&["test", &path]).ok();
+    assert_eq!(told.text(), "1 passed, 0 failed, 0 unsupported\n");
+    assert!(
+        told.err.contains("structure blocks passed over"),
+        "{}",
+        told.err
+    );
+    tells(
+        "-- ==\n-- warning: unused\nentry main (x: i32) = x\n",
+        &["none of 0 warnings matches", "0 passed, 1 failed"],
+    );
+    assert!(
+        report("-- ==\n-- tags { no_vulkan }\n-- input { 1 }\nentry main (x: i32) = x\n")
+            .is_empty()
+    );
+}
+
+#[test]
+fn properties() {
+    passes(
+        2,
+        "-- ==\n-- property: involution generated\n\
+         #[prop]\nentry involution (xs: []i32) = and (map2 (==) (reverse (reverse xs)) xs)\n\
+         entry pairs (size: i64) (seed: u64) : (i64, i64) = (size, size + 1)\n\
+         #[prop(gen(pairs), size(7))]\nentry generated ((x, y): (i64, i64)) = x < y && x <= 7\n",
+    );
+    let shrinking = "-- ==\n-- property: small\n\
+         entry make (size: i64) (seed: u64) : i64 = size\n\
+         entry shrink (x: i64) (random: u64) : i64 = x - 1\n\
+         #[prop(gen(make), shrink(shrink))]\nentry small (x: i64) = x < 5\n";
+    tells(
+        shrinking,
+        &[
+            "the property small does not hold for 5i64",
+            "0 passed, 1 failed",
+        ],
+    );
+    tells(
+        "-- ==\n-- property: other wrong\nentry other (x: i32) = x == x\n\
+         #[prop(gen(other))]\nentry wrong (x: i32) = x == x\n",
+        &[
+            "the property other has 0 attributes #[prop]",
+            "other has the type i32 -> bool, expected is i64 -> u64 -> i32",
+            "0 passed, 2 failed",
+        ],
+    );
+}
+
+#[test]
+fn a_bad_block_is_an_error_with_its_line() {
+    for (block, words) in [
+        ("-- input { [1, [2]] }", "line 2: rows have different sizes"),
+        ("-- random input { [n]i32 }", "line 2: [n]i32 is not a type"),
+        ("-- error: (", "line 2: the regular expression"),
+        ("-- structure { 3 }", "line 2: expected nodes"),
+    ] {
+        let scratch = ScratchFolder::new();
+        let path = scratch.file("bad.fut", format!("-- ==\n{block}\nentry main = 1\n"));
+        spirula(&["test", &path]).fails(1, words);
+    }
+}
+
+#[test]
+fn all_errors_are_reported_with_their_files() {
+    let scratch = ScratchFolder::new();
+    let good = scratch.file("good.fut", "import \"lib\"\nentry main = one\n");
+    scratch.file("lib.fut", "def one = 1i32\n");
+    spirula(&["check", &good]).ok();
+    let bad = scratch.file("bad.fut", "def f = 1 + true\n\ndef g = nothing\n");
+    let told = spirula(&["check", &bad]).fails(1, "bad.fut:1:").err;
+    assert!(told.contains("bad.fut:3:9"), "{told}");
+    // A place in an imported file is shown there.
+    scratch.file("lib.fut", "def one = 1i32\ndef two = 1 + true\n");
+    spirula(&["check", &good]).fails(1, "lib.fut:2:");
+    let told = spirula(&["check", &good, &bad, "--json"]);
+    assert_eq!(told.code, Some(1));
+    let json: serde_json::Value = serde_json::from_slice(&told.out).unwrap();
+    let all = json.as_array().unwrap();
+    assert_eq!(all.len(), 3, "{json:#}");
+    assert!(all[0]["file"].as_str().unwrap().ends_with("lib.fut"));
+    assert_eq!(all[2]["start"]["line"], 3);
+    assert_eq!(all[2]["start"]["column"], 9);
+    assert_eq!(all[2]["severity"], "error");
+}
+
+#[test]
+fn inputs_of_all_languages_are_checked() {
+    let module = crate::harness::module("double.spvasm");
+    spirula_with(&["check", "-"], &module).ok();
+    spirula_with(&["check", "-"], &module[..module.len() - 4]).fails(1, "");
+    spirula(&["check", &crate::harness::own("double.imp")]).ok();
+    let empty = spirula_with(&["check", "-", "--json"], &module).ok();
+    assert_eq!(empty.text(), "[]\n");
+}
