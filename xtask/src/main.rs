@@ -4,6 +4,7 @@ mod grammar;
 mod mutants;
 mod outputs;
 mod speed;
+mod suite;
 mod test;
 mod tidy;
 mod tools;
@@ -35,6 +36,8 @@ enum Task {
     Outputs(outputs::OutputOptions),
     /// Measure time and memory of the translation of LLVM IR, beside LLVM's tools
     Speed(speed::Args),
+    /// Check, compile and run the programs of a corpus, and write a table of the results by folder
+    Suite(suite::SuiteOptions),
     /// Run all checks that a change must pass
     Test,
     /// Count words per sentence in the documents
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Task::Speed(args) => {
             find_repository_root().and_then(|root| speed::run_speed_comparison(&root, &args))
         }
+        Task::Suite(options) => suite::run_suite(&options),
         Task::Test => find_repository_root().and_then(test::run_all_checks),
         Task::Words => find_repository_root().and_then(|root| words::print_word_counts(&root)),
     };
