@@ -3,7 +3,8 @@
 use crate::operator::{ScalarOpSemantics, floor_div, trunc_div};
 use crate::{ScalarOp, ScalarOperator, ScalarType};
 use spirula_scalar::convert::{float_to_float, float_to_int, int_to_float};
-use spirula_scalar::{FloatEncoding, FloatRounding, int, math};
+use spirula_scalar::table::RealFn;
+use spirula_scalar::{FloatEncoding, FloatRounding, NativeFloat, int, math};
 
 impl ScalarOperator {
     /// The result of the operators that sizes and indices mostly use, without a lookup in the table.
@@ -40,13 +41,13 @@ impl ScalarOperator {
         let (a, b, c) = (at(0), at(1), at(2));
         let width = self.from.width().max(1);
         let signed = |bits| int::sign_extend(bits, width);
-        let bits = match self.op.row().rule {
+        let bits = match self.op.row().semantics {
             ScalarOpSemantics::Int1(f) => f(a, width),
             ScalarOpSemantics::Int2(f) => f(a, b, width),
             ScalarOpSemantics::Int3(f) => f(a, b, c, width),
             ScalarOpSemantics::Signed(f) => f(signed(a), signed(b), width) as u64,
             ScalarOpSemantics::Unsigned(f) => f(a, b, width),
-            ScalarOpSemantics::SignedTest(f) => f(signed(a), signed(b)).into(),
+            ScalarOpSemantics::IntTest(f) => f(a, b, width).into(),
             ScalarOpSemantics::UnsignedTest(f) => f(a, b).into(),
             ScalarOpSemantics::Real(narrow, wide) => self.eval_real(narrow, wide, [a, b, c]),
             ScalarOpSemantics::RealTest(f) => f(to_f64(a, self.from), to_f64(b, self.from)).into(),
@@ -55,30 +56,12 @@ impl ScalarOperator {
         self.to.truncate_bits(bits)
     }
 
-    fn eval_real(
-        self,
-        narrow: crate::operator::FloatFunctions<f32>,
-        wide: crate::operator::FloatFunctions<f64>,
-        operands: [u64; 3],
-    ) -> u64 {
+    fn eval_real(self, narrow: RealFn<f32>, wide: RealFn<f64>, operands: [u64; 3]) -> u64 {
         if self.from == ScalarType::F64 {
-            let [a, b, c] = operands.map(f64::from_bits);
-            let result = match wide {
-                (Some(f), ..) => f(a),
-                (_, Some(f), _) => f(a, b),
-                (.., Some(f)) => f(a, b, c),
-                _ => 0.0,
-            };
-            return result.to_bits();
+            return apply_real(wide, operands.map(f64::from_bits)).to_bits();
         }
-        let [a, b, c] = operands.map(|bits| to_f64(bits, self.from) as f32);
-        let result = match narrow {
-            (Some(f), ..) => f(a),
-            (_, Some(f), _) => f(a, b),
-            (.., Some(f)) => f(a, b, c),
-            _ => 0.0,
-        };
-        from_f32(result, self.from)
+        let operands = operands.map(|bits| to_f64(bits, self.from) as f32);
+        from_f32(apply_real(narrow, operands), self.from)
     }
 
     /// The result of operators that need both types, or that fit no other rule.
@@ -126,6 +109,16 @@ impl ScalarOperator {
             (ScalarOp::NextAfter, Some(format), _) => next_after(a, b, format),
             _ => a,
         }
+    }
+}
+
+/// The result of a function of as many operands as it takes. Operators have no function of another shape.
+fn apply_real<T: NativeFloat>(function: RealFn<T>, [a, b, c]: [T; 3]) -> T {
+    match function {
+        RealFn::Unary(f) => f(a),
+        RealFn::Binary(f) => f(a, b),
+        RealFn::Ternary(f) => f(a, b, c),
+        _ => a,
     }
 }
 

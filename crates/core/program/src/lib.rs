@@ -28,7 +28,8 @@ mod validate;
 pub use byte_region::ByteRegion;
 pub use machine::{BlockBinding, BlockRead, KernelMachine, LaunchRequest, ProgramError};
 pub use operator::{
-    ROWS, ScalarOp, ScalarOpInfo, ScalarOpSignature, ScalarOperator, ScalarTypeClass,
+    GlslWidths, ROWS, ScalarInstruction, ScalarOp, ScalarOpInfo, ScalarOpSignature, ScalarOperator,
+    ScalarTypeClass,
 };
 pub use program::CompiledProgram;
 pub use program_value::{ProgramValue, ValueError};

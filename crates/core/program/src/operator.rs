@@ -5,6 +5,8 @@
 
 use crate::ScalarType;
 use serde::{Deserialize, Serialize};
+use spirula_scalar::fold::{FoldOperation, FoldRule, find_named_rule};
+use spirula_scalar::table::{ExtInstBody, RealFn, ScalarExtInst, ScalarExtSet};
 use spirula_scalar::{int, math};
 use std::fmt;
 
@@ -62,12 +64,47 @@ impl ScalarTypeClass {
     }
 }
 
-/// A function of one, two or three operands.
-pub(crate) type FloatFunctions<T> = (
-    Option<extern "C" fn(T) -> T>,
-    Option<extern "C" fn(T, T) -> T>,
-    Option<extern "C" fn(T, T, T) -> T>,
-);
+/// The SPIR-V instruction that computes an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScalarInstruction {
+    /// A core instruction.
+    Core {
+        /// Its opcode.
+        opcode: u32,
+    },
+    /// An instruction of GLSL.std.450.
+    Glsl {
+        /// Its number.
+        number: u32,
+        /// The types that it is used for.
+        widths: GlslWidths,
+    },
+}
+
+/// The types that an instruction of GLSL.std.450 is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GlslWidths {
+    /// All floating-point types.
+    All,
+    /// 32 and 64 bits. On NVIDIA's driver 580 the half-precision root of a negative number is not NaN.
+    Wide,
+    /// 32 bits. The instruction does not exist at 64 bits, and drivers fail on it at 16 bits.
+    Single,
+}
+
+impl ScalarInstruction {
+    /// Whether it computes operators on a type.
+    pub fn has_type(self, ty: ScalarType) -> bool {
+        match self {
+            ScalarInstruction::Core { .. } => true,
+            ScalarInstruction::Glsl { widths, .. } => match widths {
+                All => true,
+                Wide => ty != ScalarType::F16,
+                Single => ty == ScalarType::F32,
+            },
+        }
+    }
+}
 
 /// The semantics of an operator.
 #[derive(Clone, Copy)]
@@ -79,9 +116,9 @@ pub(crate) enum ScalarOpSemantics {
     Signed(fn(i64, i64, u32) -> i64),
     /// On zero-extended operands.
     Unsigned(fn(u64, u64, u32) -> u64),
-    SignedTest(fn(i64, i64) -> bool),
     UnsignedTest(fn(u64, u64) -> bool),
-    Real(FloatFunctions<f32>, FloatFunctions<f64>),
+    IntTest(extern "C" fn(u64, u64, u32) -> bool),
+    Real(RealFn<f32>, RealFn<f64>),
     RealTest(fn(f64, f64) -> bool),
     /// A case of its own, in `evaluate.rs`.
     Own,
@@ -98,11 +135,76 @@ pub struct ScalarOpInfo {
     pub class: ScalarTypeClass,
     /// Number of operands, and type of the result.
     pub shape: ScalarOpSignature,
-    pub(crate) rule: ScalarOpSemantics,
+    /// The instruction that computes it; none where several instructions do.
+    pub instruction: Option<ScalarInstruction>,
+    pub(crate) semantics: ScalarOpSemantics,
+}
+
+/// The instruction and the semantics of a row.
+struct ScalarOpMeaning {
+    instruction: Option<ScalarInstruction>,
+    semantics: ScalarOpSemantics,
+}
+
+/// The meaning of an operator that is a core instruction.
+const fn from_core(name: &str) -> ScalarOpMeaning {
+    let rule = find_core(name);
+    let semantics = match rule.fold {
+        FoldOperation::Int1(f) | FoldOperation::Logical1(f) => Int1(f),
+        FoldOperation::Int2(f) | FoldOperation::Logical2(f) => Int2(f),
+        FoldOperation::Compare(f) => IntTest(f),
+        FoldOperation::Real2 { f32, f64 } => Real(RealFn::Binary(f32), RealFn::Binary(f64)),
+        FoldOperation::RealCompare(f) => RealTest(f),
+        FoldOperation::Negate | FoldOperation::Select => Own,
+        _ => panic!("instructions of this shape are no operators"),
+    };
+    from_total_core(name, semantics)
+}
+
+/// The meaning of an operator that is a core instruction where that is defined, and has a value elsewhere.
+const fn from_total_core(name: &str, semantics: ScalarOpSemantics) -> ScalarOpMeaning {
+    let opcode = find_core(name).opcode;
+    ScalarOpMeaning {
+        instruction: Some(ScalarInstruction::Core { opcode }),
+        semantics,
+    }
+}
+
+const fn find_core(name: &str) -> &'static FoldRule {
+    match find_named_rule(name) {
+        Some(rule) => rule,
+        None => panic!("no core instruction has this name"),
+    }
+}
+
+/// The meaning of an operator that is an instruction of GLSL.std.450 on some types.
+const fn from_glsl(widths: GlslWidths, name: &str) -> ScalarOpMeaning {
+    let Some(ScalarExtInst { number, body, .. }) = ScalarExtSet::Glsl.find_named_function(name)
+    else {
+        panic!("no instruction of GLSL.std.450 has this name")
+    };
+    let ExtInstBody::Real { f32, f64, .. } = body else {
+        panic!("this instruction is not on floating-point numbers")
+    };
+    ScalarOpMeaning {
+        instruction: Some(ScalarInstruction::Glsl {
+            number: *number,
+            widths,
+        }),
+        semantics: Real(*f32, *f64),
+    }
+}
+
+/// The meaning of an operator that several instructions compute.
+const fn from_sequence(semantics: ScalarOpSemantics) -> ScalarOpMeaning {
+    ScalarOpMeaning {
+        instruction: None,
+        semantics,
+    }
 }
 
 macro_rules! operators {
-    ($($op:ident $name:literal $class:ident $shape:expr => $rule:expr;)*) => {
+    ($($op:ident $name:literal $class:ident $shape:expr => $meaning:expr;)*) => {
         /// The operators; [`ScalarOp::row`] describes each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "the table gives names and meanings")]
@@ -114,204 +216,173 @@ macro_rules! operators {
             name: $name,
             class: ScalarTypeClass::$class,
             shape: $shape,
-            rule: $rule,
+            instruction: $meaning.instruction,
+            semantics: $meaning.semantics,
         }),*];
     };
 }
 
-/// A function of floating-point numbers with this number of operands, at both widths.
+/// A function of floating-point numbers of this shape, at both widths.
 macro_rules! real {
-    (1 $f:ident) => {
-        Real(
-            (Some(math::$f::<f32>), None, None),
-            (Some(math::$f::<f64>), None, None),
-        )
-    };
-    (2 $f:ident) => {
-        Real(
-            (None, Some(math::$f::<f32>), None),
-            (None, Some(math::$f::<f64>), None),
-        )
-    };
-    (3 $f:ident) => {
-        Real(
-            (None, None, Some(math::$f::<f32>)),
-            (None, None, Some(math::$f::<f64>)),
-        )
+    ($shape:ident $f:ident) => {
+        from_sequence(Real(
+            RealFn::$shape(math::$f::<f32>),
+            RealFn::$shape(math::$f::<f64>),
+        ))
     };
 }
 
-/// Basic arithmetic on floating-point numbers.
-macro_rules! arithmetic {
-    ($name:ident $operator:tt) => {
-        mod $name {
-            pub(super) extern "C" fn f32(a: f32, b: f32) -> f32 {
-                a $operator b
-            }
-            pub(super) extern "C" fn f64(a: f64, b: f64) -> f64 {
-                a $operator b
-            }
-        }
-    };
-    ($name:ident) => {
-        Real((None, Some($name::f32), None), (None, Some($name::f64), None))
-    };
-}
-arithmetic!(add+);
-arithmetic!(sub -);
-arithmetic!(mul *);
-arithmetic!(div /);
-
+use GlslWidths::{All, Single, Wide};
 use ScalarOpSemantics::{
-    Int1, Int2, Int3, Own, Real, RealTest, Signed, SignedTest, Unsigned, UnsignedTest,
+    Int1, Int2, Int3, IntTest, Own, Real, RealTest, Signed, Unsigned, UnsignedTest,
 };
 use ScalarOpSignature::{Convert, Count, Same, Select, Test, WithInt};
 
 operators! {
     // Integers; overflow wraps.
-    Add "add" Int Same(2) => Int2(int::add);
-    Sub "sub" Int Same(2) => Int2(int::sub);
-    Mul "mul" Int Same(2) => Int2(int::mul);
+    Add "add" Int Same(2) => from_core("OpIAdd");
+    Sub "sub" Int Same(2) => from_core("OpISub");
+    Mul "mul" Int Same(2) => from_core("OpIMul");
     // Rounding to minus infinity; by zero 0.
-    SDiv "sdiv" Int Same(2) => Signed(|a, b, _| floor_div(a, b));
-    SMod "smod" Int Same(2) => Signed(|a, b, _| floor_mod(a, b));
+    SDiv "sdiv" Int Same(2) => from_sequence(Signed(|a, b, _| floor_div(a, b)));
+    SMod "smod" Int Same(2) => from_sequence(Signed(|a, b, _| floor_mod(a, b)));
     // Rounding to zero; by zero 0.
-    SQuot "squot" Int Same(2) => Signed(|a, b, _| trunc_div(a, b));
-    SRem "srem" Int Same(2) => Signed(|a, b, _| trunc_rem(a, b));
-    UDiv "udiv" Int Same(2) => Unsigned(|a, b, _| a.checked_div(b).unwrap_or(0));
-    UMod "umod" Int Same(2) => Unsigned(|a, b, _| a.checked_rem(b).unwrap_or(0));
+    SQuot "squot" Int Same(2) => from_total_core("OpSDiv", Signed(|a, b, _| trunc_div(a, b)));
+    SRem "srem" Int Same(2) => from_sequence(Signed(|a, b, _| trunc_rem(a, b)));
+    UDiv "udiv" Int Same(2) => from_total_core("OpUDiv", Unsigned(|a, b, _| a.checked_div(b).unwrap_or(0)));
+    UMod "umod" Int Same(2) => from_total_core("OpUMod", Unsigned(|a, b, _| a.checked_rem(b).unwrap_or(0)));
     // (a + b - 1) div b.
-    SDivUp "sdiv_up" Int Same(2) => Signed(|a, b, width| {
+    SDivUp "sdiv_up" Int Same(2) => from_sequence(Signed(|a, b, width| {
         floor_div(int::sign_extend(a.wrapping_add(b).wrapping_sub(1) as u64, width), b)
-    });
-    UDivUp "udiv_up" Int Same(2) => Unsigned(|a, b, width| {
+    }));
+    UDivUp "udiv_up" Int Same(2) => from_sequence(Unsigned(|a, b, width| {
         (a.wrapping_add(b).wrapping_sub(1) & int::make_mask(width)).checked_div(b).unwrap_or(0)
-    });
+    }));
     // The same with a divisor that may be zero; the result is 0 then.
-    SDivSafe "sdiv_safe" Int Same(2) => Signed(|a, b, _| floor_div(a, b));
-    SModSafe "smod_safe" Int Same(2) => Signed(|a, b, _| floor_mod(a, b));
-    SQuotSafe "squot_safe" Int Same(2) => Signed(|a, b, _| trunc_div(a, b));
-    SRemSafe "srem_safe" Int Same(2) => Signed(|a, b, _| trunc_rem(a, b));
-    UDivSafe "udiv_safe" Int Same(2) => Unsigned(|a, b, _| a.checked_div(b).unwrap_or(0));
-    UModSafe "umod_safe" Int Same(2) => Unsigned(|a, b, _| a.checked_rem(b).unwrap_or(0));
-    SDivUpSafe "sdiv_up_safe" Int Same(2) => Signed(|a, b, width| {
+    SDivSafe "sdiv_safe" Int Same(2) => from_sequence(Signed(|a, b, _| floor_div(a, b)));
+    SModSafe "smod_safe" Int Same(2) => from_sequence(Signed(|a, b, _| floor_mod(a, b)));
+    SQuotSafe "squot_safe" Int Same(2) => from_sequence(Signed(|a, b, _| trunc_div(a, b)));
+    SRemSafe "srem_safe" Int Same(2) => from_sequence(Signed(|a, b, _| trunc_rem(a, b)));
+    UDivSafe "udiv_safe" Int Same(2) => from_sequence(Unsigned(|a, b, _| a.checked_div(b).unwrap_or(0)));
+    UModSafe "umod_safe" Int Same(2) => from_sequence(Unsigned(|a, b, _| a.checked_rem(b).unwrap_or(0)));
+    SDivUpSafe "sdiv_up_safe" Int Same(2) => from_sequence(Signed(|a, b, width| {
         floor_div(int::sign_extend(a.wrapping_add(b).wrapping_sub(1) as u64, width), b)
-    });
-    UDivUpSafe "udiv_up_safe" Int Same(2) => Unsigned(|a, b, width| {
+    }));
+    UDivUpSafe "udiv_up_safe" Int Same(2) => from_sequence(Unsigned(|a, b, width| {
         (a.wrapping_add(b).wrapping_sub(1) & int::make_mask(width)).checked_div(b).unwrap_or(0)
-    });
+    }));
     // To a negative power 0.
-    Pow "pow" Int Same(2) => Signed(|a, b, _| pow_by_squaring(a, b));
-    SMin "smin" Int Same(2) => Int2(int::s_min);
-    SMax "smax" Int Same(2) => Int2(int::s_max);
-    UMin "umin" Int Same(2) => Int2(int::u_min);
-    UMax "umax" Int Same(2) => Int2(int::u_max);
+    Pow "pow" Int Same(2) => from_sequence(Signed(|a, b, _| pow_by_squaring(a, b)));
+    SMin "smin" Int Same(2) => from_sequence(Int2(int::s_min));
+    SMax "smax" Int Same(2) => from_sequence(Int2(int::s_max));
+    UMin "umin" Int Same(2) => from_sequence(Int2(int::u_min));
+    UMax "umax" Int Same(2) => from_sequence(Int2(int::u_max));
     // Shifts take the amount modulo the width.
-    Shl "shl" Int Same(2) => Int2(int::shl);
-    LShr "lshr" Int Same(2) => Int2(int::u_shr);
-    AShr "ashr" Int Same(2) => Int2(int::s_shr);
-    And "and" Int Same(2) => Int2(int::and);
-    Or "or" Int Same(2) => Int2(int::or);
-    Xor "xor" Int Same(2) => Int2(int::xor);
-    Complement "complement" Int Same(1) => Int1(int::not);
-    Neg "neg" Int Same(1) => Int1(int::neg);
-    Abs "abs" Int Same(1) => Int1(int::s_abs);
-    SSignum "ssignum" Int Same(1) => Signed(|a, _, _| a.signum());
-    USignum "usignum" Int Same(1) => Unsigned(|a, _, _| u64::from(a != 0));
-    Popc "popc" Int Count => Int1(int::popcount);
-    Clz "clz" Int Count => Int1(int::clz);
-    Ctz "ctz" Int Count => Int1(int::ctz);
-    SMulHi "smul_hi" Int Same(2) => Int2(int::s_mul_hi);
-    UMulHi "umul_hi" Int Same(2) => Int2(int::u_mul_hi);
-    SMadHi "smad_hi" Int Same(3) => Int3(int::s_mad_hi);
-    UMadHi "umad_hi" Int Same(3) => Int3(int::u_mad_hi);
+    Shl "shl" Int Same(2) => from_sequence(Int2(int::shl));
+    LShr "lshr" Int Same(2) => from_sequence(Int2(int::u_shr));
+    AShr "ashr" Int Same(2) => from_sequence(Int2(int::s_shr));
+    And "and" Int Same(2) => from_core("OpBitwiseAnd");
+    Or "or" Int Same(2) => from_core("OpBitwiseOr");
+    Xor "xor" Int Same(2) => from_core("OpBitwiseXor");
+    Complement "complement" Int Same(1) => from_core("OpNot");
+    Neg "neg" Int Same(1) => from_core("OpSNegate");
+    Abs "abs" Int Same(1) => from_sequence(Int1(int::s_abs));
+    SSignum "ssignum" Int Same(1) => from_sequence(Signed(|a, _, _| a.signum()));
+    USignum "usignum" Int Same(1) => from_sequence(Unsigned(|a, _, _| u64::from(a != 0)));
+    Popc "popc" Int Count => from_sequence(Int1(int::popcount));
+    Clz "clz" Int Count => from_sequence(Int1(int::clz));
+    Ctz "ctz" Int Count => from_sequence(Int1(int::ctz));
+    SMulHi "smul_hi" Int Same(2) => from_sequence(Int2(int::s_mul_hi));
+    UMulHi "umul_hi" Int Same(2) => from_sequence(Int2(int::u_mul_hi));
+    SMadHi "smad_hi" Int Same(3) => from_sequence(Int3(int::s_mad_hi));
+    UMadHi "umad_hi" Int Same(3) => from_sequence(Int3(int::u_mad_hi));
     // Floating-point numbers.
-    FAdd "fadd" Float Same(2) => arithmetic!(add);
-    FSub "fsub" Float Same(2) => arithmetic!(sub);
-    FMul "fmul" Float Same(2) => arithmetic!(mul);
-    FDiv "fdiv" Float Same(2) => arithmetic!(div);
-    FMod "fmod" Float Same(2) => real!(2 fmod);
-    FPow "fpow" Float Same(2) => real!(2 pow);
-    FMin "fmin" Float Same(2) => real!(2 fmin);
-    FMax "fmax" Float Same(2) => real!(2 fmax);
-    FNeg "fneg" Float Same(1) => Own;
-    FAbs "fabs" Float Same(1) => real!(1 fabs);
+    FAdd "fadd" Float Same(2) => from_core("OpFAdd");
+    FSub "fsub" Float Same(2) => from_core("OpFSub");
+    FMul "fmul" Float Same(2) => from_core("OpFMul");
+    FDiv "fdiv" Float Same(2) => from_core("OpFDiv");
+    FMod "fmod" Float Same(2) => from_core("OpFRem");
+    FPow "fpow" Float Same(2) => real!(Binary pow);
+    FMin "fmin" Float Same(2) => from_glsl(All, "NMin");
+    FMax "fmax" Float Same(2) => from_glsl(All, "NMax");
+    FNeg "fneg" Float Same(1) => from_core("OpFNegate");
+    FAbs "fabs" Float Same(1) => from_glsl(All, "FAbs");
     // 1 with its sign; zeros and NaN stay.
-    FSignum "fsignum" Float Same(1) => Own;
-    Sqrt "sqrt" Float Same(1) => real!(1 sqrt);
-    Rsqrt "rsqrt" Float Same(1) => real!(1 rsqrt);
-    Cbrt "cbrt" Float Same(1) => real!(1 cbrt);
-    Exp "exp" Float Same(1) => real!(1 exp);
-    Log "log" Float Same(1) => real!(1 log);
-    Log2 "log2" Float Same(1) => real!(1 log2);
-    Log10 "log10" Float Same(1) => real!(1 log10);
-    Log1p "log1p" Float Same(1) => real!(1 log1p);
-    Sin "sin" Float Same(1) => real!(1 sin);
-    Cos "cos" Float Same(1) => real!(1 cos);
-    Tan "tan" Float Same(1) => real!(1 tan);
-    Asin "asin" Float Same(1) => real!(1 asin);
-    Acos "acos" Float Same(1) => real!(1 acos);
-    Atan "atan" Float Same(1) => real!(1 atan);
-    Sinh "sinh" Float Same(1) => real!(1 sinh);
-    Cosh "cosh" Float Same(1) => real!(1 cosh);
-    Tanh "tanh" Float Same(1) => real!(1 tanh);
-    Asinh "asinh" Float Same(1) => real!(1 asinh);
-    Acosh "acosh" Float Same(1) => real!(1 acosh);
-    Atanh "atanh" Float Same(1) => real!(1 atanh);
-    SinPi "sinpi" Float Same(1) => real!(1 sinpi);
-    CosPi "cospi" Float Same(1) => real!(1 cospi);
-    TanPi "tanpi" Float Same(1) => real!(1 tanpi);
-    AsinPi "asinpi" Float Same(1) => real!(1 asinpi);
-    AcosPi "acospi" Float Same(1) => real!(1 acospi);
-    AtanPi "atanpi" Float Same(1) => real!(1 atanpi);
-    Atan2 "atan2" Float Same(2) => real!(2 atan2);
-    Atan2Pi "atan2pi" Float Same(2) => real!(2 atan2pi);
-    Hypot "hypot" Float Same(2) => real!(2 hypot);
-    Gamma "gamma" Float Same(1) => real!(1 tgamma);
-    LGamma "lgamma" Float Same(1) => real!(1 lgamma);
-    Erf "erf" Float Same(1) => real!(1 erf);
-    Erfc "erfc" Float Same(1) => real!(1 erfc);
+    FSignum "fsignum" Float Same(1) => from_sequence(Own);
+    Sqrt "sqrt" Float Same(1) => from_glsl(Wide, "Sqrt");
+    Rsqrt "rsqrt" Float Same(1) => from_glsl(Wide, "InverseSqrt");
+    Cbrt "cbrt" Float Same(1) => real!(Unary cbrt);
+    Exp "exp" Float Same(1) => from_glsl(Single, "Exp");
+    Log "log" Float Same(1) => from_glsl(Single, "Log");
+    Log2 "log2" Float Same(1) => from_glsl(Single, "Log2");
+    Log10 "log10" Float Same(1) => real!(Unary log10);
+    Log1p "log1p" Float Same(1) => real!(Unary log1p);
+    Sin "sin" Float Same(1) => from_glsl(Single, "Sin");
+    Cos "cos" Float Same(1) => from_glsl(Single, "Cos");
+    Tan "tan" Float Same(1) => from_glsl(Single, "Tan");
+    Asin "asin" Float Same(1) => real!(Unary asin);
+    Acos "acos" Float Same(1) => real!(Unary acos);
+    Atan "atan" Float Same(1) => real!(Unary atan);
+    Sinh "sinh" Float Same(1) => from_glsl(Single, "Sinh");
+    Cosh "cosh" Float Same(1) => from_glsl(Single, "Cosh");
+    Tanh "tanh" Float Same(1) => from_glsl(Single, "Tanh");
+    Asinh "asinh" Float Same(1) => from_glsl(Single, "Asinh");
+    Acosh "acosh" Float Same(1) => from_glsl(Single, "Acosh");
+    Atanh "atanh" Float Same(1) => from_glsl(Single, "Atanh");
+    SinPi "sinpi" Float Same(1) => real!(Unary sinpi);
+    CosPi "cospi" Float Same(1) => real!(Unary cospi);
+    TanPi "tanpi" Float Same(1) => real!(Unary tanpi);
+    AsinPi "asinpi" Float Same(1) => real!(Unary asinpi);
+    AcosPi "acospi" Float Same(1) => real!(Unary acospi);
+    AtanPi "atanpi" Float Same(1) => real!(Unary atanpi);
+    Atan2 "atan2" Float Same(2) => real!(Binary atan2);
+    Atan2Pi "atan2pi" Float Same(2) => real!(Binary atan2pi);
+    Hypot "hypot" Float Same(2) => real!(Binary hypot);
+    Gamma "gamma" Float Same(1) => real!(Unary tgamma);
+    LGamma "lgamma" Float Same(1) => real!(Unary lgamma);
+    Erf "erf" Float Same(1) => real!(Unary erf);
+    Erfc "erfc" Float Same(1) => real!(Unary erfc);
     // Ties to even.
-    Round "round" Float Same(1) => real!(1 rint);
-    Ceil "ceil" Float Same(1) => real!(1 ceil);
-    Floor "floor" Float Same(1) => real!(1 floor);
-    Lerp "lerp" Float Same(3) => real!(3 mix);
-    Mad "mad" Float Same(3) => real!(3 mad);
-    Fma "fma" Float Same(3) => real!(3 fma);
-    CopySign "copysign" Float Same(2) => real!(2 copysign);
-    NextAfter "nextafter" Float Same(2) => Own;
-    Ldexp "ldexp" Float WithInt => Own;
-    IsNan "isnan" Float Test(1) => RealTest(|a, _| a.is_nan());
-    IsInf "isinf" Float Test(1) => RealTest(|a, _| a.is_infinite());
+    Round "round" Float Same(1) => from_glsl(All, "RoundEven");
+    Ceil "ceil" Float Same(1) => from_glsl(All, "Ceil");
+    Floor "floor" Float Same(1) => from_glsl(All, "Floor");
+    Lerp "lerp" Float Same(3) => real!(Ternary mix);
+    Mad "mad" Float Same(3) => real!(Ternary mad);
+    Fma "fma" Float Same(3) => from_glsl(All, "Fma");
+    CopySign "copysign" Float Same(2) => real!(Binary copysign);
+    NextAfter "nextafter" Float Same(2) => from_sequence(Own);
+    Ldexp "ldexp" Float WithInt => from_sequence(Own);
+    IsNan "isnan" Float Test(1) => from_sequence(RealTest(|a, _| a.is_nan()));
+    IsInf "isinf" Float Test(1) => from_sequence(RealTest(|a, _| a.is_infinite()));
     // Comparisons.
-    Eq "eq" Any Test(2) => Own;
-    SLt "slt" Int Test(2) => SignedTest(|a, b| a < b);
-    SLe "sle" Int Test(2) => SignedTest(|a, b| a <= b);
-    ULt "ult" Int Test(2) => UnsignedTest(|a, b| a < b);
-    ULe "ule" Int Test(2) => UnsignedTest(|a, b| a <= b);
-    FLt "flt" Float Test(2) => RealTest(|a, b| a < b);
-    FLe "fle" Float Test(2) => RealTest(|a, b| a <= b);
+    Eq "eq" Any Test(2) => from_sequence(Own);
+    SLt "slt" Int Test(2) => from_core("OpSLessThan");
+    SLe "sle" Int Test(2) => from_core("OpSLessThanEqual");
+    ULt "ult" Int Test(2) => from_core("OpULessThan");
+    ULe "ule" Int Test(2) => from_core("OpULessThanEqual");
+    FLt "flt" Float Test(2) => from_core("OpFOrdLessThan");
+    FLe "fle" Float Test(2) => from_core("OpFOrdLessThanEqual");
     // Truth values; false is below true.
-    BLt "blt" Bool Test(2) => UnsignedTest(|a, b| a < b);
-    BLe "ble" Bool Test(2) => UnsignedTest(|a, b| a <= b);
-    LogAnd "logand" Bool Same(2) => Unsigned(|a, b, _| a & b);
-    LogOr "logor" Bool Same(2) => Unsigned(|a, b, _| a | b);
-    Not "not" Bool Same(1) => Unsigned(|a, _, _| a ^ 1);
-    Cond "cond" Any Select => Own;
+    BLt "blt" Bool Test(2) => from_sequence(UnsignedTest(|a, b| a < b));
+    BLe "ble" Bool Test(2) => from_sequence(UnsignedTest(|a, b| a <= b));
+    LogAnd "logand" Bool Same(2) => from_core("OpLogicalAnd");
+    LogOr "logor" Bool Same(2) => from_core("OpLogicalOr");
+    Not "not" Bool Same(1) => from_core("OpLogicalNot");
+    Cond "cond" Any Select => from_core("OpSelect");
     // Conversions; to fewer bits they truncate, from floating-point numbers to zero.
-    SExt "sext" Int Convert(ScalarTypeClass::Int) => Own;
-    ZExt "zext" Int Convert(ScalarTypeClass::Int) => Own;
-    FConv "fconv" Float Convert(ScalarTypeClass::Float) => Own;
-    SToF "stof" Int Convert(ScalarTypeClass::Float) => Own;
-    UToF "utof" Int Convert(ScalarTypeClass::Float) => Own;
-    FToS "ftos" Float Convert(ScalarTypeClass::Int) => Own;
-    FToU "ftou" Float Convert(ScalarTypeClass::Int) => Own;
+    SExt "sext" Int Convert(ScalarTypeClass::Int) => from_sequence(Own);
+    ZExt "zext" Int Convert(ScalarTypeClass::Int) => from_sequence(Own);
+    FConv "fconv" Float Convert(ScalarTypeClass::Float) => from_sequence(Own);
+    SToF "stof" Int Convert(ScalarTypeClass::Float) => from_sequence(Own);
+    UToF "utof" Int Convert(ScalarTypeClass::Float) => from_sequence(Own);
+    FToS "ftos" Float Convert(ScalarTypeClass::Int) => from_sequence(Own);
+    FToU "ftou" Float Convert(ScalarTypeClass::Int) => from_sequence(Own);
     // The same bits as another type of the same width.
-    Bits "bits" Any Convert(ScalarTypeClass::Any) => Own;
+    Bits "bits" Any Convert(ScalarTypeClass::Any) => from_sequence(Own);
     // Whether it differs from zero.
-    ToBool "to_bool" Any Convert(ScalarTypeClass::Bool) => Own;
+    ToBool "to_bool" Any Convert(ScalarTypeClass::Bool) => from_sequence(Own);
     // 0 or 1.
-    FromBool "from_bool" Bool Convert(ScalarTypeClass::Any) => Own;
+    FromBool "from_bool" Bool Convert(ScalarTypeClass::Any) => from_sequence(Own);
 }
 
 pub(crate) fn trunc_div(a: i64, b: i64) -> i64 {

@@ -10,14 +10,13 @@ mod extended;
 mod rules;
 
 pub use extended::eval_extended;
-pub use rules::{FoldRule, list_rules};
+pub use rules::{FoldOperation, FoldRule, find_named_rule, list_rules};
 
 use crate::convert::float_to_float;
 use crate::format::{FloatEncoding, FloatRounding};
 use crate::half_float::fma_to_odd;
 use crate::int::make_mask;
 use crate::real::NativeFloat;
-use rules::FoldOperation;
 
 /// A scalar type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

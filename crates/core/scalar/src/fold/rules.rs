@@ -2,6 +2,7 @@
 
 use super::{FoldConstant, FoldType, convert};
 use crate::format::{DecodedFloat, FloatEncoding, decode_bits};
+use crate::table::is_same_name;
 use crate::{int, math};
 
 /// One instruction's rule.
@@ -11,12 +12,13 @@ pub struct FoldRule {
     pub opcode: u32,
     /// The instruction's name.
     pub name: &'static str,
-    pub(super) fold: FoldOperation,
+    /// Its meaning.
+    pub fold: FoldOperation,
 }
 
 /// The types of operands and result, and the function that computes the result.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum FoldOperation {
+pub enum FoldOperation {
     /// Integer to integer of one type.
     Int1(extern "C" fn(u64, u32) -> u64),
     /// Two integers to one of their type.
@@ -41,7 +43,9 @@ pub(super) enum FoldOperation {
     DotAccumulate(extern "C" fn(u64, u64, u64, u32) -> u64),
     /// Two numbers to one of their type; narrower formats compute in `f32`.
     Real2 {
+        /// On `f32`.
         f32: extern "C" fn(f32, f32) -> f32,
+        /// On `f64`.
         f64: extern "C" fn(f64, f64) -> f64,
     },
     /// a·b + c, rounded once.
@@ -61,6 +65,18 @@ pub(super) enum FoldOperation {
 /// All rules, ordered by opcode.
 pub fn list_rules() -> &'static [FoldRule] {
     RULES
+}
+
+/// The rule of a core instruction by its name, for tables that are built at compile time.
+pub const fn find_named_rule(name: &str) -> Option<&'static FoldRule> {
+    let mut index = 0;
+    while index < RULES.len() {
+        if is_same_name(RULES[index].name, name) {
+            return Some(&RULES[index]);
+        }
+        index += 1;
+    }
+    None
 }
 
 macro_rules! arithmetic {
@@ -121,7 +137,7 @@ macro_rules! rule {
 }
 
 #[rustfmt::skip]
-static RULES: &[FoldRule] = &[
+const RULES: &[FoldRule] = &[
     rule!(83, "OpCopyObject", FoldOperation::Convert(convert::fold_copy)),
     rule!(109, "OpConvertFToU", FoldOperation::Convert(convert::f_to_u)),
     rule!(110, "OpConvertFToS", FoldOperation::Convert(convert::f_to_s)),

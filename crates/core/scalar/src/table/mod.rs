@@ -29,7 +29,7 @@ impl ScalarExtSet {
     }
 
     /// The set's rows, ordered by number.
-    pub fn functions(self) -> &'static [ScalarExtInst] {
+    pub const fn functions(self) -> &'static [ScalarExtInst] {
         match self {
             Self::OpenCl => opencl::FUNCTIONS,
             Self::Glsl => glsl::FUNCTIONS,
@@ -43,6 +43,35 @@ impl ScalarExtSet {
             .ok()
             .map(|index| &rows[index])
     }
+
+    /// The row of an instruction by its name, for tables that are built at compile time.
+    pub const fn find_named_function(self, name: &str) -> Option<&'static ScalarExtInst> {
+        let rows = self.functions();
+        let mut index = 0;
+        while index < rows.len() {
+            if is_same_name(rows[index].name, name) {
+                return Some(&rows[index]);
+            }
+            index += 1;
+        }
+        None
+    }
+}
+
+/// Whether two names are equal.
+pub(crate) const fn is_same_name(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut index = 0;
+    while index < a.len() {
+        if a[index] != b[index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
 }
 
 /// One extended instruction.
@@ -155,7 +184,7 @@ const fn find_half(name: &str) -> Option<HalfFn> {
 /// Writes a table: one row is a shape, the number, the name and the function.
 macro_rules! rows {
     ($table:ident, $set:expr; $($shape:ident $number:literal $name:literal $function:ident;)*) => {
-        pub(super) static $table: &[ScalarExtInst] = &[
+        pub(super) const $table: &[ScalarExtInst] = &[
             $(ScalarExtInst {
                 set: $set,
                 number: $number,

@@ -2,78 +2,9 @@
 
 use super::context::KernelLowering;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
+use spirula_program::{ScalarInstruction, ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op as S, glsl_std_450 as glsl};
-
-/// Operators that are a single instruction.
-const SINGLE: &[(ScalarOp, S)] = &[
-    (ScalarOp::Add, S::IAdd),
-    (ScalarOp::Sub, S::ISub),
-    (ScalarOp::Mul, S::IMul),
-    (ScalarOp::SQuot, S::SDiv),
-    (ScalarOp::UDiv, S::UDiv),
-    (ScalarOp::UMod, S::UMod),
-    (ScalarOp::And, S::BitwiseAnd),
-    (ScalarOp::Or, S::BitwiseOr),
-    (ScalarOp::Xor, S::BitwiseXor),
-    (ScalarOp::Complement, S::Not),
-    (ScalarOp::Neg, S::SNegate),
-    (ScalarOp::FAdd, S::FAdd),
-    (ScalarOp::FSub, S::FSub),
-    (ScalarOp::FMul, S::FMul),
-    (ScalarOp::FDiv, S::FDiv),
-    (ScalarOp::FMod, S::FRem),
-    (ScalarOp::FNeg, S::FNegate),
-    (ScalarOp::SLt, S::SLessThan),
-    (ScalarOp::SLe, S::SLessThanEqual),
-    (ScalarOp::ULt, S::ULessThan),
-    (ScalarOp::ULe, S::ULessThanEqual),
-    (ScalarOp::FLt, S::FOrdLessThan),
-    (ScalarOp::FLe, S::FOrdLessThanEqual),
-    (ScalarOp::LogAnd, S::LogicalAnd),
-    (ScalarOp::LogOr, S::LogicalOr),
-    (ScalarOp::Not, S::LogicalNot),
-    (ScalarOp::Cond, S::Select),
-];
-
-/// Functions of GLSL.std.450 that exist at every width.
-const EXTENDED: &[(ScalarOp, u32)] = &[
-    (ScalarOp::FMin, glsl::NMIN),
-    (ScalarOp::FMax, glsl::NMAX),
-    (ScalarOp::FAbs, glsl::FABS),
-    (ScalarOp::Round, glsl::ROUND_EVEN),
-    (ScalarOp::Ceil, glsl::CEIL),
-    (ScalarOp::Floor, glsl::FLOOR),
-    (ScalarOp::Fma, glsl::FMA),
-];
-
-/// Functions of GLSL.std.450 for 32 and 64 bits. At 16 bits they are computed in 32 bits and rounded: on NVIDIA's
-/// driver 580 the half-precision root of a negative number is not NaN.
-const WIDE: &[(ScalarOp, u32)] = &[
-    (ScalarOp::Sqrt, glsl::SQRT),
-    (ScalarOp::Rsqrt, glsl::INVERSE_SQRT),
-];
-
-/// Functions of GLSL.std.450 that do not exist at 64 bits. They exist at 16 bits, but drivers fail on them.
-const NARROW: &[(ScalarOp, u32)] = &[
-    (ScalarOp::Exp, glsl::EXP),
-    (ScalarOp::Log, glsl::LOG),
-    (ScalarOp::Log2, glsl::LOG2),
-    (ScalarOp::Sin, glsl::SIN),
-    (ScalarOp::Cos, glsl::COS),
-    (ScalarOp::Tan, glsl::TAN),
-    (ScalarOp::Sinh, glsl::SINH),
-    (ScalarOp::Cosh, glsl::COSH),
-    (ScalarOp::Tanh, glsl::TANH),
-    (ScalarOp::Asinh, glsl::ASINH),
-    (ScalarOp::Acosh, glsl::ACOSH),
-    (ScalarOp::Atanh, glsl::ATANH),
-];
-
-fn find_row<T: Copy>(rows: &[(ScalarOp, T)], op: ScalarOp) -> Option<T> {
-    rows.iter().find(|(o, _)| *o == op).map(|(_, t)| *t)
-}
 
 impl KernelLowering<'_> {
     /// Lowers an operator.
@@ -84,11 +15,15 @@ impl KernelLowering<'_> {
     ) -> Result<Id, SourceDiagnostic> {
         let op = operator.op;
         let to = self.scalar_type(operator.to);
-        if let Some(single) = find_row(SINGLE, op) {
-            return Ok(self.emit_value(single, to, args));
-        }
-        if let Some(number) = find_row(EXTENDED, op) {
-            return Ok(self.emit_glsl(number, to, args));
+        let instruction = op.row().instruction;
+        match instruction.filter(|instruction| instruction.has_type(operator.from)) {
+            Some(ScalarInstruction::Core { opcode }) => {
+                return Ok(self.emit_value(S(opcode as u16), to, args));
+            }
+            Some(ScalarInstruction::Glsl { number, .. }) => {
+                return Ok(self.emit_glsl(number, to, args));
+            }
+            None => {}
         }
         if operator.from.is_float() {
             return self.lower_float_operator(operator, args);
@@ -427,16 +362,6 @@ impl KernelLowering<'_> {
     ) -> Result<Id, SourceDiagnostic> {
         let scalar = operator.from;
         let ty = self.scalar_type(scalar);
-        if scalar == ScalarType::F32
-            && let Some(number) = find_row(NARROW, operator.op)
-        {
-            return Ok(self.emit_glsl(number, ty, args));
-        }
-        if scalar != ScalarType::F16
-            && let Some(number) = find_row(WIDE, operator.op)
-        {
-            return Ok(self.emit_glsl(number, ty, args));
-        }
         Ok(match operator.op {
             ScalarOp::IsNan => self.is_nan(scalar, args[0]),
             ScalarOp::IsInf => self.is_infinite(scalar, args[0]),
