@@ -2,7 +2,7 @@
 
 use crate::ir::LlvmModule;
 use crate::verify::verify_module;
-use crate::{BoxedDiagnostic, auto_upgrade, bitcode, error_at, text};
+use crate::{LlvmResult, auto_upgrade, bitcode, error_at, text};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 pub use bitcode::is_bitcode;
@@ -18,10 +18,10 @@ const ARCHIVE: &[u8] = b"!<arch>\n";
 /// # Errors
 /// The first fault in the input, with its place.
 pub fn read_module(bytes: &[u8]) -> Result<LlvmModule, SourceDiagnostic> {
-    read_any(bytes).map_err(|error| *error)
+    read_any(bytes).map_err(|error| error.into_diagnostic(SourceLocation::Unknown))
 }
 
-fn read_any(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
+fn read_any(bytes: &[u8]) -> LlvmResult<LlvmModule> {
     if bytes.len() > MAX_INPUT {
         return Err(error_at(
             SourceLocation::Unknown,
@@ -30,9 +30,7 @@ fn read_any(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     }
     if bytes.starts_with(ARCHIVE) {
         let error = error_at(SourceLocation::Byte(0), "an archive, not a module");
-        return Err(Box::new(
-            error.with_hint("take its members out with llvm-ar x"),
-        ));
+        return Err(error.with_hint("take its members out with llvm-ar x"));
     }
     let mut module = if is_bitcode(bytes) {
         bitcode::read_bitcode(bytes)?

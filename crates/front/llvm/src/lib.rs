@@ -20,7 +20,7 @@ mod translate;
 mod verify;
 
 pub use detect_format::{is_bitcode, looks_like_llvm_text, read_module};
-pub(crate) use error::{BoxedDiagnostic, error_at};
+pub(crate) use error::{LlvmError, LlvmResult, error_at, make_refusal};
 pub use lift::lift_module;
 pub use text::print_assembly;
 pub use translate::{

@@ -3,7 +3,7 @@
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::record_operands::{RecordOperands, sign_rotated};
 use super::types::BitcodeTypeTable;
-use crate::BoxedDiagnostic;
+use crate::LlvmResult;
 use crate::auto_upgrade;
 use crate::ir::{AttrKind, AttrList, AttrSet, LlvmAttribute, LlvmModule};
 use rustc_hash::FxHashMap;
@@ -27,10 +27,7 @@ const MAX_PARAMS: u64 = 1 << 20;
 
 impl AttributeTable {
     /// The list with this number. Numbers begin at 1; 0 stands for no attributes.
-    pub fn read_list_number(
-        &self,
-        ops: &mut RecordOperands<'_>,
-    ) -> Result<AttrList, BoxedDiagnostic> {
+    pub fn read_list_number(&self, ops: &mut RecordOperands<'_>) -> LlvmResult<AttrList> {
         match ops.next_index()? {
             0 => Ok(AttrList::EMPTY),
             number => match self.lists.get(number - 1) {
@@ -46,7 +43,7 @@ impl AttributeTable {
         &self,
         ops: &mut RecordOperands<'_>,
         module: &LlvmModule,
-    ) -> Result<AttrSet, BoxedDiagnostic> {
+    ) -> LlvmResult<AttrSet> {
         Ok(module.attributes.function_set(self.read_list_number(ops)?))
     }
 
@@ -56,7 +53,7 @@ impl AttributeTable {
         bits: &mut BitstreamReader<'_>,
         types: &BitcodeTypeTable,
         module: &mut LlvmModule,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
         loop {
             match bits.next_entry(&mut record)? {
@@ -77,7 +74,7 @@ impl AttributeTable {
         mut ops: RecordOperands<'_>,
         types: &BitcodeTypeTable,
         module: &mut LlvmModule,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let (number, index) = (ops.next()?, ops.next()?);
         let mut attributes = Vec::new();
         while !ops.is_empty() {
@@ -96,7 +93,7 @@ impl AttributeTable {
         &mut self,
         bits: &mut BitstreamReader<'_>,
         module: &mut LlvmModule,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
         loop {
             match bits.next_entry(&mut record)? {
@@ -116,7 +113,7 @@ impl AttributeTable {
         &mut self,
         mut ops: RecordOperands<'_>,
         module: &mut LlvmModule,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let (mut function, mut result) = (AttrSet::EMPTY, AttrSet::EMPTY);
         let mut params: Vec<AttrSet> = Vec::new();
         while !ops.is_empty() {
@@ -148,7 +145,7 @@ fn read_attribute(
     ops: &mut RecordOperands<'_>,
     types: &BitcodeTypeTable,
     module: &mut LlvmModule,
-) -> Result<Option<LlvmAttribute>, BoxedDiagnostic> {
+) -> LlvmResult<Option<LlvmAttribute>> {
     let form = ops.next()?;
     if form == 3 || form == 4 {
         let key = read_text(ops, module)?;
@@ -207,10 +204,7 @@ fn number_of(kind: AttrKind, number: u64) -> u64 {
 pub type IntRangeBounds = (Box<[u64]>, Box<[u64]>);
 
 /// Reads a range of integers of one width.
-pub fn read_range(
-    ops: &mut RecordOperands<'_>,
-    width: u32,
-) -> Result<IntRangeBounds, BoxedDiagnostic> {
+pub fn read_range(ops: &mut RecordOperands<'_>, width: u32) -> LlvmResult<IntRangeBounds> {
     let word = |op: u64| sign_rotated(op) as u64;
     if width <= 64 {
         let mask = if width == 64 {
@@ -222,7 +216,7 @@ pub fn read_range(
         return Ok(([low].into(), [high].into()));
     }
     let counts = ops.next()?;
-    let mut words = |count: u64| -> Result<Box<[u64]>, BoxedDiagnostic> {
+    let mut words = |count: u64| -> LlvmResult<Box<[u64]>> {
         let taken = ops.take(count as u32 as usize)?;
         Ok(taken.iter().map(|&op| word(op)).collect())
     };
@@ -234,7 +228,7 @@ pub fn read_range(
 fn read_text(
     ops: &mut RecordOperands<'_>,
     module: &mut LlvmModule,
-) -> Result<crate::ir::LlvmSymbol, BoxedDiagnostic> {
+) -> LlvmResult<crate::ir::LlvmSymbol> {
     let mut bytes = Vec::new();
     loop {
         match ops.next()? {

@@ -7,7 +7,7 @@
 //! against the bits that remain before anything is allocated for it. All records are read into one
 //! buffer, which is reused.
 
-use crate::BoxedDiagnostic;
+use crate::LlvmResult;
 use crate::error_at;
 use spirula_diagnostics::SourceLocation;
 
@@ -113,13 +113,13 @@ impl<'a> BitstreamReader<'a> {
     }
 
     #[cold]
-    fn fail_with<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
+    fn fail_with<T>(&self, message: impl Into<String>) -> LlvmResult<T> {
         Err(error_at(self.place(), message))
     }
 
     /// Reads a number of fixed width, at most 64 bits.
     #[inline(always)]
-    pub fn read_fixed(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
+    pub fn read_fixed(&mut self, width: u32) -> LlvmResult<u64> {
         if width > WINDOW {
             return self.read_two_words(width);
         }
@@ -130,8 +130,8 @@ impl<'a> BitstreamReader<'a> {
 
     /// Reads a number that may extend past one window.
     #[cold]
-    fn read_two_words(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
-        let mut half = |width: u32| -> Result<u64, BoxedDiagnostic> {
+    fn read_two_words(&mut self, width: u32) -> LlvmResult<u64> {
+        let mut half = |width: u32| -> LlvmResult<u64> {
             let bits = self.peek_window() & ((1 << width) - 1);
             self.skip_bits(width)?;
             Ok(bits)
@@ -153,7 +153,7 @@ impl<'a> BitstreamReader<'a> {
 
     /// Skips this number of bits of the block.
     #[inline(always)]
-    fn skip_bits(&mut self, bits: u32) -> Result<(), BoxedDiagnostic> {
+    fn skip_bits(&mut self, bits: u32) -> LlvmResult<()> {
         let next = self.pos + bits as usize;
         if next > self.end {
             return self.fail_with("the bitcode ends early");
@@ -164,7 +164,7 @@ impl<'a> BitstreamReader<'a> {
 
     /// Reads a variable-width number (VBR) in chunks of `width` bits, 2 to 32.
     #[inline(always)]
-    pub fn read_vbr(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
+    pub fn read_vbr(&mut self, width: u32) -> LlvmResult<u64> {
         let more = 1 << (width - 1);
         let window = self.peek_window();
         if window & more != 0 {
@@ -176,7 +176,7 @@ impl<'a> BitstreamReader<'a> {
 
     /// Reads a VBR number of several chunks. Usually all of them are in one window.
     #[inline]
-    fn read_long_vbr(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
+    fn read_long_vbr(&mut self, width: u32) -> LlvmResult<u64> {
         let more = 1 << (width - 1);
         let mut rest = self.peek_window();
         let (mut value, mut shift, mut taken) = (0, 0, 0);
@@ -196,12 +196,7 @@ impl<'a> BitstreamReader<'a> {
 
     /// Continues a VBR number that is longer than one window.
     #[cold]
-    fn continue_long_vbr(
-        &mut self,
-        width: u32,
-        mut value: u64,
-        mut shift: u32,
-    ) -> Result<u64, BoxedDiagnostic> {
+    fn continue_long_vbr(&mut self, width: u32, mut value: u64, mut shift: u32) -> LlvmResult<u64> {
         let more = 1 << (width - 1);
         loop {
             if shift >= 64 {
@@ -227,10 +222,7 @@ impl<'a> BitstreamReader<'a> {
 
     /// Reads up to the next entry of the block. Definitions of abbreviations on the way are
     /// recorded.
-    pub fn next_entry(
-        &mut self,
-        record: &mut BitcodeRecord<'a>,
-    ) -> Result<BitstreamEntry, BoxedDiagnostic> {
+    pub fn next_entry(&mut self, record: &mut BitcodeRecord<'a>) -> LlvmResult<BitstreamEntry> {
         loop {
             if self.scopes.is_empty() && self.at_end() {
                 return Ok(BitstreamEntry::End);
@@ -259,7 +251,7 @@ impl<'a> BitstreamReader<'a> {
     }
 
     /// Enters the block of kind `kind` that [`BitstreamEntry::Block`] announced.
-    pub fn enter_block(&mut self, kind: u64) -> Result<(), BoxedDiagnostic> {
+    pub fn enter_block(&mut self, kind: u64) -> LlvmResult<()> {
         let (width, end) = self.read_block_header()?;
         if self.scopes.len() >= MAX_NESTING {
             return self.fail_with("blocks nest too deeply");
@@ -281,12 +273,12 @@ impl<'a> BitstreamReader<'a> {
     }
 
     /// Skips the block that [`BitstreamEntry::Block`] announced.
-    pub fn skip_block(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub fn skip_block(&mut self) -> LlvmResult<()> {
         self.pos = self.read_block_header()?.1;
         Ok(())
     }
 
-    fn read_block_header(&mut self) -> Result<(u32, usize), BoxedDiagnostic> {
+    fn read_block_header(&mut self) -> LlvmResult<(u32, usize)> {
         let width = self.read_vbr(4)?;
         if !(2..=MAX_WIDTH).contains(&width) {
             return self.fail_with("abbreviation numbers of an impossible width");
@@ -299,7 +291,7 @@ impl<'a> BitstreamReader<'a> {
         Ok((width as u32, self.pos + bits))
     }
 
-    fn leave_block(&mut self) -> Result<(), BoxedDiagnostic> {
+    fn leave_block(&mut self) -> LlvmResult<()> {
         self.align_to_word();
         let Some(scope) = self.scopes.pop() else {
             return self.fail_with("the end of a block outside of any block");
@@ -317,7 +309,7 @@ impl<'a> BitstreamReader<'a> {
 
     /// Reads a block of kind 0 (`BLOCKINFO`), which defines abbreviations for blocks of other
     /// kinds.
-    pub fn read_block_info(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub fn read_block_info(&mut self) -> LlvmResult<()> {
         self.enter_block(0)?;
         let mut record = BitcodeRecord::default();
         let mut kind = None;
@@ -346,7 +338,7 @@ impl<'a> BitstreamReader<'a> {
         }
     }
 
-    fn define_abbreviation(&mut self) -> Result<BitcodeAbbreviation, BoxedDiagnostic> {
+    fn define_abbreviation(&mut self) -> LlvmResult<BitcodeAbbreviation> {
         let start = self.pieces.len();
         let count = self.read_vbr(5)? as usize;
         if count > self.remaining() {
@@ -363,11 +355,7 @@ impl<'a> BitstreamReader<'a> {
         })
     }
 
-    fn define_abbreviation_op(
-        &mut self,
-        index: usize,
-        count: usize,
-    ) -> Result<AbbreviationOp, BoxedDiagnostic> {
+    fn define_abbreviation_op(&mut self, index: usize, count: usize) -> LlvmResult<AbbreviationOp> {
         if self.read_fixed(1)? == 1 {
             return Ok(AbbreviationOp::Literal(self.read_vbr(8)?));
         }
@@ -393,7 +381,7 @@ impl<'a> BitstreamReader<'a> {
 
     /// Checks an abbreviation. Array elements must take at least one bit each, so that counts can
     /// be checked. The code of a record must be a number.
-    fn check_abbreviation(&self, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn check_abbreviation(&self, start: usize) -> LlvmResult<()> {
         let pieces = &self.pieces[start..];
         let element_ok = match pieces {
             [.., AbbreviationOp::Array, last] => {
@@ -413,10 +401,7 @@ impl<'a> BitstreamReader<'a> {
         }
     }
 
-    fn read_unabbreviated(
-        &mut self,
-        record: &mut BitcodeRecord<'a>,
-    ) -> Result<(), BoxedDiagnostic> {
+    fn read_unabbreviated(&mut self, record: &mut BitcodeRecord<'a>) -> LlvmResult<()> {
         record.ops.clear();
         record.blob = &[];
         record.code = self.read_vbr(6)?;
@@ -432,7 +417,7 @@ impl<'a> BitstreamReader<'a> {
         &mut self,
         number: usize,
         record: &mut BitcodeRecord<'a>,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let Some(&abbreviation) = self.abbreviations.get(self.in_scope() + number) else {
             return self.fail_with("a record with an abbreviation that is not defined");
         };
@@ -449,7 +434,7 @@ impl<'a> BitstreamReader<'a> {
         &mut self,
         pieces: &[AbbreviationOp],
         record: &mut BitcodeRecord<'a>,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let (mut pieces, Some(&code)) = (pieces.iter(), pieces.first()) else {
             return self.fail_with("an abbreviation without a code");
         };
@@ -472,7 +457,7 @@ impl<'a> BitstreamReader<'a> {
     }
 
     #[inline(always)]
-    fn read_scalar(&mut self, piece: AbbreviationOp) -> Result<u64, BoxedDiagnostic> {
+    fn read_scalar(&mut self, piece: AbbreviationOp) -> LlvmResult<u64> {
         match piece {
             AbbreviationOp::Literal(value) => Ok(value),
             AbbreviationOp::Fixed(width) => self.read_fixed(width),
@@ -484,11 +469,7 @@ impl<'a> BitstreamReader<'a> {
         }
     }
 
-    fn read_array(
-        &mut self,
-        element: AbbreviationOp,
-        ops: &mut Vec<u64>,
-    ) -> Result<(), BoxedDiagnostic> {
+    fn read_array(&mut self, element: AbbreviationOp, ops: &mut Vec<u64>) -> LlvmResult<()> {
         let count = self.read_vbr(6)?;
         let bits = match element {
             AbbreviationOp::Fixed(width) | AbbreviationOp::Vbr(width) => width,
@@ -514,8 +495,8 @@ impl<'a> BitstreamReader<'a> {
         &mut self,
         count: u64,
         ops: &mut Vec<u64>,
-        element: impl Fn(&mut Self) -> Result<u64, BoxedDiagnostic>,
-    ) -> Result<(), BoxedDiagnostic> {
+        element: impl Fn(&mut Self) -> LlvmResult<u64>,
+    ) -> LlvmResult<()> {
         for _ in 0..count {
             let op = element(self)?;
             ops.push(op);
@@ -523,7 +504,7 @@ impl<'a> BitstreamReader<'a> {
         Ok(())
     }
 
-    fn read_blob(&mut self) -> Result<&'a [u8], BoxedDiagnostic> {
+    fn read_blob(&mut self) -> LlvmResult<&'a [u8]> {
         let len = self.read_vbr(6)?;
         self.align_to_word();
         if len > self.remaining() as u64 / 8 {

@@ -3,7 +3,7 @@
 use super::function::BitcodeBodyReader;
 use super::operation_codes::fast_math_flags;
 use super::record_operands::RecordOperands;
-use crate::BoxedDiagnostic;
+use crate::LlvmResult;
 use crate::ir::{
     CallInfo, CallingConvention, InstructionExtra, LlvmInstFlags, LlvmOpcode, LlvmPoolRange,
     LlvmType, LlvmTypeKind,
@@ -12,11 +12,7 @@ use smallvec::SmallVec;
 
 impl BitcodeBodyReader<'_> {
     /// Reads a record of `call` (34), `invoke` (13) or `callbr` (57).
-    pub(super) fn read_call(
-        &mut self,
-        code: u64,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_call(&mut self, code: u64, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let attributes = self.reader.attributes.read_list_number(&mut ops)?;
         let bits = ops.next()?;
         let opcode = match code {
@@ -85,7 +81,7 @@ impl BitcodeBodyReader<'_> {
         &mut self,
         function: LlvmType,
         ops: &mut RecordOperands<'_>,
-    ) -> Result<(LlvmType, u32), BoxedDiagnostic> {
+    ) -> LlvmResult<(LlvmType, u32)> {
         let Some((result, params, variadic)) =
             self.reader.module.types.function_signature(function)
         else {

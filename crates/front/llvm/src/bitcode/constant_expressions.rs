@@ -5,7 +5,7 @@ use super::operation_codes::{
     address_flags, binary_flags, binary_opcode, cast_flags, cast_opcode, read_predicate,
 };
 use super::record_operands::RecordOperands;
-use crate::BoxedDiagnostic;
+use crate::LlvmResult;
 use crate::ir::{
     ConstKind, ExprExtra, LlvmConst, LlvmConstantExpr, LlvmInstFlags, LlvmModule, LlvmOpcode,
     LlvmType, LlvmTypeKind, expression_type, shuffle_mask,
@@ -19,7 +19,7 @@ impl ConstantReader<'_> {
         ty: LlvmType,
         code: u64,
         mut ops: RecordOperands<'_>,
-    ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<LlvmConst>> {
         let Some((opcode, flags, operands, extra)) = self.read_expression_parts(code, &mut ops)?
         else {
             return Ok(None);
@@ -30,7 +30,7 @@ impl ConstantReader<'_> {
             match inferred {
                 Ok(inferred) if inferred == ty => {}
                 Ok(_) => return ops.fail_with("a constant expression of another type"),
-                Err(why) => return ops.fail_with(why),
+                Err(error) => return ops.fail_with(error.to_string()),
             }
         }
         let expr = LlvmConstantExpr {
@@ -49,7 +49,7 @@ impl ConstantReader<'_> {
         &mut self,
         code: u64,
         ops: &mut RecordOperands<'_>,
-    ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<ConstantExprParts>> {
         let (opcode, flags, operands, extra) = match code {
             10 => return self.read_binary_parts(ops),
             11 => {
@@ -115,7 +115,7 @@ impl ConstantReader<'_> {
     fn read_binary_parts(
         &mut self,
         ops: &mut RecordOperands<'_>,
-    ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<ConstantExprParts>> {
         let number = ops.next()?;
         let Some(operands) = self.read_operands(ops, 2)? else {
             return Ok(None);
@@ -131,7 +131,7 @@ impl ConstantReader<'_> {
         &mut self,
         typed: bool,
         ops: &mut RecordOperands<'_>,
-    ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<ConstantExprParts>> {
         if typed {
             ops.next()?;
         }
@@ -156,7 +156,7 @@ impl ConstantReader<'_> {
         opcode: LlvmOpcode,
         count: usize,
         ops: &mut RecordOperands<'_>,
-    ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<ConstantExprParts>> {
         let operands = self.read_operands(ops, count)?;
         Ok(operands.map(|operands| (opcode, LlvmInstFlags::NONE, operands, ExprExtra::None)))
     }
@@ -164,7 +164,7 @@ impl ConstantReader<'_> {
     fn element_of(
         &mut self,
         ops: &mut RecordOperands<'_>,
-    ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<ConstantExprParts>> {
         let operands = self.read_typed_operands(ops)?;
         Ok(operands.map(|operands| {
             (
@@ -180,7 +180,7 @@ impl ConstantReader<'_> {
         &mut self,
         code: u64,
         ops: &mut RecordOperands<'_>,
-    ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<ConstantExprParts>> {
         let explicit = matches!(code, 24 | 31 | 32) || ops.len() % 2 == 1;
         let source = if explicit {
             Some(self.types.read_type(ops)?)

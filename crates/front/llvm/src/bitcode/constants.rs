@@ -10,7 +10,7 @@ use crate::ir::{
     ConstKind, GlobalKind, InlineAsm, LlvmConst, LlvmFunc, LlvmModule, LlvmPoolRange, LlvmType,
     LlvmTypeKind, LlvmValue, data_element_size,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 use spirula_diagnostics::SourceLocation;
 
 /// Values with their types, by their numbers in the bitcode.
@@ -45,7 +45,7 @@ pub fn read_constants(
     module: &mut LlvmModule,
     types: &BitcodeTypeTable,
     slots: &mut BitcodeValues,
-) -> Result<(), BoxedDiagnostic> {
+) -> LlvmResult<()> {
     let mut reader = ConstantReader {
         module,
         types,
@@ -65,7 +65,7 @@ pub fn read_constants(
 }
 
 impl ConstantReader<'_> {
-    fn gather_entries(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+    fn gather_entries(&mut self, bits: &mut BitstreamReader<'_>) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
         let mut ty = LlvmType::I32;
         loop {
@@ -96,7 +96,7 @@ impl ConstantReader<'_> {
     }
 
     /// Builds a constant and all its dependencies.
-    fn build_entry(&mut self, index: usize) -> Result<(), BoxedDiagnostic> {
+    fn build_entry(&mut self, index: usize) -> LlvmResult<()> {
         let mut stack = vec![index];
         while let Some(&top) = stack.last() {
             if self.entered[top].built.is_some() {
@@ -122,7 +122,7 @@ impl ConstantReader<'_> {
 
     /// Builds a constant. The result is `None` if dependencies must be built first; they are listed
     /// in `missing`.
-    fn try_build(&mut self, index: usize) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
+    fn try_build(&mut self, index: usize) -> LlvmResult<Option<LlvmConst>> {
         let PendingConstant {
             ty, code, ops, at, ..
         } = self.entered[index];
@@ -137,7 +137,7 @@ impl ConstantReader<'_> {
     pub(super) fn read_operand(
         &mut self,
         ops: &mut RecordOperands<'_>,
-    ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<LlvmConst>> {
         let number = ops.next_index()?;
         if let Some(&(value, _)) = self.slots.get(number) {
             return match value.as_const() {
@@ -163,7 +163,7 @@ impl ConstantReader<'_> {
         &mut self,
         ops: &mut RecordOperands<'_>,
         count: usize,
-    ) -> Result<Option<Vec<LlvmConst>>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<Vec<LlvmConst>>> {
         let mut all = Vec::with_capacity(count.min(ops.len()));
         for _ in 0..count {
             all.push(self.read_operand(ops)?);
@@ -175,7 +175,7 @@ impl ConstantReader<'_> {
     pub(super) fn read_typed_operands(
         &mut self,
         ops: &mut RecordOperands<'_>,
-    ) -> Result<Option<Vec<LlvmConst>>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<Vec<LlvmConst>>> {
         let mut all = Vec::with_capacity(ops.len() / 2);
         while !ops.is_empty() {
             ops.next()?;
@@ -189,7 +189,7 @@ impl ConstantReader<'_> {
         ty: LlvmType,
         code: u64,
         mut ops: RecordOperands<'_>,
-    ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<LlvmConst>> {
         let LlvmModule { types, consts, .. } = &mut *self.module;
         Ok(Some(match code {
             2 => consts.make_zero(types, ty),
@@ -242,7 +242,7 @@ impl ConstantReader<'_> {
         ty: LlvmType,
         words: &[u64],
         ops: &RecordOperands<'_>,
-    ) -> Result<LlvmConst, BoxedDiagnostic> {
+    ) -> LlvmResult<LlvmConst> {
         let LlvmModule { types, consts, .. } = &mut *self.module;
         let scalar = types.scalar_type(ty);
         if types.int_width(scalar).is_none() {
@@ -252,11 +252,7 @@ impl ConstantReader<'_> {
         Ok(self.module.make_splat(ty, element))
     }
 
-    fn read_float(
-        &mut self,
-        ty: LlvmType,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn read_float(&mut self, ty: LlvmType, mut ops: RecordOperands<'_>) -> LlvmResult<LlvmConst> {
         let first = ops.next()?;
         let types = &self.module.types;
         let scalar = types.scalar_type(ty);
@@ -278,7 +274,7 @@ impl ConstantReader<'_> {
         &mut self,
         ty: LlvmType,
         mut ops: RecordOperands<'_>,
-    ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<LlvmConst>> {
         let count = ops.len();
         if self.module.types.element_count(ty) != Some(count as u64) {
             return ops.fail_with("an aggregate with a wrong number of elements");
@@ -295,7 +291,7 @@ impl ConstantReader<'_> {
         ty: LlvmType,
         ops: RecordOperands<'_>,
         zero_at_end: bool,
-    ) -> Result<LlvmConst, BoxedDiagnostic> {
+    ) -> LlvmResult<LlvmConst> {
         let LlvmModule { types, consts, .. } = &mut *self.module;
         let size = match *types.kind(ty) {
             LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. } => {
@@ -320,7 +316,7 @@ impl ConstantReader<'_> {
         ty: LlvmType,
         code: u64,
         mut ops: RecordOperands<'_>,
-    ) -> Result<LlvmConst, BoxedDiagnostic> {
+    ) -> LlvmResult<LlvmConst> {
         let function_type = match (code, self.module.types.kind(ty)) {
             (30, _) => self.types.read_type(&mut ops)?,
             (
@@ -333,7 +329,7 @@ impl ConstantReader<'_> {
             _ => return ops.fail_with("inline assembly without a function type"),
         };
         let flags = ops.next()?;
-        let mut text = || -> Result<String, BoxedDiagnostic> {
+        let mut text = || -> LlvmResult<String> {
             let len = ops.next_index()?;
             Ok(String::from_utf8_lossy(&bytes_of(ops.take(len)?)).into_owned())
         };
@@ -357,7 +353,7 @@ impl ConstantReader<'_> {
         &mut self,
         ty: LlvmType,
         mut ops: RecordOperands<'_>,
-    ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<LlvmConst>> {
         ops.next()?;
         let Some(function) = self.read_operand(&mut ops)? else {
             return Ok(None);

@@ -6,7 +6,7 @@ use super::module_reader::BitcodeModuleReader;
 use super::record_operands::bytes_of;
 use super::symbols;
 use crate::ir::LlvmModule;
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmError, LlvmResult, error_at};
 use spirula_diagnostics::SourceLocation;
 
 const MAGIC: [u8; 4] = [0x42, 0x43, 0xc0, 0xde];
@@ -22,7 +22,7 @@ pub fn is_bitcode(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// The first fault in the bitcode, with its bit position.
-pub fn read_bitcode(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
+pub fn read_bitcode(bytes: &[u8]) -> LlvmResult<LlvmModule> {
     let mut bits = BitstreamReader::new(strip_wrapper(bytes)?, 32);
     let mut reader = None;
     let mut strings: &[u8] = &[];
@@ -61,21 +61,21 @@ pub fn read_bitcode(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
 
 /// The error for bitcode that holds several modules. Each stands for a source file, and only the
 /// user knows which one is meant or whether they belong together.
-fn refuse_several_modules(bytes: &[u8], place: SourceLocation) -> BoxedDiagnostic {
+fn refuse_several_modules(bytes: &[u8], place: SourceLocation) -> Box<LlvmError> {
     let names = source_names(bytes).unwrap_or_default();
     let message = match names.len() {
         0 => "the bitcode holds several modules".to_owned(),
         count => format!("the bitcode holds {count} modules: {}", names.join(", ")),
     };
     let hint = "take one out with llvm-modextract -n NUMBER, or link them into one";
-    Box::new((*error_at(place, message)).with_hint(hint))
+    error_at(place, message).with_hint(hint)
 }
 
 /// Longest module name in the error, and greatest number of names.
 const MAX_LISTED: usize = 60;
 
 /// The source file name of each module.
-fn source_names(bytes: &[u8]) -> Result<Vec<String>, BoxedDiagnostic> {
+fn source_names(bytes: &[u8]) -> LlvmResult<Vec<String>> {
     let mut bits = BitstreamReader::new(strip_wrapper(bytes)?, 32);
     let mut record = BitcodeRecord::default();
     let mut names = Vec::new();
@@ -103,7 +103,7 @@ fn source_names(bytes: &[u8]) -> Result<Vec<String>, BoxedDiagnostic> {
 }
 
 /// The bitstream without the wrapper that some systems put around it.
-fn strip_wrapper(bytes: &[u8]) -> Result<&[u8], BoxedDiagnostic> {
+fn strip_wrapper(bytes: &[u8]) -> LlvmResult<&[u8]> {
     let stream = if bytes.starts_with(&WRAPPER_MAGIC.to_le_bytes()) {
         let field = |at: usize| {
             let word = bytes.get(at..at + 4)?;
@@ -131,7 +131,7 @@ fn strip_wrapper(bytes: &[u8]) -> Result<&[u8], BoxedDiagnostic> {
     }
 }
 
-fn check_epoch(bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+fn check_epoch(bits: &mut BitstreamReader<'_>) -> LlvmResult<()> {
     let mut record = BitcodeRecord::default();
     loop {
         match bits.next_entry(&mut record)? {

@@ -14,7 +14,7 @@ use crate::ir::{
     LlvmFunction, LlvmInst, LlvmInstFlags, LlvmInstruction, LlvmMetadata, LlvmOpcode,
     LlvmPoolRange, LlvmSymbol, LlvmType, LlvmValue, MetadataAttachment, OperandBundle,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 use spirula_diagnostics::SourceLocation;
 
 const CONSTANTS: u64 = 11;
@@ -45,7 +45,7 @@ pub fn read_function_body(
     reader: &mut BitcodeModuleReader,
     func: LlvmFunc,
     bits: &mut BitstreamReader<'_>,
-) -> Result<(), BoxedDiagnostic> {
+) -> LlvmResult<()> {
     let slot = &mut reader.module.functions[func.index()];
     let empty = LlvmFunction::new(slot.global, slot.ty, Vec::new());
     let mut function = std::mem::replace(slot, empty);
@@ -84,7 +84,7 @@ pub fn read_function_body(
 }
 
 impl BitcodeBodyReader<'_> {
-    fn read_body(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_body(&mut self, bits: &mut BitstreamReader<'_>) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
         loop {
             match bits.next_entry(&mut record)? {
@@ -99,11 +99,7 @@ impl BitcodeBodyReader<'_> {
         }
     }
 
-    fn read_nested_block(
-        &mut self,
-        kind: u64,
-        bits: &mut BitstreamReader<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    fn read_nested_block(&mut self, kind: u64, bits: &mut BitstreamReader<'_>) -> LlvmResult<()> {
         if !matches!(kind, CONSTANTS | SYMBOLS | METADATA | ATTACHMENTS) {
             return bits.skip_block();
         }
@@ -123,7 +119,7 @@ impl BitcodeBodyReader<'_> {
         }
     }
 
-    fn read_symbol_table(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_symbol_table(&mut self, bits: &mut BitstreamReader<'_>) -> LlvmResult<()> {
         let func = &mut self.func;
         let slots = &self.reader.slots;
         func.names
@@ -153,7 +149,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    fn read_attachments(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_attachments(&mut self, bits: &mut BitstreamReader<'_>) -> LlvmResult<()> {
         let BitcodeModuleReader {
             module, metadata, ..
         } = &mut *self.reader;
@@ -186,7 +182,7 @@ impl BitcodeBodyReader<'_> {
         code: u64,
         mut ops: RecordOperands<'_>,
         remaining: usize,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         match code {
             1 => {
                 self.block_count = ops.next_index()?;
@@ -212,7 +208,7 @@ impl BitcodeBodyReader<'_> {
         }
     }
 
-    fn attach_location(&mut self, ops: &RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    fn attach_location(&mut self, ops: &RecordOperands<'_>) -> LlvmResult<()> {
         let Some(last) = self.func.insts.len().checked_sub(1) else {
             return ops.fail_with("a debug location before the first instruction");
         };
@@ -226,7 +222,7 @@ impl BitcodeBodyReader<'_> {
         Ok(())
     }
 
-    fn read_bundle(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_bundle(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let Some(&tag) = self.reader.bundle_tags.get(ops.next_index()?) else {
             return ops.fail_with("an operand bundle with a tag that is not defined");
         };
@@ -240,11 +236,7 @@ impl BitcodeBodyReader<'_> {
         Ok(())
     }
 
-    fn read_debug_record(
-        &mut self,
-        code: u64,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    fn read_debug_record(&mut self, code: u64, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         use DebugRecordKind::{Assign, Declare, DeclareValue, Label, Value as IsValue};
         let kind = match code {
             61 | 64 => IsValue,
@@ -292,7 +284,7 @@ impl BitcodeBodyReader<'_> {
     pub fn read_value(
         &mut self,
         ops: &mut RecordOperands<'_>,
-    ) -> Result<(LlvmValue, LlvmType), BoxedDiagnostic> {
+    ) -> LlvmResult<(LlvmValue, LlvmType)> {
         let number = self.resolve_distance(ops.next()?);
         match self.reader.slots.get(number) {
             Some(&slot) => Ok(slot),
@@ -308,7 +300,7 @@ impl BitcodeBodyReader<'_> {
         &mut self,
         ty: LlvmType,
         ops: &mut RecordOperands<'_>,
-    ) -> Result<LlvmValue, BoxedDiagnostic> {
+    ) -> LlvmResult<LlvmValue> {
         let distance = ops.next()?;
         self.value_at(ty, distance, ops)
     }
@@ -319,7 +311,7 @@ impl BitcodeBodyReader<'_> {
         ty: LlvmType,
         distance: u64,
         ops: &RecordOperands<'_>,
-    ) -> Result<LlvmValue, BoxedDiagnostic> {
+    ) -> LlvmResult<LlvmValue> {
         let number = self.resolve_distance(distance);
         if ty == LlvmType::METADATA {
             return Ok(LlvmValue::from_metadata(
@@ -339,7 +331,7 @@ impl BitcodeBodyReader<'_> {
         ty: LlvmType,
         number: u64,
         ops: &RecordOperands<'_>,
-    ) -> Result<LlvmValue, BoxedDiagnostic> {
+    ) -> LlvmResult<LlvmValue> {
         let slot = usize::try_from(number)
             .ok()
             .and_then(|number| self.reader.slots.get(number));
@@ -359,7 +351,7 @@ impl BitcodeBodyReader<'_> {
         &mut self,
         number: usize,
         ops: &RecordOperands<'_>,
-    ) -> Result<LlvmValue, BoxedDiagnostic> {
+    ) -> LlvmResult<LlvmValue> {
         if number >= FORWARD {
             return ops.fail_with("an operand that is not defined");
         }
@@ -368,11 +360,7 @@ impl BitcodeBodyReader<'_> {
     }
 
     /// The block with this number.
-    pub fn find_block(
-        &self,
-        number: u64,
-        ops: &RecordOperands<'_>,
-    ) -> Result<LlvmBlock, BoxedDiagnostic> {
+    pub fn find_block(&self, number: u64, ops: &RecordOperands<'_>) -> LlvmResult<LlvmBlock> {
         match usize::try_from(number) {
             Ok(number) if number < self.block_count => Ok(LlvmBlock::new(number)),
             _ => ops.fail_with(format!("block {number} is not there")),
@@ -445,7 +433,7 @@ impl BitcodeBodyReader<'_> {
         }
     }
 
-    fn finish_body(&mut self, place: SourceLocation) -> Result<(), BoxedDiagnostic> {
+    fn finish_body(&mut self, place: SourceLocation) -> LlvmResult<()> {
         let complete = self.block_start == self.func.insts.len();
         if self.block_count == 0 || self.func.blocks.len() != self.block_count || !complete {
             return Err(error_at(

@@ -10,22 +10,19 @@ use crate::ir::{
     LlvmModule, LlvmSymbol, LlvmType, LlvmTypeKind, LlvmValue, Selection, ThreadLocal, UnnamedAddr,
     Visibility,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 use spirula_diagnostics::SourceLocation;
 
 impl BitcodeModuleReader {
     /// The name at the beginning of a record, as a range of the string table.
-    fn name_range(&self, ops: &mut RecordOperands<'_>) -> Result<[u64; 2], BoxedDiagnostic> {
+    fn name_range(&self, ops: &mut RecordOperands<'_>) -> LlvmResult<[u64; 2]> {
         if self.version < 2 {
             return Ok([0, 0]);
         }
         Ok([ops.next()?, ops.next()?])
     }
 
-    pub(super) fn read_comdat(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_comdat(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let range = self.name_range(&mut ops)?;
         let selection = Selection::from_code(ops.next()?).unwrap_or(Selection::Any);
         let mut name = LlvmSymbol::EMPTY;
@@ -79,10 +76,7 @@ impl BitcodeModuleReader {
         }
     }
 
-    pub(super) fn read_variable(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_variable(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let range = self.name_range(&mut ops)?;
         let mut value_type = self.types.read_type(&mut ops)?;
         let flags = ops.next()?;
@@ -131,10 +125,7 @@ impl BitcodeModuleReader {
         Ok(())
     }
 
-    pub(super) fn read_function(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_function(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let range = self.name_range(&mut ops)?;
         let mut ty = self.types.read_type(&mut ops)?;
         if let LlvmTypeKind::Pointer {
@@ -188,10 +179,7 @@ impl BitcodeModuleReader {
         Ok(())
     }
 
-    pub(super) fn read_alias(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_alias(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let range = self.name_range(&mut ops)?;
         let (value_type, space) = (self.types.read_type(&mut ops)?, ops.next_u32()?);
         let kind = GlobalKind::Alias(GlobalAliasee(None));
@@ -207,10 +195,7 @@ impl BitcodeModuleReader {
         Ok(())
     }
 
-    pub(super) fn read_ifunc(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_ifunc(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let range = self.name_range(&mut ops)?;
         let (value_type, space) = (self.types.read_type(&mut ops)?, ops.next_u32()?);
         let kind = GlobalKind::Ifunc(GlobalAliasee(None));
@@ -222,19 +207,11 @@ impl BitcodeModuleReader {
         Ok(())
     }
 
-    fn find_section(
-        &self,
-        number: u64,
-        ops: &RecordOperands<'_>,
-    ) -> Result<LlvmSymbol, BoxedDiagnostic> {
+    fn find_section(&self, number: u64, ops: &RecordOperands<'_>) -> LlvmResult<LlvmSymbol> {
         find_name(&self.sections, number, ops)
     }
 
-    fn comdat_of(
-        &self,
-        number: u64,
-        ops: &RecordOperands<'_>,
-    ) -> Result<Option<u32>, BoxedDiagnostic> {
+    fn comdat_of(&self, number: u64, ops: &RecordOperands<'_>) -> LlvmResult<Option<u32>> {
         match number {
             0 => Ok(None),
             number if number <= self.module.comdats.len() as u64 => Ok(Some(number as u32 - 1)),
@@ -245,7 +222,7 @@ impl BitcodeModuleReader {
     }
 
     /// Completes the module once everything was read and the names are known.
-    pub(super) fn finish_module(mut self, strings: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
+    pub(super) fn finish_module(mut self, strings: &[u8]) -> LlvmResult<LlvmModule> {
         if !self.bodies.is_empty() {
             return Err(error_at(
                 SourceLocation::Unknown,
@@ -263,7 +240,7 @@ impl BitcodeModuleReader {
         Ok(self.module)
     }
 
-    fn set_names(&mut self, strings: &[u8]) -> Result<(), BoxedDiagnostic> {
+    fn set_names(&mut self, strings: &[u8]) -> LlvmResult<()> {
         for &(named, [start, len]) in &self.names {
             if len == 0 {
                 continue;
@@ -316,7 +293,7 @@ fn find_name(
     names: &[LlvmSymbol],
     number: u64,
     ops: &RecordOperands<'_>,
-) -> Result<LlvmSymbol, BoxedDiagnostic> {
+) -> LlvmResult<LlvmSymbol> {
     match number {
         0 => Ok(LlvmSymbol::EMPTY),
         number => match usize::try_from(number - 1)
@@ -330,10 +307,7 @@ fn find_name(
 }
 
 /// Decodes an alignment, which is written as its exponent plus one.
-pub(super) fn decode_alignment(
-    encoded: u64,
-    ops: &RecordOperands<'_>,
-) -> Result<LlvmAlign, BoxedDiagnostic> {
+pub(super) fn decode_alignment(encoded: u64, ops: &RecordOperands<'_>) -> LlvmResult<LlvmAlign> {
     match encoded {
         0 => Ok(LlvmAlign::NONE),
         1..=33 => Ok(LlvmAlign::from_exponent(encoded as u8 - 1)),

@@ -5,7 +5,7 @@ use super::operation_codes::{
     binary_flags, binary_opcode, cast_flags, cast_opcode, fast_math_flags, read_predicate,
 };
 use super::record_operands::{RecordOperands, sign_rotated};
-use crate::BoxedDiagnostic;
+use crate::LlvmResult;
 use crate::auto_upgrade;
 use crate::ir::{
     InstructionExtra, LlvmBlock, LlvmInstFlags, LlvmInstruction, LlvmOpcode, LlvmPoolRange,
@@ -15,11 +15,7 @@ use smallvec::SmallVec;
 
 impl BitcodeBodyReader<'_> {
     /// Reads an instruction.
-    pub fn read_instruction(
-        &mut self,
-        code: u64,
-        ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub fn read_instruction(&mut self, code: u64, ops: RecordOperands<'_>) -> LlvmResult<()> {
         match code {
             2 => self.read_binary(ops),
             3 => self.read_cast(ops),
@@ -75,7 +71,7 @@ impl BitcodeBodyReader<'_> {
         operands: &[LlvmValue],
         extra: InstructionExtra,
         ops: &RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let operands = self.add_operands(operands);
         self.push_pooled(opcode, flags, ty, operands, extra, ops)
     }
@@ -89,7 +85,7 @@ impl BitcodeBodyReader<'_> {
         operands: LlvmPoolRange,
         extra: InstructionExtra,
         ops: &RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         self.push_inst(
             LlvmInstruction {
                 opcode,
@@ -128,7 +124,7 @@ impl BitcodeBodyReader<'_> {
         }
     }
 
-    fn read_binary(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_binary(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let (left, ty) = self.read_value(&mut ops)?;
         let right = self.value_of(ty, &mut ops)?;
         let opcode = binary_opcode(ops.next()?, self.is_float(ty), &ops)?;
@@ -143,11 +139,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    fn read_unary(
-        &mut self,
-        opcode: LlvmOpcode,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    fn read_unary(&mut self, opcode: LlvmOpcode, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let (operand, ty) = self.read_value(&mut ops)?;
         let mut flags = LlvmInstFlags::NONE;
         if opcode == LlvmOpcode::FNeg {
@@ -164,7 +156,7 @@ impl BitcodeBodyReader<'_> {
         self.push_flagged(opcode, flags, ty, &[operand], InstructionExtra::None, &ops)
     }
 
-    fn read_cast(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_cast(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let (operand, from) = self.read_value(&mut ops)?;
         let ty = self.reader.types.read_type(&mut ops)?;
         let mut opcode = cast_opcode(&mut ops)?;
@@ -175,7 +167,7 @@ impl BitcodeBodyReader<'_> {
         self.push_flagged(opcode, flags, ty, &[operand], InstructionExtra::None, &ops)
     }
 
-    fn extract_element(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    fn extract_element(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let (vector, ty) = self.read_value(&mut ops)?;
         let (index, _) = self.read_value(&mut ops)?;
         let LlvmTypeKind::Vector { element, .. } = *self.reader.module.types.kind(ty) else {
@@ -191,7 +183,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    fn insert_element(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    fn insert_element(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let (vector, ty) = self.read_value(&mut ops)?;
         let LlvmTypeKind::Vector { element, .. } = *self.reader.module.types.kind(ty) else {
             return ops.fail_with("an element of a value that is not a vector");
@@ -209,7 +201,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    fn read_shuffle(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_shuffle(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let (left, ty) = self.read_value(&mut ops)?;
         let right = self.value_of(ty, &mut ops)?;
         let (mask, _) = self.read_value(&mut ops)?;
@@ -234,7 +226,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    fn read_compare(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_compare(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let (left, ty) = self.read_value(&mut ops)?;
         let right = self.value_of(ty, &mut ops)?;
         let predicate = read_predicate(&mut ops)?;
@@ -256,7 +248,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    fn read_phi(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_phi(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let ty = self.reader.types.read_type(&mut ops)?;
         let start = self.func.value_pool.len();
         let block_start = self.func.block_pool.len();
@@ -276,7 +268,7 @@ impl BitcodeBodyReader<'_> {
         self.push_pooled(LlvmOpcode::Phi, flags, ty, operands, extra, &ops)
     }
 
-    fn read_select(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_select(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let (first, ty) = self.read_value(&mut ops)?;
         let second = self.value_of(ty, &mut ops)?;
         let (condition, _) = self.read_value(&mut ops)?;
@@ -291,9 +283,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    fn read_index_path(
-        ops: &mut RecordOperands<'_>,
-    ) -> Result<SmallVec<[u32; 8]>, BoxedDiagnostic> {
+    fn read_index_path(ops: &mut RecordOperands<'_>) -> LlvmResult<SmallVec<[u32; 8]>> {
         let mut path = SmallVec::new();
         while !ops.is_empty() {
             path.push(ops.next_u32()?);
@@ -301,7 +291,7 @@ impl BitcodeBodyReader<'_> {
         Ok(path)
     }
 
-    fn extract_value(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    fn extract_value(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let (aggregate, ty) = self.read_value(&mut ops)?;
         let path = Self::read_index_path(&mut ops)?;
         let Some(ty) = member_type(&self.reader.module.types, ty, &path) else {
@@ -318,7 +308,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    fn insert_value(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    fn insert_value(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let (aggregate, ty) = self.read_value(&mut ops)?;
         let (element, _) = self.read_value(&mut ops)?;
         let path = Self::read_index_path(&mut ops)?;

@@ -4,7 +4,7 @@ use super::function::BitcodeBodyReader;
 use super::globals::decode_alignment;
 use super::operation_codes::address_flags;
 use super::record_operands::RecordOperands;
-use crate::BoxedDiagnostic;
+use crate::LlvmResult;
 use crate::ir::{
     InstructionExtra, LlvmAlign, LlvmInstFlags, LlvmOpcode, LlvmPoolRange, LlvmSymbol, LlvmType,
     LlvmTypeKind, Ordering, RmwOp, address_type,
@@ -12,10 +12,7 @@ use crate::ir::{
 use smallvec::SmallVec;
 
 impl BitcodeBodyReader<'_> {
-    pub(super) fn read_alloca(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_alloca(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let mut ty = self.reader.types.read_type(&mut ops)?;
         let size_type = self.reader.types.read_type(&mut ops)?;
         let size = self.value_numbered(size_type, ops.next()?, &ops)?;
@@ -52,7 +49,7 @@ impl BitcodeBodyReader<'_> {
         self.push_flagged(LlvmOpcode::Alloca, flags, pointer, &[size], extra, &ops)
     }
 
-    fn read_scope(&mut self, ops: &mut RecordOperands<'_>) -> Result<LlvmSymbol, BoxedDiagnostic> {
+    fn read_scope(&mut self, ops: &mut RecordOperands<'_>) -> LlvmResult<LlvmSymbol> {
         let number = ops.next_index()?;
         if let Some(&scope) = self.reader.sync_scopes.get(number) {
             return Ok(scope);
@@ -64,7 +61,7 @@ impl BitcodeBodyReader<'_> {
         }
     }
 
-    fn read_ordering(ops: &mut RecordOperands<'_>) -> Result<Ordering, BoxedDiagnostic> {
+    fn read_ordering(ops: &mut RecordOperands<'_>) -> LlvmResult<Ordering> {
         match Ordering::from_code(ops.next()?) {
             Some(ordering) => Ok(ordering),
             None => ops.fail_with("an unknown ordering"),
@@ -76,7 +73,7 @@ impl BitcodeBodyReader<'_> {
         &mut self,
         atomic: bool,
         ops: &mut RecordOperands<'_>,
-    ) -> Result<(InstructionExtra, LlvmInstFlags), BoxedDiagnostic> {
+    ) -> LlvmResult<(InstructionExtra, LlvmInstFlags)> {
         let align = decode_alignment(ops.next()?, ops)?;
         let flags = if ops.next()? != 0 {
             LlvmInstFlags::VOLATILE
@@ -102,7 +99,7 @@ impl BitcodeBodyReader<'_> {
         &mut self,
         atomic: bool,
         mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let (pointer, _) = self.read_value(&mut ops)?;
         let ty = self.reader.types.read_type(&mut ops)?;
         let (extra, flags) = self.read_access(atomic, &mut ops)?;
@@ -113,7 +110,7 @@ impl BitcodeBodyReader<'_> {
         &mut self,
         atomic: bool,
         mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let (pointer, _) = self.read_value(&mut ops)?;
         let (value, _) = self.read_value(&mut ops)?;
         let (extra, flags) = self.read_access(atomic, &mut ops)?;
@@ -127,10 +124,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn read_va_arg(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_va_arg(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let list_type = self.reader.types.read_type(&mut ops)?;
         let list = self.value_of(list_type, &mut ops)?;
         let ty = self.reader.types.read_type(&mut ops)?;
@@ -144,10 +138,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn read_fence(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_fence(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let ordering = Self::read_ordering(&mut ops)?;
         let scope = self.read_scope(&mut ops)?;
         let extra = InstructionExtra::Fence { ordering, scope };
@@ -161,10 +152,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn read_address(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_address(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let flags = address_flags(ops.next()?);
         let source = self.reader.types.read_type(&mut ops)?;
         let start = self.func.value_pool.len();
@@ -184,16 +172,13 @@ impl BitcodeBodyReader<'_> {
             base_type,
             indices,
         )
-        .or_else(|why| ops.fail_with(why))?;
+        .or_else(|error| ops.fail_with(error.to_string()))?;
         let operands = LlvmPoolRange::from_start(start, &self.func.value_pool);
         let extra = InstructionExtra::SourceType(source);
         self.push_pooled(LlvmOpcode::GetElementPtr, flags, ty, operands, extra, &ops)
     }
 
-    pub(super) fn compare_exchange(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn compare_exchange(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let (pointer, _) = self.read_value(&mut ops)?;
         let (expected, ty) = self.read_value(&mut ops)?;
         let new = self.value_of(ty, &mut ops)?;
@@ -234,7 +219,7 @@ impl BitcodeBodyReader<'_> {
         &mut self,
         typed: bool,
         mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let (pointer, pointer_type) = self.read_value(&mut ops)?;
         let (value, ty) = if typed {
             self.read_value(&mut ops)?

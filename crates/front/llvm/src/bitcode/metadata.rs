@@ -12,7 +12,7 @@ use crate::ir::{
     LlvmGlobal, LlvmMetadata, LlvmModule, LlvmPoolRange, LlvmStrings, LlvmSymbol, LlvmValue,
     MetadataArena, MetadataField, MetadataKind, NamedMetadata, ValueKind,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 
@@ -64,7 +64,7 @@ struct DebugLocationFields {
 
 impl MetadataTable {
     /// The node with this number.
-    pub fn get(&self, number: u64, place: SourceLocation) -> Result<LlvmMetadata, BoxedDiagnostic> {
+    pub fn get(&self, number: u64, place: SourceLocation) -> LlvmResult<LlvmMetadata> {
         match usize::try_from(number) {
             Ok(number) if number < self.module_count => Ok(LlvmMetadata::new(number)),
             Ok(number) if number - self.module_count < self.function_count => Ok(
@@ -79,7 +79,7 @@ impl MetadataTable {
         &self,
         number: u64,
         place: SourceLocation,
-    ) -> Result<Option<LlvmMetadata>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<LlvmMetadata>> {
         match number.checked_sub(1) {
             Some(number) => self.get(number, place).map(Some),
             None => Ok(None),
@@ -87,11 +87,7 @@ impl MetadataTable {
     }
 
     /// The attachment kind with this number.
-    pub fn find_kind(
-        &self,
-        number: u64,
-        place: SourceLocation,
-    ) -> Result<LlvmSymbol, BoxedDiagnostic> {
+    pub fn find_kind(&self, number: u64, place: SourceLocation) -> LlvmResult<LlvmSymbol> {
         match self.kinds.get(&number) {
             Some(&kind) => Ok(kind),
             None => Err(error_at(
@@ -113,7 +109,7 @@ impl MetadataTable {
         &mut self,
         module: &mut LlvmModule,
         slots: &BitcodeValues,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         for (id, number) in self.locals.drain(..) {
             let Some(&(value, _)) = slots.get(number) else {
                 return Err(error_at(
@@ -128,11 +124,7 @@ impl MetadataTable {
     }
 
     /// A number whose node may be defined later in the same block.
-    fn get_or_forward(
-        &mut self,
-        number: u64,
-        place: SourceLocation,
-    ) -> Result<LlvmMetadata, BoxedDiagnostic> {
+    fn get_or_forward(&mut self, number: u64, place: SourceLocation) -> LlvmResult<LlvmMetadata> {
         let Some(number) = usize::try_from(number)
             .ok()
             .filter(|&number| number < 1 << 29)
@@ -154,7 +146,7 @@ impl MetadataTable {
         &mut self,
         number: u64,
         place: SourceLocation,
-    ) -> Result<Option<LlvmMetadata>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<LlvmMetadata>> {
         match number.checked_sub(1) {
             Some(number) => self.get_or_forward(number, place).map(Some),
             None => Ok(None),
@@ -166,7 +158,7 @@ impl MetadataTable {
         &mut self,
         bits: &mut BitstreamReader<'_>,
         strings: &mut LlvmStrings,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
         loop {
             match bits.next_entry(&mut record)? {
@@ -184,7 +176,7 @@ impl MetadataTable {
         &mut self,
         mut ops: RecordOperands<'_>,
         strings: &mut LlvmStrings,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let number = ops.next()?;
         let name = strings.intern_bytes(&bytes_of(ops.remaining()));
         self.kinds.insert(number, name);
@@ -199,7 +191,7 @@ impl MetadataTable {
         types: &BitcodeTypeTable,
         slots: &BitcodeValues,
         in_function: bool,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
         let mut name = LlvmSymbol::EMPTY;
         if !in_function {
@@ -255,7 +247,7 @@ impl MetadataTable {
         name: LlvmSymbol,
         mut ops: RecordOperands<'_>,
         module: &mut LlvmModule,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let mut operands = Vec::with_capacity(ops.len());
         while !ops.is_empty() {
             operands.push(self.get_or_forward(ops.next()?, ops.place())?);
@@ -269,7 +261,7 @@ impl MetadataTable {
         mut ops: RecordOperands<'_>,
         module: &mut LlvmModule,
         slots: &BitcodeValues,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let number = ops.next_index()?;
         let global = slots
             .get(number)
@@ -293,7 +285,7 @@ impl MetadataTable {
         mut ops: RecordOperands<'_>,
         blob: &[u8],
         module: &mut LlvmModule,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let (count, offset) = (ops.next_index()?, ops.next_index()?);
         let Some((lengths, mut bytes)) = blob.split_at_checked(offset) else {
             return ops.fail_with("strings past the end of their record");
@@ -324,7 +316,7 @@ impl MetadataTable {
         module: &mut LlvmModule,
         types: &BitcodeTypeTable,
         slots: &BitcodeValues,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let kind = match code {
             STRING_OLD => {
                 MetadataKind::String(module.strings.intern_bytes(&bytes_of(ops.remaining())))
@@ -378,7 +370,7 @@ impl MetadataTable {
         mut ops: RecordOperands<'_>,
         bias: u64,
         arena: &mut MetadataArena,
-    ) -> Result<LlvmPoolRange, BoxedDiagnostic> {
+    ) -> LlvmResult<LlvmPoolRange> {
         let mut operands = Vec::with_capacity(ops.len());
         while !ops.is_empty() {
             let number = ops.next()?.saturating_add(1 - bias);
@@ -392,7 +384,7 @@ impl MetadataTable {
         code: u64,
         mut ops: RecordOperands<'_>,
         module: &mut LlvmModule,
-    ) -> Result<MetadataKind, BoxedDiagnostic> {
+    ) -> LlvmResult<MetadataKind> {
         let Some(&(_, class, fields)) = ROWS.iter().find(|row| row.0 == code) else {
             return ops.fail_with(format!("metadata of code {code} is not supported"));
         };
@@ -427,7 +419,7 @@ impl MetadataTable {
         &mut self,
         mut ops: RecordOperands<'_>,
         module: &mut LlvmModule,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let distinct = ops.next()? & 1 != 0;
         let (line, column, scope) = (ops.next()?, ops.next()?, ops.next()?);
         let inlined_at = ops.or_zero();
@@ -489,7 +481,7 @@ impl MetadataTable {
         &mut self,
         mut ops: RecordOperands<'_>,
         module: &mut LlvmModule,
-    ) -> Result<Option<LlvmMetadata>, BoxedDiagnostic> {
+    ) -> LlvmResult<Option<LlvmMetadata>> {
         let key = [
             ops.next()?,
             ops.next()?,
@@ -531,13 +523,8 @@ impl MetadataTable {
     pub fn read_attachments(
         &mut self,
         bits: &mut BitstreamReader<'_>,
-        mut attach: impl FnMut(
-            Option<u64>,
-            LlvmSymbol,
-            LlvmMetadata,
-            SourceLocation,
-        ) -> Result<(), BoxedDiagnostic>,
-    ) -> Result<(), BoxedDiagnostic> {
+        mut attach: impl FnMut(Option<u64>, LlvmSymbol, LlvmMetadata, SourceLocation) -> LlvmResult<()>,
+    ) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
         loop {
             match bits.next_entry(&mut record)? {

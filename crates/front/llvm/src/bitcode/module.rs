@@ -7,7 +7,7 @@ use super::module_reader::BitcodeModuleReader;
 use super::record_operands::{RecordOperands, bytes_of};
 use super::symbols::{self, VST_ENTRY, VST_FUNCTION};
 use crate::ir::{ConstKind, DataLayout};
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 use spirula_diagnostics::SourceLocation;
 
 /// Kinds of blocks.
@@ -33,10 +33,7 @@ pub(super) const SOURCE_FILENAME: u64 = 16;
 
 impl BitcodeModuleReader {
     /// Reads the block of a module, which was already entered.
-    pub(super) fn read_module(
-        &mut self,
-        bits: &mut BitstreamReader<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_module(&mut self, bits: &mut BitstreamReader<'_>) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
         loop {
             match bits.next_entry(&mut record)? {
@@ -51,11 +48,7 @@ impl BitcodeModuleReader {
         }
     }
 
-    fn read_block(
-        &mut self,
-        kind: u64,
-        bits: &mut BitstreamReader<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    fn read_block(&mut self, kind: u64, bits: &mut BitstreamReader<'_>) -> LlvmResult<()> {
         if kind == block::BLOCK_INFO {
             return bits.read_block_info();
         }
@@ -97,7 +90,7 @@ impl BitcodeModuleReader {
 
     /// Reads the symbol table of a module. It names globals in bitcode that is older than string
     /// tables.
-    fn read_symbols(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_symbols(&mut self, bits: &mut BitstreamReader<'_>) -> LlvmResult<()> {
         let (consts, globals, slots) = (&self.module.consts, &mut self.module.globals, &self.slots);
         symbols::read_table(bits, &mut self.module.strings, |code, number, name| {
             let slot = usize::try_from(number)
@@ -114,11 +107,7 @@ impl BitcodeModuleReader {
         })
     }
 
-    fn read_module_record(
-        &mut self,
-        code: u64,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    fn read_module_record(&mut self, code: u64, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let text = |ops: &RecordOperands<'_>| {
             String::from_utf8_lossy(&bytes_of(ops.remaining())).into_owned()
         };

@@ -2,7 +2,7 @@
 //! expressions.
 
 use super::record_operands::RecordOperands;
-use crate::BoxedDiagnostic;
+use crate::LlvmResult;
 use crate::ir::{LlvmInstFlags, LlvmOpcode, Predicate};
 
 /// Integer and floating-point operations by number.
@@ -41,11 +41,7 @@ const CASTS: [LlvmOpcode; 14] = [
 ];
 
 /// The operation with this number.
-pub fn binary_opcode(
-    number: u64,
-    float: bool,
-    ops: &RecordOperands<'_>,
-) -> Result<LlvmOpcode, BoxedDiagnostic> {
+pub fn binary_opcode(number: u64, float: bool, ops: &RecordOperands<'_>) -> LlvmResult<LlvmOpcode> {
     let row = usize::try_from(number)
         .ok()
         .and_then(|number| BINARY.get(number));
@@ -57,7 +53,7 @@ pub fn binary_opcode(
 }
 
 /// The conversion whose number is the next operand.
-pub fn cast_opcode(ops: &mut RecordOperands<'_>) -> Result<LlvmOpcode, BoxedDiagnostic> {
+pub fn cast_opcode(ops: &mut RecordOperands<'_>) -> LlvmResult<LlvmOpcode> {
     let number = ops.next()?;
     let opcode = usize::try_from(number)
         .ok()
@@ -69,7 +65,7 @@ pub fn cast_opcode(ops: &mut RecordOperands<'_>) -> Result<LlvmOpcode, BoxedDiag
 }
 
 /// The predicate whose number is the next operand.
-pub fn read_predicate(ops: &mut RecordOperands<'_>) -> Result<Predicate, BoxedDiagnostic> {
+pub fn read_predicate(ops: &mut RecordOperands<'_>) -> LlvmResult<Predicate> {
     let number = ops.next()?;
     match Predicate::from_code(number) {
         Some(predicate) => Ok(predicate),

@@ -1,6 +1,6 @@
 //! Record operands: a cursor over the operands of one record.
 
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 use spirula_diagnostics::SourceLocation;
 
 /// The operands of a record, read one by one.
@@ -23,13 +23,13 @@ impl<'r> RecordOperands<'r> {
 
     /// An error about the record.
     #[cold]
-    pub fn fail_with<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
+    pub fn fail_with<T>(&self, message: impl Into<String>) -> LlvmResult<T> {
         Err(error_at(self.place, message))
     }
 
     /// The next operand.
     #[inline]
-    pub fn next(&mut self) -> Result<u64, BoxedDiagnostic> {
+    pub fn next(&mut self) -> LlvmResult<u64> {
         match self.rest.split_first() {
             Some((&first, rest)) => {
                 self.rest = rest;
@@ -40,7 +40,7 @@ impl<'r> RecordOperands<'r> {
     }
 
     /// The next operand as an index or count.
-    pub fn next_index(&mut self) -> Result<usize, BoxedDiagnostic> {
+    pub fn next_index(&mut self) -> LlvmResult<usize> {
         match usize::try_from(self.next()?) {
             Ok(index) => Ok(index),
             Err(_) => self.fail_with("a number out of range"),
@@ -48,7 +48,7 @@ impl<'r> RecordOperands<'r> {
     }
 
     /// The next operand as a 32-bit number.
-    pub fn next_u32(&mut self) -> Result<u32, BoxedDiagnostic> {
+    pub fn next_u32(&mut self) -> LlvmResult<u32> {
         match u32::try_from(self.next()?) {
             Ok(number) => Ok(number),
             Err(_) => self.fail_with("a number out of range"),
@@ -82,7 +82,7 @@ impl<'r> RecordOperands<'r> {
     }
 
     /// Takes `count` operands at once.
-    pub fn take(&mut self, count: usize) -> Result<&'r [u64], BoxedDiagnostic> {
+    pub fn take(&mut self, count: usize) -> LlvmResult<&'r [u64]> {
         match self.rest.split_at_checked(count) {
             Some((taken, rest)) => {
                 self.rest = rest;

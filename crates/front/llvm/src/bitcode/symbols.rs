@@ -2,7 +2,7 @@
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::record_operands::bytes_of;
-use crate::BoxedDiagnostic;
+use crate::LlvmResult;
 use crate::ir::{LlvmStrings, LlvmSymbol};
 
 /// Code of a symbol table entry that names a value.
@@ -16,7 +16,7 @@ pub const VST_FUNCTION: u64 = 3;
 pub fn read_names(
     bits: &mut BitstreamReader<'_>,
     strings: &mut LlvmStrings,
-) -> Result<Vec<LlvmSymbol>, BoxedDiagnostic> {
+) -> LlvmResult<Vec<LlvmSymbol>> {
     let mut names = Vec::new();
     let mut record = BitcodeRecord::default();
     loop {
@@ -37,7 +37,7 @@ pub fn read_table(
     bits: &mut BitstreamReader<'_>,
     strings: &mut LlvmStrings,
     mut named: impl FnMut(u64, u64, LlvmSymbol),
-) -> Result<(), BoxedDiagnostic> {
+) -> LlvmResult<()> {
     let mut record = BitcodeRecord::default();
     let mut bytes = Vec::new();
     loop {
@@ -59,7 +59,7 @@ pub fn read_table(
 }
 
 /// Reads a block that holds one blob: the string table.
-pub fn read_blob<'a>(bits: &mut BitstreamReader<'a>) -> Result<&'a [u8], BoxedDiagnostic> {
+pub fn read_blob<'a>(bits: &mut BitstreamReader<'a>) -> LlvmResult<&'a [u8]> {
     let mut blob: &[u8] = &[];
     let mut record = BitcodeRecord::default();
     loop {

@@ -2,15 +2,12 @@
 
 use super::function::BitcodeBodyReader;
 use super::record_operands::RecordOperands;
-use crate::BoxedDiagnostic;
+use crate::LlvmResult;
 use crate::ir::{InstructionExtra, LlvmBlock, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmValue};
 use smallvec::{SmallVec, smallvec};
 
 impl BitcodeBodyReader<'_> {
-    pub(super) fn read_return(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_return(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         if ops.is_empty() {
             return self.push_flagged(
                 LlvmOpcode::Ret,
@@ -32,10 +29,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn read_branch(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_branch(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let first = self.find_block(ops.next()?, &ops)?;
         if ops.is_empty() {
             let blocks = self.add_blocks(&[first]);
@@ -61,10 +55,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn read_switch(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_switch(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let ty = self.reader.types.read_type(&mut ops)?;
         let mut operands: SmallVec<[LlvmValue; 8]> = smallvec![self.value_of(ty, &mut ops)?];
         let mut blocks: SmallVec<[LlvmBlock; 8]> = smallvec![self.find_block(ops.next()?, &ops)?];
@@ -83,10 +74,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn read_indirect_branch(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_indirect_branch(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let ty = self.reader.types.read_type(&mut ops)?;
         let address = self.value_of(ty, &mut ops)?;
         let blocks = self.find_blocks(ops.remaining(), &ops)?;
@@ -105,17 +93,14 @@ impl BitcodeBodyReader<'_> {
         &self,
         numbers: &[u64],
         ops: &RecordOperands<'_>,
-    ) -> Result<SmallVec<[LlvmBlock; 4]>, BoxedDiagnostic> {
+    ) -> LlvmResult<SmallVec<[LlvmBlock; 4]>> {
         numbers
             .iter()
             .map(|&number| self.find_block(number, ops))
             .collect()
     }
 
-    pub(super) fn read_landing_pad(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_landing_pad(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let ty = self.reader.types.read_type(&mut ops)?;
         let flags = if ops.next()? != 0 {
             LlvmInstFlags::CLEANUP
@@ -142,7 +127,7 @@ impl BitcodeBodyReader<'_> {
         &mut self,
         opcode: LlvmOpcode,
         mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let mut operands = vec![self.value_of(LlvmType::TOKEN, &mut ops)?];
         for _ in 0..ops.next()? {
             operands.push(self.read_value(&mut ops)?.0);
@@ -157,10 +142,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn read_catch_switch(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_catch_switch(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let parent = self.value_of(LlvmType::TOKEN, &mut ops)?;
         let count = ops.next_index()?;
         let mut blocks = self.find_blocks(ops.take(count)?, &ops)?;
@@ -181,10 +163,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn read_cleanup_return(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_cleanup_return(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let pad = self.value_of(LlvmType::TOKEN, &mut ops)?;
         let blocks = self.find_blocks(ops.remaining(), &ops)?;
         let blocks = self.add_blocks(&blocks);
@@ -198,10 +177,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn read_catch_return(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_catch_return(&mut self, mut ops: RecordOperands<'_>) -> LlvmResult<()> {
         let pad = self.value_of(LlvmType::TOKEN, &mut ops)?;
         let target = self.find_block(ops.next()?, &ops)?;
         let blocks = self.add_blocks(&[target]);

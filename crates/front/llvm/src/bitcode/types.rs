@@ -2,7 +2,7 @@
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::record_operands::{RecordOperands, bytes_of};
-use crate::BoxedDiagnostic;
+use crate::LlvmResult;
 use crate::error_at;
 use crate::ir::{LlvmModule, LlvmSymbol, LlvmType, LlvmTypeKind};
 use spirula_diagnostics::SourceLocation;
@@ -56,7 +56,7 @@ const MAX_INT_WIDTH: u64 = 1 << 23;
 
 impl BitcodeTypeTable {
     /// The type with this number.
-    pub fn get(&self, number: u64, place: SourceLocation) -> Result<LlvmType, BoxedDiagnostic> {
+    pub fn get(&self, number: u64, place: SourceLocation) -> LlvmResult<LlvmType> {
         let found = usize::try_from(number)
             .ok()
             .and_then(|number| self.types.get(number));
@@ -67,7 +67,7 @@ impl BitcodeTypeTable {
     }
 
     /// The type whose number is the next operand.
-    pub fn read_type(&self, ops: &mut RecordOperands<'_>) -> Result<LlvmType, BoxedDiagnostic> {
+    pub fn read_type(&self, ops: &mut RecordOperands<'_>) -> LlvmResult<LlvmType> {
         self.get(ops.next()?, ops.place())
     }
 
@@ -76,7 +76,7 @@ impl BitcodeTypeTable {
         &mut self,
         bits: &mut BitstreamReader<'_>,
         module: &mut LlvmModule,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
         let mut name = LlvmSymbol::EMPTY;
         loop {
@@ -101,11 +101,7 @@ impl BitcodeTypeTable {
         }
     }
 
-    fn resize_table(
-        &mut self,
-        mut ops: RecordOperands<'_>,
-        remaining: usize,
-    ) -> Result<(), BoxedDiagnostic> {
+    fn resize_table(&mut self, mut ops: RecordOperands<'_>, remaining: usize) -> LlvmResult<()> {
         let count = ops.next_index()?;
         if count > remaining {
             return ops.fail_with("more types than the block can hold");
@@ -131,7 +127,7 @@ impl BitcodeTypeTable {
         }
     }
 
-    fn check_complete(&self, place: SourceLocation) -> Result<(), BoxedDiagnostic> {
+    fn check_complete(&self, place: SourceLocation) -> LlvmResult<()> {
         if self.next != self.types.len() {
             return Err(error_at(place, "fewer types than announced"));
         }
@@ -144,7 +140,7 @@ impl BitcodeTypeTable {
         mut ops: RecordOperands<'_>,
         module: &mut LlvmModule,
         name: &mut LlvmSymbol,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         if self.next >= self.types.len() {
             return ops.fail_with("more types than announced");
         }
@@ -200,7 +196,7 @@ impl BitcodeTypeTable {
         code: u64,
         ops: &mut RecordOperands<'_>,
         module: &mut LlvmModule,
-    ) -> Result<LlvmType, BoxedDiagnostic> {
+    ) -> LlvmResult<LlvmType> {
         self.has_bytes |= code == BYTE;
         let kind = match code {
             INTEGER | BYTE => match ops.next()? {
@@ -267,7 +263,7 @@ impl BitcodeTypeTable {
         number: u64,
         ops: RecordOperands<'_>,
         module: &mut LlvmModule,
-    ) -> Result<LlvmType, BoxedDiagnostic> {
+    ) -> LlvmResult<LlvmType> {
         let slot = usize::try_from(number)
             .ok()
             .and_then(|number| self.types.get_mut(number));
@@ -283,7 +279,7 @@ impl BitcodeTypeTable {
         &mut self,
         mut ops: RecordOperands<'_>,
         module: &mut LlvmModule,
-    ) -> Result<Box<[LlvmType]>, BoxedDiagnostic> {
+    ) -> LlvmResult<Box<[LlvmType]>> {
         let mut types = Vec::with_capacity(ops.len());
         while !ops.is_empty() {
             types.push(self.get_or_forward(ops.next()?, ops, module)?);
@@ -292,7 +288,7 @@ impl BitcodeTypeTable {
     }
 }
 
-fn read_address_space(ops: &mut RecordOperands<'_>) -> Result<u32, BoxedDiagnostic> {
+fn read_address_space(ops: &mut RecordOperands<'_>) -> LlvmResult<u32> {
     if ops.is_empty() {
         Ok(0)
     } else {

@@ -3,6 +3,7 @@
 use super::{
     ConstKind, ExprExtra, LlvmConst, LlvmConstants, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmTypes,
 };
+use crate::{LlvmResult, make_refusal};
 
 /// Greatest length of a shuffle mask; LLVM's targets have vectors of at most 2048 elements.
 const MAX_MASK: u32 = 1 << 16;
@@ -31,22 +32,23 @@ pub fn address_type(
     source: LlvmType,
     base: LlvmType,
     indices: impl IntoIterator<Item = (LlvmType, Option<LlvmConst>)>,
-) -> Result<LlvmType, &'static str> {
+) -> LlvmResult<LlvmType> {
     let LlvmTypeKind::Pointer { space, pointee } = *types.kind(types.scalar_type(base)) else {
-        return Err("the base of the address is not a pointer");
+        return Err(make_refusal("the base of the address is not a pointer"));
     };
     let mut shape = base;
     let mut ty = source;
     for (position, (index, constant)) in indices.into_iter().enumerate() {
         if types.int_width(types.scalar_type(index)).is_none() {
-            return Err("an index of the address is not an integer");
+            return Err(make_refusal("an index of the address is not an integer"));
         }
         if matches!(types.kind(index), LlvmTypeKind::Vector { .. }) {
             shape = index;
         }
         if position > 0 {
-            ty = step_into_type(types, consts, ty, constant)
-                .ok_or("the indices do not select a member of the address's type")?;
+            ty = step_into_type(types, consts, ty, constant).ok_or_else(|| {
+                make_refusal("the indices do not select a member of the address's type")
+            })?;
         }
     }
     let pointee = pointee.map(|_| ty);
@@ -142,9 +144,9 @@ pub fn expression_type(
     opcode: LlvmOpcode,
     operands: &[LlvmConst],
     extra: &ExprExtra,
-) -> Result<LlvmType, &'static str> {
+) -> LlvmResult<LlvmType> {
     let ty = |index: usize| operands.get(index).map(|&operand| consts.ty(operand));
-    let first = ty(0).ok_or("a constant expression without operands")?;
+    let first = ty(0).ok_or_else(|| make_refusal("a constant expression without operands"))?;
     match (opcode, extra) {
         (LlvmOpcode::GetElementPtr, ExprExtra::SourceType(source)) => {
             let indices = operands[1..]
@@ -153,17 +155,17 @@ pub fn expression_type(
             address_type(types, consts, *source, first, indices)
         }
         (LlvmOpcode::ICmp | LlvmOpcode::FCmp, _) => Ok(compare_type(types, first)),
-        (LlvmOpcode::Select, _) => ty(1).ok_or("a select without operands"),
+        (LlvmOpcode::Select, _) => ty(1).ok_or_else(|| make_refusal("a select without operands")),
         (LlvmOpcode::ExtractElement, _) => match *types.kind(first) {
             LlvmTypeKind::Vector { element, .. } => Ok(element),
-            _ => Err("an element of a value that is not a vector"),
+            _ => Err(make_refusal("an element of a value that is not a vector")),
         },
         (LlvmOpcode::ShuffleVector, ExprExtra::Mask(mask)) => {
             shuffle_type(types, first, mask.len())
-                .ok_or("a shuffle of a value that is not a vector")
+                .ok_or_else(|| make_refusal("a shuffle of a value that is not a vector"))
         }
         (LlvmOpcode::ExtractValue, ExprExtra::Indices(path)) => member_type(types, first, path)
-            .ok_or("the indices do not select a member of the aggregate"),
+            .ok_or_else(|| make_refusal("the indices do not select a member of the aggregate")),
         _ => Ok(first),
     }
 }

@@ -1,11 +1,11 @@
 //! Lifting of arithmetic, bit operations and comparisons.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifted_entities::LiftResult;
 use crate::ir::{
     ConstKind, InstructionExtra, LlvmConst, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind,
     LlvmValue, Predicate,
 };
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPFastMathMode};
 
@@ -35,12 +35,12 @@ impl<'s> FunctionLifter<'_, 's> {
         &self,
         source: &LiftSource<'s>,
         n: usize,
-    ) -> LiftResult<Vec<LlvmValue>> {
+    ) -> LlvmResult<Vec<LlvmValue>> {
         source.iter_ids(n).map(|id| self.l.find_value(id)).collect()
     }
 
     /// The value of operand `n`.
-    pub(super) fn operand_value(&self, source: &LiftSource<'s>, n: usize) -> LiftResult<LlvmValue> {
+    pub(super) fn operand_value(&self, source: &LiftSource<'s>, n: usize) -> LlvmResult<LlvmValue> {
         self.l.find_value(source.read_id(n)?)
     }
 
@@ -50,7 +50,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// The type of the result.
-    pub(super) fn result_type(&self, source: &LiftSource<'s>) -> LiftResult<LlvmType> {
+    pub(super) fn result_type(&self, source: &LiftSource<'s>) -> LlvmResult<LlvmType> {
         self.l.find_type(source.result_type()?)
     }
 
@@ -106,7 +106,7 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         opcode: LlvmOpcode,
         source: &LiftSource<'s>,
-    ) -> LiftResult<LlvmValue> {
+    ) -> LlvmResult<LlvmValue> {
         let ty = self.result_type(source)?;
         let operands = self.operand_values(source, 0)?;
         let flags = self.arithmetic_flags(opcode, source);
@@ -118,7 +118,7 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         opcode: LlvmOpcode,
         source: &LiftSource<'s>,
-    ) -> LiftResult<LlvmValue> {
+    ) -> LlvmResult<LlvmValue> {
         let ty = self.result_type(source)?;
         let base = self.operand_value(source, 0)?;
         let by = self.operand_value(source, 1)?;
@@ -149,7 +149,7 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         predicate: Predicate,
         source: &LiftSource<'s>,
-    ) -> LiftResult<LlvmValue> {
+    ) -> LlvmResult<LlvmValue> {
         let ty = self.result_type(source)?;
         let operands = self.operand_values(source, 0)?;
         let opcode = if predicate.is_integer() {
@@ -163,7 +163,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// Whether a value is NaN: it is unordered with itself.
-    pub(super) fn is_nan(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn is_nan(&mut self, source: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
         let value = self.operand_value(source, 0)?;
         let extra = InstructionExtra::Compare(Predicate::FUno);
@@ -178,7 +178,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// The difference from zero.
-    pub(super) fn lift_negate(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_negate(&mut self, source: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
         let value = self.operand_value(source, 0)?;
         let zero = self.l.out.consts.make_zero(&self.l.out.types, ty);
@@ -197,7 +197,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_complement(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
         let value = self.operand_value(source, 0)?;
         let ones = LlvmValue::from_constant(self.all_ones(ty)?);
@@ -208,10 +208,12 @@ impl<'s> FunctionLifter<'_, 's> {
         )))
     }
 
-    fn all_ones(&mut self, ty: LlvmType) -> LiftResult<LlvmConst> {
+    fn all_ones(&mut self, ty: LlvmType) -> LlvmResult<LlvmConst> {
         let scalar = self.l.out.types.scalar_type(ty);
         let LlvmTypeKind::Int(width) = *self.l.out.types.kind(scalar) else {
-            return Err("its type is neither of integers nor of Booleans".to_owned());
+            return Err(make_refusal(
+                "its type is neither of integers nor of Booleans",
+            ));
         };
         let words = vec![u64::MAX; width.div_ceil(64) as usize];
         let out = &mut self.l.out;
@@ -226,7 +228,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn spec_constant(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
         let default = match source.op {
             Op::SpecConstant => self.l.lift_scalar_constant(ty, source.operands)?,

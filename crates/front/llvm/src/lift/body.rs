@@ -1,7 +1,7 @@
 //! Function body lifting: blocks, phis, values and their names.
 
 use super::instruction_table;
-use super::lifted_entities::{LiftResult, LiftedFunctionLines};
+use super::lifted_entities::LiftedFunctionLines;
 use super::lifter::SpirvLifter;
 use super::lifter::make_unique_name;
 use crate::ir::{
@@ -9,6 +9,7 @@ use crate::ir::{
     LlvmFunction, LlvmInst, LlvmInstFlags, LlvmInstruction, LlvmMetadata, LlvmOpcode,
     LlvmPoolRange, LlvmSymbol, LlvmType, LlvmValue, MetadataAttachment,
 };
+use crate::{LlvmResult, make_refusal};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 use spirula_spirv::grammar::Op;
@@ -47,14 +48,14 @@ impl<'s> LiftSource<'s> {
     }
 
     /// Word `n` of the operands.
-    pub(super) fn read_word(&self, n: usize) -> LiftResult<u32> {
+    pub(super) fn read_word(&self, n: usize) -> LlvmResult<u32> {
         let word = self.operands.get(n).copied();
-        word.ok_or_else(|| "an operand is missing".to_owned())
+        word.ok_or_else(|| make_refusal("an operand is missing"))
     }
 
     /// Operand `n` as an id.
-    pub(super) fn read_id(&self, n: usize) -> LiftResult<Id> {
-        Id::new(self.read_word(n)?).ok_or_else(|| "an operand has the id 0".to_owned())
+    pub(super) fn read_id(&self, n: usize) -> LlvmResult<Id> {
+        Id::new(self.read_word(n)?).ok_or_else(|| make_refusal("an operand has the id 0"))
     }
 
     /// The operands from `n` on as ids.
@@ -64,8 +65,8 @@ impl<'s> LiftSource<'s> {
     }
 
     /// The type of the result.
-    pub(super) fn result_type(&self) -> LiftResult<Id> {
-        self.ty.ok_or_else(|| "it has no result type".to_owned())
+    pub(super) fn result_type(&self) -> LlvmResult<Id> {
+        self.ty.ok_or_else(|| make_refusal("it has no result type"))
     }
 }
 
@@ -220,7 +221,7 @@ impl<'s> FunctionLifter<'_, 's> {
                 }
             }
             Ok(None) => {}
-            Err(why) => self.l.report_at(source.op, source.place, &why),
+            Err(why) => self.l.report_at(source.op, source.place, &why.to_string()),
         }
         self.attach_location_since(first);
     }
@@ -330,8 +331,8 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// The block of a label.
-    pub(super) fn find_block(&self, label: Id) -> LiftResult<LlvmBlock> {
-        self.l.blocks[label].ok_or_else(|| format!("{label} is not a block"))
+    pub(super) fn find_block(&self, label: Id) -> LlvmResult<LlvmBlock> {
+        self.l.blocks[label].ok_or_else(|| make_refusal(format!("{label} is not a block")))
     }
 
     /// Adds a call of a function.
@@ -374,7 +375,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// Adds a phi. Its values follow once all blocks exist.
-    pub(super) fn push_phi(&mut self, source: &LiftSource<'s>) -> LiftResult<LlvmValue> {
+    pub(super) fn push_phi(&mut self, source: &LiftSource<'s>) -> LlvmResult<LlvmValue> {
         let ty = self.l.find_type(source.result_type()?)?;
         let value = self.push_instruction(LlvmOpcode::Phi, ty, &[]);
         self.phis.push((self.last_instruction(), source.operands));

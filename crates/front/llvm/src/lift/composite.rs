@@ -1,10 +1,11 @@
 //! Lifting of composites: vectors, arrays and structures.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifted_entities::{LiftResult, LiftedTypeShape};
+use super::lifted_entities::LiftedTypeShape;
 use crate::ir::{
     ConstKind, InstructionExtra, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue,
 };
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 
 /// The number of a lane without an operand.
@@ -27,14 +28,14 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpUndef` within a function.
-    pub(super) fn lift_undef(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_undef(&mut self, source: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
         let undefined = self.l.out.consts.intern_constant(ty, ConstKind::Undef);
         Ok(Some(LlvmValue::from_constant(undefined)))
     }
 
     /// The operand itself.
-    pub(super) fn lift_copy(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_copy(&mut self, source: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         self.operand_value(source, 0).map(Some)
     }
 
@@ -43,7 +44,7 @@ impl<'s> FunctionLifter<'_, 's> {
         left: LlvmValue,
         right: LlvmValue,
         mask: &[u32],
-    ) -> LiftResult<LlvmValue> {
+    ) -> LlvmResult<LlvmValue> {
         let element = self.l.out.types.scalar_type(self.type_of(left));
         let ty = self
             .l
@@ -62,7 +63,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// A vector resized to `to` lanes. Lanes past its own are poison.
-    fn resize_vector(&mut self, value: LlvmValue, from: u32, to: u32) -> LiftResult<LlvmValue> {
+    fn resize_vector(&mut self, value: LlvmValue, from: u32, to: u32) -> LlvmResult<LlvmValue> {
         if from == to {
             return Ok(value);
         }
@@ -78,14 +79,14 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_vector_shuffle(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let (left, right) = (
             self.operand_value(source, 0)?,
             self.operand_value(source, 1)?,
         );
         let lanes = [left, right].map(|v| self.lane_count(self.type_of(v)));
         let [Some(a), Some(b)] = lanes else {
-            return Err("an operand is not a vector".to_owned());
+            return Err(make_refusal("an operand is not a vector"));
         };
         let both = a.max(b);
         let left = self.resize_vector(left, a, both)?;
@@ -99,7 +100,7 @@ impl<'s> FunctionLifter<'_, 's> {
             })
             .collect();
         if mask.iter().any(|&lane| lane != NO_LANE && lane >= 2 * both) {
-            return Err("a lane is past the last".to_owned());
+            return Err(make_refusal("a lane is past the last"));
         }
         self.push_shuffle(left, right, &mask).map(Some)
     }
@@ -108,7 +109,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_composite_construct(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
         let parts = self.operand_values(source, 0)?;
         let mut whole = self.make_poison(ty);
@@ -132,7 +133,7 @@ impl<'s> FunctionLifter<'_, 's> {
                 }
                 Some(count) => {
                     if count > lanes {
-                        return Err("a constituent is longer than the composite".to_owned());
+                        return Err(make_refusal("a constituent is longer than the composite"));
                     }
                     let part = self.resize_vector(part, count, lanes)?;
                     let mask: Vec<u32> = (0..lanes)
@@ -179,13 +180,15 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         whole: LlvmValue,
         path: &[u32],
-    ) -> LiftResult<LlvmValue> {
+    ) -> LlvmResult<LlvmValue> {
         if path.is_empty() {
             return Ok(whole);
         }
         let ty = self.type_of(whole);
         let Some(ty) = crate::ir::member_type(&self.l.out.types, ty, path) else {
-            return Err("the indices do not select a member of its type".to_owned());
+            return Err(make_refusal(
+                "the indices do not select a member of its type",
+            ));
         };
         let path = InstructionExtra::Indices(self.push_numbers(path));
         Ok(self.push_with(
@@ -197,10 +200,10 @@ impl<'s> FunctionLifter<'_, 's> {
         ))
     }
 
-    pub(super) fn extract_lane(&mut self, whole: LlvmValue, at: u32) -> LiftResult<LlvmValue> {
+    pub(super) fn extract_lane(&mut self, whole: LlvmValue, at: u32) -> LlvmResult<LlvmValue> {
         let ty = self.type_of(whole);
         if self.lane_count(ty).is_none_or(|lanes| at >= lanes) {
-            return Err("there is no such lane".to_owned());
+            return Err(make_refusal("there is no such lane"));
         }
         let element = self.l.out.types.scalar_type(ty);
         let index = LlvmValue::from_constant(self.l.make_i32(at));
@@ -213,7 +216,7 @@ impl<'s> FunctionLifter<'_, 's> {
         &self,
         value: Id,
         path: &'s [u32],
-    ) -> LiftResult<(Vec<u32>, Option<u32>)> {
+    ) -> LlvmResult<(Vec<u32>, Option<u32>)> {
         let mut ty = self.l.type_of(value)?;
         let mut steps = Vec::with_capacity(path.len());
         for (at, &index) in path.iter().enumerate() {
@@ -221,14 +224,16 @@ impl<'s> FunctionLifter<'_, 's> {
             if self.lane_count(lowered.ty).is_some() {
                 let rest = at + 1 < path.len();
                 return if rest {
-                    Err("the indices lead into a lane".to_owned())
+                    Err(make_refusal("the indices lead into a lane"))
                 } else {
                     Ok((steps, Some(index)))
                 };
             }
             match lowered.shape {
                 LiftedTypeShape::Plain => {
-                    return Err("the indices do not select a member of its type".to_owned());
+                    return Err(make_refusal(
+                        "the indices do not select a member of its type",
+                    ));
                 }
                 LiftedTypeShape::SpecialisedArray(_) => steps.push(0),
                 _ => {}
@@ -243,7 +248,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_composite_extract(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let whole = self.operand_value(source, 0)?;
         let (path, lane) = self.split_composite_path(source.read_id(0)?, &source.operands[1..])?;
         let part = self.extract_value(whole, &path)?;
@@ -257,7 +262,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn copy_logical(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let (whole, ty) = (self.operand_value(source, 0)?, self.result_type(source)?);
         self.copy_composite(whole, ty, 0).map(Some)
     }
@@ -267,13 +272,15 @@ impl<'s> FunctionLifter<'_, 's> {
         whole: LlvmValue,
         ty: LlvmType,
         depth: u32,
-    ) -> LiftResult<LlvmValue> {
+    ) -> LlvmResult<LlvmValue> {
         if self.type_of(whole) == ty {
             return Ok(whole);
         }
         let count = self.l.out.types.element_count(ty).unwrap_or(0);
         if depth > MAX_DEPTH || count > MAX_PARTS {
-            return Err("an aggregate is too large to be copied member by member".to_owned());
+            return Err(make_refusal(
+                "an aggregate is too large to be copied member by member",
+            ));
         }
         let mut copy = self.make_poison(ty);
         for index in 0..count {
@@ -291,7 +298,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_composite_insert(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let (part, whole) = (
             self.operand_value(source, 0)?,
             self.operand_value(source, 1)?,
@@ -303,7 +310,7 @@ impl<'s> FunctionLifter<'_, 's> {
                 let vector = self.extract_value(whole, &path)?;
                 let lanes = self.lane_count(self.type_of(vector));
                 if lanes.is_none_or(|lanes| lane >= lanes) {
-                    return Err("there is no such lane".to_owned());
+                    return Err(make_refusal("there is no such lane"));
                 }
                 self.insert_lane(vector, part, lane)
             }

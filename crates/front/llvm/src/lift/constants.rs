@@ -1,11 +1,11 @@
 //! Lifting of constants and specialisation constants.
 
-use super::lifted_entities::LiftResult;
 use super::lifter::SpirvLifter;
 use crate::ir::{
     self, ConstKind, ExprExtra, LlvmConst, LlvmConstantExpr, LlvmInstFlags, LlvmOpcode, LlvmType,
     LlvmTypeKind, LlvmValue,
 };
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
@@ -21,9 +21,9 @@ const CASTS: &[(Op, LlvmOpcode)] = &[
 
 impl SpirvLifter<'_> {
     /// Creates the LLVM constant, or records the id as a specialisation constant.
-    pub(super) fn define_constant(&mut self, inst: InstRef<'_>) -> LiftResult<()> {
+    pub(super) fn define_constant(&mut self, inst: InstRef<'_>) -> LlvmResult<()> {
         let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
-            return Err("it has no result".to_owned());
+            return Err(make_refusal("it has no result"));
         };
         match self.known_constant(inst, ty)? {
             Some(constant) => self
@@ -43,7 +43,7 @@ impl SpirvLifter<'_> {
 
     /// The LLVM constant. It is `None` for specialisation constants, and for constants that only a
     /// call can create.
-    fn known_constant(&mut self, inst: InstRef<'_>, ty: Id) -> LiftResult<Option<LlvmConst>> {
+    fn known_constant(&mut self, inst: InstRef<'_>, ty: Id) -> LlvmResult<Option<LlvmConst>> {
         let ty = self.find_type(ty)?;
         let constant = match inst.op() {
             Op::Constant => self.lift_scalar_constant(ty, inst.operands())?,
@@ -66,7 +66,7 @@ impl SpirvLifter<'_> {
     }
 
     /// The address of a function that is defined later in the module.
-    fn function_pointer(&mut self, ty: LlvmType, function: Id) -> LiftResult<LlvmConst> {
+    fn function_pointer(&mut self, ty: LlvmType, function: Id) -> LlvmResult<LlvmConst> {
         let func = self.find_declared_function(function)?;
         let address = self.function_address(func);
         let address = address.as_const().ok_or("a function without an address")?;
@@ -82,7 +82,7 @@ impl SpirvLifter<'_> {
         &mut self,
         ty: LlvmType,
         words: &[u32],
-    ) -> LiftResult<LlvmConst> {
+    ) -> LlvmResult<LlvmConst> {
         let words: Vec<u64> = words
             .chunks(2)
             .map(|pair| u64::from(pair[0]) | pair.get(1).map_or(0, |high| u64::from(*high) << 32))
@@ -94,7 +94,7 @@ impl SpirvLifter<'_> {
                 let bits = words.first().copied().unwrap_or(0);
                 Ok(consts.intern_constant(ty, ConstKind::Float(bits)))
             }
-            _ => Err("a number of a type that is not numeric".to_owned()),
+            _ => Err(make_refusal("a number of a type that is not numeric")),
         }
     }
 
@@ -102,7 +102,7 @@ impl SpirvLifter<'_> {
         &mut self,
         ty: LlvmType,
         inst: InstRef<'_>,
-    ) -> LiftResult<Option<LlvmConst>> {
+    ) -> LlvmResult<Option<LlvmConst>> {
         if matches!(self.out.types.kind(ty), LlvmTypeKind::Target { .. }) {
             return Ok(None);
         }
@@ -117,10 +117,12 @@ impl SpirvLifter<'_> {
             self.out.types.kind(ty),
             LlvmTypeKind::Struct { .. } | LlvmTypeKind::Array { .. } | LlvmTypeKind::Vector { .. }
         ) {
-            return Err("its type has no members in LLVM IR".to_owned());
+            return Err(make_refusal("its type has no members in LLVM IR"));
         }
         if self.out.types.element_count(ty) != Some(parts.len() as u64) {
-            return Err("the number of its constituents is not that of its type".to_owned());
+            return Err(make_refusal(
+                "the number of its constituents is not that of its type",
+            ));
         }
         let ir::LlvmModule { types, consts, .. } = &mut self.out;
         Ok(Some(consts.make_aggregate(types, ty, &parts)))
@@ -131,7 +133,7 @@ impl SpirvLifter<'_> {
         &mut self,
         ty: LlvmType,
         inst: InstRef<'_>,
-    ) -> LiftResult<Option<LlvmConst>> {
+    ) -> LlvmResult<Option<LlvmConst>> {
         let op = Op(inst.operand_word(0) as u16);
         if inst
             .id_operands(1)
@@ -205,7 +207,7 @@ impl SpirvLifter<'_> {
         inst: InstRef<'_>,
         element: bool,
         inbounds: bool,
-    ) -> LiftResult<LlvmConst> {
+    ) -> LlvmResult<LlvmConst> {
         let base = inst.id_operand(1);
         let pointee = self.find_pointee(self.type_of(base)?)?;
         let source = self.find_type(pointee)?;
@@ -236,7 +238,7 @@ impl SpirvLifter<'_> {
 
     /// A constant index into a type, and the type that it selects. Indices of structure members
     /// have 32 bits.
-    pub(super) fn constant_step(&mut self, within: Id, index: Id) -> LiftResult<(LlvmConst, Id)> {
+    pub(super) fn constant_step(&mut self, within: Id, index: Id) -> LlvmResult<(LlvmConst, Id)> {
         if self.find_lowered_type(within)?.shape != super::lifted_entities::LiftedTypeShape::Struct
         {
             return Ok((self.find_constant(index)?, self.type_of_member(within, 0)?));

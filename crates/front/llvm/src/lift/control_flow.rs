@@ -1,11 +1,11 @@
 //! Lifting of control flow and function calls.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifted_entities::LiftResult;
 use crate::ir::{
     CallingConvention, LlvmBlock, LlvmInstFlags, LlvmMetadata, LlvmOpcode, LlvmType, LlvmValue,
     MetadataKind,
 };
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::LoopControl;
 
@@ -54,12 +54,12 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpPhi`
-    pub(super) fn lift_phi(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_phi(&mut self, source: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         self.push_phi(source).map(Some)
     }
 
     /// `OpBranch`
-    pub(super) fn lift_branch(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_branch(&mut self, source: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         let target = self.find_block(source.read_id(0)?)?;
         self.push_terminator(LlvmOpcode::Br, &[], &[target]);
         Ok(None)
@@ -69,7 +69,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_conditional_branch(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let condition = self.operand_value(source, 0)?;
         let targets = [
             self.find_block(source.read_id(1)?)?,
@@ -87,11 +87,11 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpSwitch`
-    pub(super) fn lift_switch(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_switch(&mut self, source: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         let selector = self.operand_value(source, 0)?;
         let ty = self.type_of(selector);
         let Some(width) = self.l.out.types.int_width(ty) else {
-            return Err("its selector is not an integer".to_owned());
+            return Err(make_refusal("its selector is not an integer"));
         };
         let words = width.div_ceil(32) as usize;
         let mut operands = vec![selector];
@@ -109,14 +109,14 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpReturn` and `OpReturnValue`
-    pub(super) fn lift_return(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_return(&mut self, source: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         let values = self.operand_values(source, 0)?;
         self.push_instruction(LlvmOpcode::Ret, LlvmType::VOID, &values);
         Ok(None)
     }
 
     /// `OpUnreachable`
-    pub(super) fn lift_unreachable(&mut self, _: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_unreachable(&mut self, _: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         self.push_instruction(LlvmOpcode::Unreachable, LlvmType::VOID, &[]);
         Ok(None)
     }
@@ -126,7 +126,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_loop_merge(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let control = source.read_word(2)?;
         let mut numbers = source.operands[3..].iter();
         let mut rows = Vec::new();
@@ -159,9 +159,10 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_function_call(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let callee = source.read_id(0)?;
-        let func = self.l.functions[callee].ok_or_else(|| format!("{callee} is not a function"))?;
+        let func = self.l.functions[callee]
+            .ok_or_else(|| make_refusal(format!("{callee} is not a function")))?;
         let args = self.operand_values(source, 1)?;
         let value = self.push_call(func, LlvmInstFlags::NONE, &args);
         Ok((self.type_of(value) != LlvmType::VOID).then_some(value))
@@ -171,7 +172,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_pointer_call(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let callee = source.read_id(0)?;
         let pointee = self.l.find_pointee(self.l.type_of(callee)?)?;
         let ty = self.l.find_type(pointee)?;

@@ -1,8 +1,8 @@
 //! Lifting of conversions.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifted_entities::LiftResult;
 use crate::ir::{LlvmOpcode, LlvmType, LlvmValue};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::grammar::enumerants::Decoration;
 
 impl<'s> FunctionLifter<'_, 's> {
@@ -21,10 +21,10 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         opcode: LlvmOpcode,
         source: &LiftSource<'s>,
-    ) -> LiftResult<LlvmValue> {
+    ) -> LlvmResult<LlvmValue> {
         if self.has_rounding_or_saturation(source) {
             let made = self.lift_friendly_call(source)?;
-            return made.ok_or_else(|| "it has no result".to_owned());
+            return made.ok_or_else(|| make_refusal("it has no result"));
         }
         let ty = self.result_type(source)?;
         let value = self.operand_value(source, 0)?;
@@ -38,7 +38,7 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         extend: LlvmOpcode,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         if self.has_rounding_or_saturation(source) {
             return self.lift_friendly_call(source);
         }
@@ -51,7 +51,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn unsigned_resize(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         self.lift_resize(LlvmOpcode::ZExt, source)
     }
 
@@ -59,7 +59,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn signed_resize(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         self.lift_resize(LlvmOpcode::SExt, source)
     }
 
@@ -67,7 +67,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn float_resize(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
         let value = self.operand_value(source, 0)?;
         let types = &self.l.out.types;
@@ -88,7 +88,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_bitcast(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
         let value = self.operand_value(source, 0)?;
         let from = self.type_of(value);

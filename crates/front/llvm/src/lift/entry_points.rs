@@ -1,8 +1,8 @@
 //! Lifting of entry points: kernel metadata and source language metadata.
 
-use super::lifted_entities::LiftResult;
 use super::lifter::SpirvLifter;
 use crate::ir::{LlvmMetadata, LlvmSymbol, LlvmType, LlvmTypeKind};
+use crate::{LlvmResult, make_refusal};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -71,7 +71,7 @@ impl SpirvLifter<'_> {
         for inst in self.source.section_insts(ModuleSection::ExecutionModes) {
             match self.lift_execution_mode(inst) {
                 Ok(node) => modes.extend(node),
-                Err(why) => self.report_unlifted(inst, &why),
+                Err(why) => self.report_unlifted(inst, &why.to_string()),
             }
         }
         self.md_named("spirv.ExecutionMode", modes);
@@ -83,7 +83,7 @@ impl SpirvLifter<'_> {
                 && let Err(why) =
                     self.attach_kernel_arguments(function, &inst.string_operand(2), &texts)
             {
-                self.report_unlifted(inst, &why);
+                self.report_unlifted(inst, &why.to_string());
             }
         }
     }
@@ -104,7 +104,7 @@ impl SpirvLifter<'_> {
     }
 
     /// Attaches an execution mode to its function, or returns a row for the list of all modes.
-    fn lift_execution_mode(&mut self, inst: InstRef<'_>) -> LiftResult<Option<LlvmMetadata>> {
+    fn lift_execution_mode(&mut self, inst: InstRef<'_>) -> LlvmResult<Option<LlvmMetadata>> {
         let Some(func) = self.functions[inst.id_operand(0)] else {
             return Ok(None);
         };
@@ -167,11 +167,12 @@ impl SpirvLifter<'_> {
 
     /// The workgroup size of a shader, given by constants of which some can be specialised: the
     /// default values, and the numbers of the specialisation constants (`spirv.LocalSizeIds`).
-    fn size_of_constants(&mut self, func: crate::ir::LlvmFunc, sizes: &[Id]) -> LiftResult<()> {
+    fn size_of_constants(&mut self, func: crate::ir::LlvmFunc, sizes: &[Id]) -> LlvmResult<()> {
         let (mut defaults, mut numbers) = (Vec::new(), Vec::new());
         for &id in sizes {
             let default = self.definitions.default_value(self.source, id);
-            let default = default.ok_or_else(|| format!("{id} has no number as default"))?;
+            let default =
+                default.ok_or_else(|| make_refusal(format!("{id} has no number as default")))?;
             defaults.push(default.to_string());
             let number = self.find_decoration(id, Decoration::SpecId);
             numbers.push(match number {
@@ -180,7 +181,9 @@ impl SpirvLifter<'_> {
                     String::new()
                 }
                 None => {
-                    return Err(format!("{id} is computed from specialisation constants"));
+                    return Err(make_refusal(format!(
+                        "{id} is computed from specialisation constants"
+                    )));
                 }
             });
         }
@@ -252,7 +255,7 @@ impl SpirvLifter<'_> {
         id: Id,
         name: &str,
         stated: &FxHashMap<String, String>,
-    ) -> LiftResult<()> {
+    ) -> LlvmResult<()> {
         let Some(func) = self.functions[id] else {
             return Ok(());
         };

@@ -1,10 +1,10 @@
 //! Lifting of functions: names, signatures and attributes.
 
-use super::lifted_entities::LiftResult;
 use super::lifter::SpirvLifter;
 use crate::ir::{
     AttrKind, AttrSet, CallingConvention, ConstKind, Linkage, LlvmAttribute, LlvmFunc, LlvmSymbol,
 };
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{
     Decoration, FunctionControl, FunctionParameterAttribute, LinkageType,
@@ -35,7 +35,7 @@ impl SpirvLifter<'_> {
         for &func in source.functions() {
             let def = source.inst(source.function(func).def);
             if let Err(why) = self.find_declared_function(source.function_id(func)) {
-                self.report_unlifted(def, &why);
+                self.report_unlifted(def, &why.to_string());
             }
         }
     }
@@ -48,15 +48,16 @@ impl SpirvLifter<'_> {
     }
 
     /// The LLVM function, which is declared at the first request.
-    pub(super) fn find_declared_function(&mut self, id: Id) -> LiftResult<LlvmFunc> {
+    pub(super) fn find_declared_function(&mut self, id: Id) -> LlvmResult<LlvmFunc> {
         if let Some(known) = self.functions[id] {
             return Ok(known);
         }
-        let func = self.bodies[id].ok_or_else(|| format!("{id} is not a function"))?;
+        let func =
+            self.bodies[id].ok_or_else(|| make_refusal(format!("{id} is not a function")))?;
         self.declare_function(func)
     }
 
-    fn declare_function(&mut self, func: spirv::Func) -> LiftResult<LlvmFunc> {
+    fn declare_function(&mut self, func: spirv::Func) -> LlvmResult<LlvmFunc> {
         let source = self.source;
         let function = source.function(func);
         let def = source.inst(function.def);
@@ -119,7 +120,7 @@ impl SpirvLifter<'_> {
         id: Id,
         params: &[Id],
         control: FunctionControl,
-    ) -> LiftResult<()> {
+    ) -> LlvmResult<()> {
         let mut own = vec![LlvmAttribute::Plain(AttrKind::NoUnwind)];
         if control.contains(FunctionControl::Inline) {
             own.push(LlvmAttribute::Plain(AttrKind::AlwaysInline));
@@ -139,7 +140,7 @@ impl SpirvLifter<'_> {
     }
 
     /// The attributes of a parameter, or of the result of the function `id`.
-    fn value_attributes(&mut self, id: Id, param: Option<Id>) -> LiftResult<AttrSet> {
+    fn value_attributes(&mut self, id: Id, param: Option<Id>) -> LlvmResult<AttrSet> {
         let mut attributes = Vec::new();
         let pointer = match param {
             Some(ty) => self.is_pointer(self.find_type(ty)?),
@@ -182,7 +183,7 @@ impl SpirvLifter<'_> {
 
     /// States the pointee types of parameters. Shaders cannot cast a pointer whose type was
     /// inferred wrongly.
-    fn state_parameter_types(&mut self, func: LlvmFunc, params: &[Id]) -> LiftResult<()> {
+    fn state_parameter_types(&mut self, func: LlvmFunc, params: &[Id]) -> LlvmResult<()> {
         let mut parts = Vec::with_capacity(params.len());
         let mut any = false;
         for &param in params {

@@ -1,11 +1,11 @@
 //! Lifting of module-scope variables.
 
-use super::lifted_entities::LiftResult;
 use super::lifter::SpirvLifter;
 use super::types::address_space;
 use crate::ir::{
     AttrSet, ConstKind, GlobalData, GlobalKind, Linkage, LlvmAlign, LlvmGlobalVariable, LlvmValue,
 };
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
 use spirula_spirv::grammar::{Op, literal_string};
@@ -13,9 +13,9 @@ use spirula_spirv::ir::InstRef;
 
 impl SpirvLifter<'_> {
     /// Makes the counterpart of a variable.
-    pub(super) fn define_variable(&mut self, inst: InstRef<'_>) -> LiftResult<()> {
+    pub(super) fn define_variable(&mut self, inst: InstRef<'_>) -> LlvmResult<()> {
         let (Some(id), Some(pointer)) = (inst.result(), inst.result_type()) else {
-            return Err("it is not a variable".to_owned());
+            return Err(make_refusal("it is not a variable"));
         };
         let (class, pointee, initializer) = match inst.op() {
             Op::Variable => (
@@ -25,13 +25,15 @@ impl SpirvLifter<'_> {
             ),
             Op::UntypedVariableKHR => match inst.get_id(1) {
                 Some(ty) => (inst.operand_word(0), ty, inst.get_id(2)),
-                None => return Err("a variable of no type".to_owned()),
+                None => return Err(make_refusal("a variable of no type")),
             },
-            _ => return Err("it has no counterpart in LLVM IR".to_owned()),
+            _ => return Err(make_refusal("it has no counterpart in LLVM IR")),
         };
         let class = StorageClass(class);
         let Some(space) = address_space(class) else {
-            return Err(format!("there is no address space for {class}"));
+            return Err(make_refusal(format!(
+                "there is no address space for {class}"
+            )));
         };
         let mut data = GlobalData::new(
             self.find_type(pointee)?,
@@ -70,7 +72,7 @@ impl SpirvLifter<'_> {
         id: Id,
         builtin: BuiltIn,
         data: GlobalData,
-    ) -> LiftResult<()> {
+    ) -> LlvmResult<()> {
         let mut data = data;
         let name = self
             .out
@@ -82,7 +84,11 @@ impl SpirvLifter<'_> {
                 let address = ConstKind::Global(global);
                 LlvmValue::from_constant(self.out.consts.intern_constant(data.ty, address))
             }
-            Some(_) => return Err(format!("{builtin} is a variable with two types")),
+            Some(_) => {
+                return Err(make_refusal(format!(
+                    "{builtin} is a variable with two types"
+                )));
+            }
             None => {
                 self.used_names.insert(name, 0);
                 data.name = name;
@@ -102,7 +108,7 @@ impl SpirvLifter<'_> {
         class: StorageClass,
         initializer: Option<Id>,
         data: &mut GlobalData,
-    ) -> LiftResult<()> {
+    ) -> LlvmResult<()> {
         let linkage = self.find_decoration(id, Decoration::LinkageAttributes);
         let linkage = linkage.map(|words| {
             let kind = LinkageType(words[words.len() - 1]);

@@ -2,7 +2,7 @@
 //! instructions become calls of functions that are named after them.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifted_entities::LiftResult;
+use crate::LlvmResult;
 use crate::ir::{LlvmOpcode, LlvmTypeKind, LlvmValue, Predicate};
 use rustc_hash::FxHashMap;
 use spirula_spirv::grammar::{InstructionClass, Op};
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 /// The function that lifts an instruction.
 pub(super) type InstructionLiftFn =
-    for<'l, 's> fn(&mut FunctionLifter<'l, 's>, &LiftSource<'s>) -> LiftResult<Option<LlvmValue>>;
+    for<'l, 's> fn(&mut FunctionLifter<'l, 's>, &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>>;
 
 /// How an instruction is lifted.
 #[derive(Clone, Copy)]
@@ -216,7 +216,7 @@ fn to_construct_op(op: Op) -> Op {
 
 impl<'s> FunctionLifter<'_, 's> {
     /// Whether an instruction takes or produces a cooperative matrix, other than to move it.
-    fn is_on_matrices(&self, source: &LiftSource<'s>) -> LiftResult<bool> {
+    fn is_on_matrices(&self, source: &LiftSource<'s>) -> LlvmResult<bool> {
         let is_moved = source.op == Op::CopyObject;
         let class = source.op.info().map(|row| row.class);
         let is_on = class.is_some_and(|class| ON_MATRICES.contains(&class));
@@ -237,7 +237,7 @@ impl<'s> FunctionLifter<'_, 's> {
 pub(super) fn lift_by_opcode<'s>(
     body: &mut FunctionLifter<'_, 's>,
     source: &LiftSource<'s>,
-) -> LiftResult<Option<LlvmValue>> {
+) -> LlvmResult<Option<LlvmValue>> {
     static INDEX: OnceLock<FxHashMap<u16, LiftRule>> = OnceLock::new();
     let index = INDEX.get_or_init(|| ROWS.iter().map(|row| (row.0.0, row.1)).collect());
     if body.is_on_matrices(source)? {

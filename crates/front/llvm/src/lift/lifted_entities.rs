@@ -4,10 +4,6 @@ use crate::ir::{LlvmMetadata, LlvmType};
 use spirula_scalar::fold;
 use spirula_spirv::{Id, IdMap};
 
-/// The result of a step. The error says what could not be lifted; the caller that knows the place
-/// adds it.
-pub(super) type LiftResult<T> = Result<T, String>;
-
 /// The LLVM counterpart of a SPIR-V type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LiftedType {

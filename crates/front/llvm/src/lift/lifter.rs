@@ -1,11 +1,12 @@
 //! Lifter: module-level state and order of the lifting.
 
-use super::lifted_entities::{LiftResult, LiftedArrayLengths, LiftedCompileUnit, LiftedType};
+use super::lifted_entities::{LiftedArrayLengths, LiftedCompileUnit, LiftedType};
 use crate::ir::{
     self, CallingConvention, ConstKind, GlobalData, GlobalKind, Linkage, LlvmConst, LlvmFunc,
     LlvmFunction, LlvmGlobal, LlvmMetadata, LlvmSymbol, LlvmType, LlvmValue,
 };
 use crate::verify::verify_module;
+use crate::{LlvmResult, make_refusal};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::analysis::{IdDecorations, IdDefinitions, IdNames};
@@ -46,7 +47,7 @@ pub fn lift_module(source: &spirv::SpirvModule) -> Result<ir::LlvmModule, Vec<So
     crate::auto_upgrade::complete_alignments(&mut out);
     // A valid SPIR-V module becomes a valid LLVM module, so a violation here means that the input
     // was invalid.
-    verify_module(&out).map_err(|error| vec![*error])?;
+    verify_module(&out).map_err(|error| vec![error.into_diagnostic(SourceLocation::Unknown)])?;
     Ok(out)
 }
 
@@ -181,10 +182,10 @@ impl<'s> SpirvLifter<'s> {
                     self.define_constant(inst)
                 }
                 _ if inst.op() == Op::ExtInst => Ok(()),
-                _ => Err("it has no counterpart in LLVM IR".to_owned()),
+                _ => Err(make_refusal("it has no counterpart in LLVM IR")),
             };
             if let Err(why) = made {
-                self.report_unlifted(inst, &why);
+                self.report_unlifted(inst, &why.to_string());
             }
         }
     }
@@ -201,39 +202,45 @@ impl<'s> SpirvLifter<'s> {
     }
 
     /// The counterpart of a type.
-    pub(super) fn find_type(&self, id: Id) -> LiftResult<LlvmType> {
+    pub(super) fn find_type(&self, id: Id) -> LlvmResult<LlvmType> {
         Ok(self.find_lowered_type(id)?.ty)
     }
 
     /// The LLVM counterpart of a type, with its structure.
-    pub(super) fn find_lowered_type(&self, id: Id) -> LiftResult<LiftedType> {
-        self.types[id].ok_or_else(|| format!("{id} is not a type that was lifted"))
+    pub(super) fn find_lowered_type(&self, id: Id) -> LlvmResult<LiftedType> {
+        self.types[id].ok_or_else(|| make_refusal(format!("{id} is not a type that was lifted")))
     }
 
     /// The type of a value, as SPIR-V has it.
-    pub(super) fn type_of(&self, id: Id) -> LiftResult<Id> {
+    pub(super) fn type_of(&self, id: Id) -> LlvmResult<Id> {
         let inst = self.definitions.get(self.source, id);
         inst.and_then(InstRef::result_type)
-            .ok_or_else(|| format!("{id} is not a value"))
+            .ok_or_else(|| make_refusal(format!("{id} is not a value")))
     }
 
     /// The value of a constant or global, or of a local of the current function.
-    pub(super) fn find_value(&self, id: Id) -> LiftResult<LlvmValue> {
-        self.values[id].ok_or_else(|| format!("{id} is not a value that was lifted"))
+    pub(super) fn find_value(&self, id: Id) -> LlvmResult<LlvmValue> {
+        self.values[id].ok_or_else(|| make_refusal(format!("{id} is not a value that was lifted")))
     }
 
     /// The constant of an id.
-    pub(super) fn find_constant(&self, id: Id) -> LiftResult<LlvmConst> {
+    pub(super) fn find_constant(&self, id: Id) -> LlvmResult<LlvmConst> {
         let value = self.find_value(id)?;
-        value
-            .as_const()
-            .ok_or_else(|| format!("{id} is not a constant that is known before specialisation"))
+        value.as_const().ok_or_else(|| {
+            make_refusal(format!(
+                "{id} is not a constant that is known before specialisation"
+            ))
+        })
     }
 
     /// The number that an integer constant is.
-    pub(super) fn read_constant_number(&self, id: Id) -> LiftResult<u64> {
+    pub(super) fn read_constant_number(&self, id: Id) -> LlvmResult<u64> {
         let known = self.definitions.constant_value(self.source, id);
-        known.ok_or_else(|| format!("{id} is not a number that is known before specialisation"))
+        known.ok_or_else(|| {
+            make_refusal(format!(
+                "{id} is not a number that is known before specialisation"
+            ))
+        })
     }
 
     /// The operands of a decoration of an id.

@@ -1,10 +1,10 @@
 //! Lifting of matrices, which become arrays of their columns.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifted_entities::LiftResult;
 use crate::ir::{
     ConstKind, InstructionExtra, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue,
 };
+use crate::{LlvmResult, make_refusal};
 
 impl<'s> FunctionLifter<'_, 's> {
     fn float_op(
@@ -18,9 +18,9 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// A scalar in every lane of a vector type.
-    fn splat_scalar(&mut self, scalar: LlvmValue, ty: LlvmType) -> LiftResult<LlvmValue> {
+    fn splat_scalar(&mut self, scalar: LlvmValue, ty: LlvmType) -> LlvmResult<LlvmValue> {
         let LlvmTypeKind::Vector { len, .. } = *self.l.out.types.kind(ty) else {
-            return Err("a factor is not a vector".to_owned());
+            return Err(make_refusal("a factor is not a vector"));
         };
         let poison =
             LlvmValue::from_constant(self.l.out.consts.intern_constant(ty, ConstKind::Poison));
@@ -28,7 +28,7 @@ impl<'s> FunctionLifter<'_, 's> {
         self.push_shuffle(one, poison, &vec![0; len as usize])
     }
 
-    fn extract_columns(&mut self, matrix: LlvmValue) -> LiftResult<Vec<LlvmValue>> {
+    fn extract_columns(&mut self, matrix: LlvmValue) -> LlvmResult<Vec<LlvmValue>> {
         let count = self.l.out.types.element_count(self.type_of(matrix));
         let count = count.ok_or("a factor is not a matrix")? as u32;
         (0..count)
@@ -51,7 +51,7 @@ impl<'s> FunctionLifter<'_, 's> {
         columns: &[LlvmValue],
         vector: LlvmValue,
         flags: LlvmInstFlags,
-    ) -> LiftResult<LlvmValue> {
+    ) -> LlvmResult<LlvmValue> {
         let mut sum = None;
         for (index, &column) in columns.iter().enumerate() {
             let weight = self.extract_lane(vector, index as u32)?;
@@ -63,14 +63,14 @@ impl<'s> FunctionLifter<'_, 's> {
                 None => part,
             });
         }
-        sum.ok_or_else(|| "a matrix without columns".to_owned())
+        sum.ok_or_else(|| make_refusal("a matrix without columns"))
     }
 
     /// `OpVectorTimesScalar`
     pub(super) fn lift_vector_times_scalar(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let (vector, scalar) = (
             self.operand_value(source, 0)?,
             self.operand_value(source, 1)?,
@@ -88,7 +88,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_matrix_times_scalar(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let (matrix, scalar) = (
             self.operand_value(source, 0)?,
             self.operand_value(source, 1)?,
@@ -106,7 +106,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_matrix_times_vector(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let (matrix, vector) = (
             self.operand_value(source, 0)?,
             self.operand_value(source, 1)?,
@@ -120,7 +120,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_vector_times_matrix(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let (vector, matrix) = (
             self.operand_value(source, 0)?,
             self.operand_value(source, 1)?,
@@ -134,7 +134,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_matrix_times_matrix(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let (left, right) = (
             self.operand_value(source, 0)?,
             self.operand_value(source, 1)?,
@@ -153,7 +153,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_outer_product(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let (column, row) = (
             self.operand_value(source, 0)?,
             self.operand_value(source, 1)?,
@@ -174,7 +174,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_transpose(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let matrix = self.operand_value(source, 0)?;
         let rows = self.transpose_columns(matrix)?;
         let ty = self.result_type(source)?;
@@ -182,7 +182,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// The rows of a matrix.
-    fn transpose_columns(&mut self, matrix: LlvmValue) -> LiftResult<Vec<LlvmValue>> {
+    fn transpose_columns(&mut self, matrix: LlvmValue) -> LlvmResult<Vec<LlvmValue>> {
         let columns = self.extract_columns(matrix)?;
         let first = columns.first().ok_or("a matrix without columns")?;
         let column = self.type_of(*first);

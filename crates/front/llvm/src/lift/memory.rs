@@ -1,11 +1,12 @@
 //! Lifting of memory instructions: variables, loads, stores, copies and access chains.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifted_entities::{LiftResult, LiftedTypeShape};
+use super::lifted_entities::LiftedTypeShape;
 use crate::ir::{
     InstructionExtra, LlvmAlign, LlvmInstFlags, LlvmOpcode, LlvmSymbol, LlvmType, LlvmTypeKind,
     LlvmValue, Ordering,
 };
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, MemoryAccess};
@@ -26,7 +27,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_variable(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let (pointee, initial) = match source.op {
             Op::UntypedVariableKHR => (source.read_id(1)?, source.iter_ids(2).next()),
             _ => (
@@ -134,7 +135,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpLoad`
-    pub(super) fn lift_load(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_load(&mut self, source: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         let Some(access) = self.read_memory_access(&source.operands[1..]) else {
             return self.lift_friendly_call(source);
         };
@@ -144,7 +145,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpStore`
-    pub(super) fn lift_store(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_store(&mut self, source: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         let Some(access) = self.read_memory_access(&source.operands[2..]) else {
             return self.lift_friendly_call(source);
         };
@@ -157,7 +158,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpCopyMemory`: a load and a store, each with its own memory operands.
-    pub(super) fn copy_memory(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn copy_memory(&mut self, source: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         let (to, from) = (
             self.operand_value(source, 0)?,
             self.operand_value(source, 1)?,
@@ -175,7 +176,7 @@ impl<'s> FunctionLifter<'_, 's> {
             self.read_memory_access(write),
             self.read_memory_access(read),
         ) else {
-            return Err("LLVM IR cannot express these memory operands".to_owned());
+            return Err(make_refusal("LLVM IR cannot express these memory operands"));
         };
         let pointee = self.l.find_pointee(self.l.type_of(source.read_id(0)?)?)?;
         let ty = self.l.find_type(pointee)?;
@@ -185,14 +186,14 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpCopyMemorySized`: `llvm.memcpy`; the alignments are attributes of its arguments.
-    pub(super) fn copy_bytes(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn copy_bytes(&mut self, source: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         let (to, from) = (
             self.operand_value(source, 0)?,
             self.operand_value(source, 1)?,
         );
         let size = self.operand_value(source, 2)?;
         let Some(access) = self.read_memory_access(&source.operands[3..]) else {
-            return Err("LLVM IR cannot express these memory operands".to_owned());
+            return Err(make_refusal("LLVM IR cannot express these memory operands"));
         };
         let volatile = u64::from(access.flags.contains_all(LlvmInstFlags::VOLATILE));
         let out = &mut self.l.out;
@@ -200,10 +201,10 @@ impl<'s> FunctionLifter<'_, 's> {
         let [a, b, c] = [to, from, size].map(|v| self.type_of(v));
         let space = |ty| self.l.out.types.address_space(ty);
         let (Some(a_space), Some(b_space)) = (space(a), space(b)) else {
-            return Err("an operand is not a pointer".to_owned());
+            return Err(make_refusal("an operand is not a pointer"));
         };
         let Some(width) = self.l.out.types.int_width(c) else {
-            return Err("the size is not an integer".to_owned());
+            return Err(make_refusal("the size is not an integer"));
         };
         let name = format!("llvm.memcpy.p{a_space}.p{b_space}.i{width}");
         let params = [a, b, c, LlvmType::I1];
@@ -237,7 +238,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_access_chain(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let inbounds = source.op.is_inbounds_access_chain();
         let element = source.op.is_element_access_chain();
         let base = source.read_id(0)?;
@@ -286,7 +287,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// An index into a type, and the type that it selects.
-    fn lift_access_index(&mut self, within: Id, index: Id) -> LiftResult<(LlvmValue, Id)> {
+    fn lift_access_index(&mut self, within: Id, index: Id) -> LlvmResult<(LlvmValue, Id)> {
         if self.l.find_lowered_type(within)?.shape == LiftedTypeShape::Struct {
             let (constant, part) = self.l.constant_step(within, index)?;
             return Ok((LlvmValue::from_constant(constant), part));
@@ -298,7 +299,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_lifetime(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let pointer = self.operand_value(source, 0)?;
         let size = match source.read_word(1)? {
             0 => u64::MAX,
@@ -310,7 +311,7 @@ impl<'s> FunctionLifter<'_, 's> {
         };
         let ty = self.type_of(pointer);
         let Some(space) = self.l.out.types.address_space(ty) else {
-            return Err("its operand is not a pointer".to_owned());
+            return Err(make_refusal("its operand is not a pointer"));
         };
         let name = format!("llvm.lifetime.{word}.p{space}");
         let func =

@@ -7,8 +7,9 @@
 //! the instructions.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifted_entities::{LiftResult, LiftedSourceLine};
+use super::lifted_entities::LiftedSourceLine;
 use super::lifter::SpirvLifter;
+use crate::LlvmResult;
 use crate::ir::{LlvmInst, LlvmMetadata, LlvmOpcode, LlvmValue, MetadataField, MetadataKind};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, literal_string};
@@ -87,7 +88,7 @@ impl SpirvLifter<'_> {
 
 impl<'s> FunctionLifter<'_, 's> {
     /// `OpLine`
-    pub(super) fn lift_line(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_line(&mut self, source: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         self.lines.line = Some((
             source.read_id(0)?,
             source.read_word(1)?,

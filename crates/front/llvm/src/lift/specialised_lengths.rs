@@ -9,9 +9,10 @@
 //! The type of a cooperative matrix has all default numbers, and one more, the number of the type
 //! in the module, which makes it distinct. Its row has all numbers in their order.
 
-use super::lifted_entities::{LiftResult, LiftedTypeShape, SpecialisableNumber};
+use super::lifted_entities::{LiftedTypeShape, SpecialisableNumber};
 use super::lifter::SpirvLifter;
 use crate::ir::{ConstKind, LlvmType, LlvmValue};
+use crate::{LlvmResult, make_refusal};
 use spirula_scalar::fold::{self, eval_core};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -120,7 +121,7 @@ impl SpirvLifter<'_> {
     pub(super) fn lift_specialised_array(
         &mut self,
         inst: InstRef<'_>,
-    ) -> LiftResult<Option<(LlvmType, LiftedTypeShape)>> {
+    ) -> LlvmResult<Option<(LlvmType, LiftedTypeShape)>> {
         let (Some(id), part, length) = (inst.result(), inst.id_operand(0), inst.id_operand(1))
         else {
             return Ok(None);
@@ -130,7 +131,7 @@ impl SpirvLifter<'_> {
         };
         if self.find_decoration(id, Decoration::ArrayStride).is_some() {
             let why = "an array with both a stride and a specialised length has no counterpart";
-            return Err(why.to_owned());
+            return Err(make_refusal(why));
         }
         let element = self.find_type(part)?;
         let array = self
@@ -153,12 +154,16 @@ impl SpirvLifter<'_> {
     }
 
     /// Notes the numbers of such a type.
-    pub(super) fn note_numbers(&mut self, ty: LlvmType, numbers: &[Id]) -> LiftResult<()> {
+    pub(super) fn note_numbers(&mut self, ty: LlvmType, numbers: &[Id]) -> LlvmResult<()> {
         let undefined = self.out.consts.intern_constant(ty, ConstKind::Undef);
         let mut nodes = vec![self.md_constant(undefined)];
         for &id in numbers {
             let number = self.number_of(id);
-            nodes.push(number.ok_or_else(|| format!("{id} is not a number"))?.node);
+            nodes.push(
+                number
+                    .ok_or_else(|| make_refusal(format!("{id} is not a number")))?
+                    .node,
+            );
         }
         let row = self.md_node(&nodes);
         self.lengths.rows.push(row);
@@ -173,7 +178,7 @@ impl SpirvLifter<'_> {
 
     /// The index that must precede an index into this type: it selects the member of a structure
     /// that stands for an array.
-    pub(super) fn step_before(&mut self, within: Id) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn step_before(&mut self, within: Id) -> LlvmResult<Option<LlvmValue>> {
         Ok(match self.find_lowered_type(within)?.shape {
             LiftedTypeShape::SpecialisedArray(_) => {
                 Some(LlvmValue::from_constant(self.make_i32(0)))

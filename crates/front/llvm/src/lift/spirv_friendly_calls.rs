@@ -7,7 +7,6 @@
 //! it, `_sat` for a saturating conversion, and its rounding mode.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifted_entities::LiftResult;
 use super::lifter::SpirvLifter;
 use super::mangle::MangledNameBuilder;
 use crate::ir::{
@@ -15,6 +14,7 @@ use crate::ir::{
     LlvmInstFlags, LlvmType, LlvmTypeKind, LlvmValue,
 };
 use crate::translate::CALLABLE;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode, StorageClass};
 use spirula_spirv::grammar::{
@@ -104,9 +104,9 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_friendly_call(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let Some(row) = source.op.info().filter(|row| CALLABLE.contains(&row.class)) else {
-            return Err("it has no counterpart in LLVM IR".to_owned());
+            return Err(make_refusal("it has no counterpart in LLVM IR"));
         };
         let head = [source.ty, source.result];
         let mut words: Vec<u32> = head.iter().flatten().map(|id| id.word()).collect();
@@ -135,7 +135,7 @@ impl<'s> FunctionLifter<'_, 's> {
         source: &LiftSource<'s>,
         matrix: LlvmValue,
         index: Id,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let arguments = FriendlyCallArguments {
             values: vec![matrix, self.l.find_value(index)?],
             types: vec![source.ty, Some(self.l.type_of(index)?)],
@@ -149,7 +149,7 @@ impl<'s> FunctionLifter<'_, 's> {
         kind: Kind,
         words: &[u32],
         to: &mut FriendlyCallArguments,
-    ) -> LiftResult<()> {
+    ) -> LlvmResult<()> {
         let (value, ty) = match (kind.info().category, words) {
             (OperandCategory::Id, [word]) => {
                 let id = Id::new(*word).ok_or("an operand has the id 0")?;
@@ -165,7 +165,11 @@ impl<'s> FunctionLifter<'_, 's> {
             (_, [word]) if kind != Kind::LiteralString => {
                 (LlvmValue::from_constant(self.l.make_i32(*word)), None)
             }
-            _ => return Err("an operand that is a string has no counterpart".to_owned()),
+            _ => {
+                return Err(make_refusal(
+                    "an operand that is a string has no counterpart",
+                ));
+            }
         };
         to.values.push(value);
         to.types.push(ty);
@@ -218,7 +222,7 @@ impl<'s> FunctionLifter<'_, 's> {
         source: &LiftSource<'s>,
         arguments: &FriendlyCallArguments,
         effects: InstructionEffects,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let mut mangled = MangledNameBuilder::new(name);
         for ty in &arguments.types {
             match ty {
@@ -255,10 +259,10 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_extended_instruction(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let import = self.l.definitions.get(self.l.source, source.read_id(0)?);
         let Some(import) = import.filter(|inst| inst.op() == Op::ExtInstImport) else {
-            return Err("its set is not imported".to_owned());
+            return Err(make_refusal("its set is not imported"));
         };
         let name = import.string_operand(0);
         if name.starts_with("NonSemantic.") || name.contains("DebugInfo") {
@@ -267,12 +271,12 @@ impl<'s> FunctionLifter<'_, 's> {
         let number = source.read_word(1)?;
         let prefix = SETS.iter().find(|row| row.0 == name);
         let (Some(set), Some((_, prefix))) = (ExtInstSet::by_name(&name), prefix) else {
-            return Err(format!(
+            return Err(make_refusal(format!(
                 "the extended instructions of {name} are not supported"
-            ));
+            )));
         };
         let Some(row) = set.instruction_by_number(number) else {
-            return Err(format!("{name} has no instruction {number}"));
+            return Err(make_refusal(format!("{name} has no instruction {number}")));
         };
         if *prefix == "ocl" && number == opencl_std::PRINTF {
             return self.lift_printf(source);
@@ -295,10 +299,10 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `printf`, which any number of arguments may follow.
-    fn lift_printf(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    fn lift_printf(&mut self, source: &LiftSource<'s>) -> LlvmResult<Option<LlvmValue>> {
         let args = self.operand_values(source, 2)?;
         let Some(&format) = args.first() else {
-            return Err("it has no format".to_owned());
+            return Err(make_refusal("it has no format"));
         };
         let result = self.result_type(source)?;
         let params = [self.type_of(format)];
@@ -312,7 +316,7 @@ impl<'s> FunctionLifter<'_, 's> {
     pub(super) fn lift_constant_sampler(
         &mut self,
         source: &LiftSource<'s>,
-    ) -> LiftResult<Option<LlvmValue>> {
+    ) -> LlvmResult<Option<LlvmValue>> {
         let (addressing, normalised) = (source.read_word(0)?, source.read_word(1)?);
         let filter = source.read_word(2)? + 1;
         let literal = addressing << 1 | normalised & 1 | filter << 4;

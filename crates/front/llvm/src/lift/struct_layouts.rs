@@ -5,9 +5,10 @@
 //! listed with the member that has them, outermost first. A matrix is an array of its columns, even
 //! if it is row-major in memory. Its member then has the decorations `RowMajor` and `MatrixStride`.
 
-use super::lifted_entities::{LiftResult, LiftedTypeShape};
+use super::lifted_entities::LiftedTypeShape;
 use super::lifter::SpirvLifter;
 use crate::ir::{ConstKind, LlvmMetadata, LlvmType};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
@@ -44,7 +45,7 @@ impl SpirvLifter<'_> {
         ty: LlvmType,
         id: Id,
         inst: InstRef<'_>,
-    ) -> LiftResult<()> {
+    ) -> LlvmResult<()> {
         let undefined = self.out.consts.intern_constant(ty, ConstKind::Undef);
         let own = self.decoration_rows(id, u32::MAX, &[]);
         let mut parts = vec![self.md_constant(undefined), self.md_node(&own)];
@@ -64,7 +65,7 @@ impl SpirvLifter<'_> {
         id: Id,
         member: u32,
         ty: Id,
-    ) -> LiftResult<Vec<LlvmMetadata>> {
+    ) -> LlvmResult<Vec<LlvmMetadata>> {
         let mut rows = Vec::new();
         let mut at = ty;
         for _ in 0..MAX_NESTING {
@@ -91,7 +92,7 @@ impl SpirvLifter<'_> {
             };
             at = part;
         }
-        Err("arrays are nested too deeply".to_owned())
+        Err(make_refusal("arrays are nested too deeply"))
     }
 
     /// Lists the layouts of the module.

@@ -1,8 +1,9 @@
 //! Lifting of types.
 
-use super::lifted_entities::{LiftResult, LiftedType, LiftedTypeShape};
+use super::lifted_entities::{LiftedType, LiftedTypeShape};
 use super::lifter::SpirvLifter;
 use crate::ir::{LlvmType, LlvmTypeKind};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPEncoding, StorageClass};
 use spirula_spirv::grammar::{Op, OperandCategory};
@@ -35,7 +36,7 @@ pub(super) fn address_space(class: StorageClass) -> Option<u32> {
 
 impl SpirvLifter<'_> {
     /// Makes the counterpart of a type.
-    pub(super) fn define_type(&mut self, inst: InstRef<'_>) -> LiftResult<()> {
+    pub(super) fn define_type(&mut self, inst: InstRef<'_>) -> LlvmResult<()> {
         let Some(id) = inst.result() else {
             // OpTypeForwardPointer: LLVM's pointers are opaque, so this one can be created now.
             let ty = self.pointer_type(inst.operand_word(1))?;
@@ -109,11 +110,13 @@ impl SpirvLifter<'_> {
         Ok(())
     }
 
-    fn pointer_type(&mut self, class: u32) -> LiftResult<LlvmType> {
+    fn pointer_type(&mut self, class: u32) -> LlvmResult<LlvmType> {
         let class = StorageClass(class);
         match address_space(class) {
             Some(space) => Ok(self.out.types.make_pointer(space)),
-            None => Err(format!("there is no address space for {class}")),
+            None => Err(make_refusal(format!(
+                "there is no address space for {class}"
+            ))),
         }
     }
 
@@ -122,19 +125,21 @@ impl SpirvLifter<'_> {
         u32::try_from(self.read_constant_number(id).ok()?).ok()
     }
 
-    fn array_length(&self, id: Id) -> LiftResult<u64> {
+    fn array_length(&self, id: Id) -> LlvmResult<u64> {
         self.length_within(self.read_constant_number(id)?)
     }
 
     /// A length, unless it is too large.
-    pub(super) fn length_within(&self, len: u64) -> LiftResult<u64> {
+    pub(super) fn length_within(&self, len: u64) -> LlvmResult<u64> {
         match len {
             len if len <= MAX_LENGTH => Ok(len),
-            len => Err(format!("an array of {len} elements is too large")),
+            len => Err(make_refusal(format!(
+                "an array of {len} elements is too large"
+            ))),
         }
     }
 
-    fn lift_struct_type(&mut self, id: Id, inst: InstRef<'_>) -> LiftResult<LlvmType> {
+    fn lift_struct_type(&mut self, id: Id, inst: InstRef<'_>) -> LlvmResult<LlvmType> {
         let mut fields = Vec::new();
         for member in inst.id_operands(0) {
             fields.push(self.find_type(member)?);
@@ -169,7 +174,7 @@ impl SpirvLifter<'_> {
         name
     }
 
-    fn function_type(&mut self, inst: InstRef<'_>) -> LiftResult<LlvmType> {
+    fn function_type(&mut self, inst: InstRef<'_>) -> LlvmResult<LlvmType> {
         let result = self.find_type(inst.id_operand(0))?;
         let mut params = Vec::new();
         for param in inst.id_operands(1) {
@@ -184,10 +189,10 @@ impl SpirvLifter<'_> {
 
     /// A type that only SPIR-V has: `target("spirv.NAME", TYPES…, INTS…)` with the operands of its
     /// instruction. The operands of an image take the place of the image.
-    fn lift_target_type(&mut self, inst: InstRef<'_>) -> LiftResult<LlvmType> {
+    fn lift_target_type(&mut self, inst: InstRef<'_>) -> LlvmResult<LlvmType> {
         let name = inst.op().info().map_or("", |row| row.name);
         let Some(name) = name.strip_prefix("OpType") else {
-            return Err("it declares no type".to_owned());
+            return Err(make_refusal("it declares no type"));
         };
         if let Some(image) = inst.get_id(0)
             && matches!(inst.op(), Op::TypeSampledImage | Op::TypeVmeImageINTEL)
@@ -195,7 +200,7 @@ impl SpirvLifter<'_> {
             let LlvmTypeKind::Target { types, ints, .. } =
                 self.out.types.kind(self.find_type(image)?)
             else {
-                return Err(format!("{image} is not an image"));
+                return Err(make_refusal(format!("{image} is not an image")));
             };
             let (types, ints) = (types.clone(), ints.clone());
             return Ok(self.make_target_type(name, types, ints));
@@ -216,7 +221,9 @@ impl SpirvLifter<'_> {
                     }
                 },
                 (OperandCategory::Literal, _) if operand.words.len() > 1 => {
-                    return Err("a type with a string has no counterpart in LLVM IR".to_owned());
+                    return Err(make_refusal(
+                        "a type with a string has no counterpart in LLVM IR",
+                    ));
                 }
                 _ => ints.push(operand.words[0]),
             }
@@ -243,39 +250,43 @@ impl SpirvLifter<'_> {
     }
 
     /// The type of member `n` of a type.
-    pub(super) fn type_of_member(&self, id: Id, n: u64) -> LiftResult<Id> {
+    pub(super) fn type_of_member(&self, id: Id, n: u64) -> LlvmResult<Id> {
         match self.find_lowered_type(id)?.shape {
             LiftedTypeShape::Elements(part) | LiftedTypeShape::SpecialisedArray(part) => Ok(part),
             LiftedTypeShape::Struct => {
                 let inst = self.definitions.get(self.source, id);
                 let at = usize::try_from(n).unwrap_or(usize::MAX);
                 inst.and_then(|inst| inst.id_operands(0).nth(at))
-                    .ok_or_else(|| format!("{id} has no member {n}"))
+                    .ok_or_else(|| make_refusal(format!("{id} has no member {n}")))
             }
-            _ => Err(format!("{id} has no members")),
+            _ => Err(make_refusal(format!("{id} has no members"))),
         }
     }
 
     /// The pointee of a pointer type.
-    pub(super) fn find_pointee(&self, pointer_type: Id) -> LiftResult<Id> {
+    pub(super) fn find_pointee(&self, pointer_type: Id) -> LlvmResult<Id> {
         let inst = self.definitions.get(self.source, pointer_type);
         match inst {
             Some(inst) if inst.op() == Op::TypePointer => Ok(inst.id_operand(1)),
-            _ => Err(format!("{pointer_type} is not a typed pointer")),
+            _ => Err(make_refusal(format!(
+                "{pointer_type} is not a typed pointer"
+            ))),
         }
     }
 }
 
-fn lift_float_type(inst: InstRef<'_>) -> LiftResult<LlvmType> {
+fn lift_float_type(inst: InstRef<'_>) -> LlvmResult<LlvmType> {
     let encoding = inst.operands().get(1).copied().map(FPEncoding);
     match (inst.operand_word(0), encoding) {
         (16, None) => Ok(LlvmType::HALF),
         (32, None) => Ok(LlvmType::FLOAT),
         (64, None) => Ok(LlvmType::DOUBLE),
         (16, Some(FPEncoding::BFloat16KHR)) => Ok(LlvmType::BFLOAT),
-        (width, None) => Err(format!(
+        (width, None) => Err(make_refusal(format!(
             "LLVM IR has no floats of {width} bits in this format"
-        )),
-        (_, Some(encoding)) => Err(format!("LLVM IR has no floats encoded as {encoding}")),
+        ))),
+        (_, Some(encoding)) => Err(make_refusal(format!(
+            "LLVM IR has no floats encoded as {encoding}"
+        ))),
     }
 }

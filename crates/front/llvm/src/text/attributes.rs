@@ -7,11 +7,11 @@ use super::lexer::LlvmTokenKind;
 use super::parser::LlvmParser;
 use crate::auto_upgrade::{MEMORY_LOCATIONS, all_memory, function_memory, plain_attribute};
 use crate::ir::{AttrForm, AttrKind, AttrSet, LlvmAlign, LlvmAttribute, LlvmSymbol};
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 
 impl LlvmParser<'_> {
     /// Attributes of a result or parameter.
-    pub fn value_attributes(&mut self) -> Result<AttrSet, BoxedDiagnostic> {
+    pub fn value_attributes(&mut self) -> LlvmResult<AttrSet> {
         let mut attributes = Vec::new();
         while self.parse_attribute(&mut attributes)? {}
         if attributes.is_empty() {
@@ -21,7 +21,7 @@ impl LlvmParser<'_> {
     }
 
     /// Attributes of a function or call, groups included.
-    pub fn parse_function_attributes(&mut self) -> Result<Vec<LlvmAttribute>, BoxedDiagnostic> {
+    pub fn parse_function_attributes(&mut self) -> LlvmResult<Vec<LlvmAttribute>> {
         let mut attributes = Vec::new();
         loop {
             if self.token.kind == LlvmTokenKind::AttributeGroup {
@@ -38,7 +38,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses `attributes #7 = { … }` after its first word.
-    pub fn parse_attribute_group(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub fn parse_attribute_group(&mut self) -> LlvmResult<()> {
         if self.token.kind != LlvmTokenKind::AttributeGroup {
             return self.fail_expected("an attribute group");
         }
@@ -57,10 +57,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses an attribute if one follows.
-    fn parse_attribute(
-        &mut self,
-        attributes: &mut Vec<LlvmAttribute>,
-    ) -> Result<bool, BoxedDiagnostic> {
+    fn parse_attribute(&mut self, attributes: &mut Vec<LlvmAttribute>) -> LlvmResult<bool> {
         if self.token.kind == LlvmTokenKind::String {
             let key = self.symbol_string()?;
             let value = if self.eat_punct(b'=') {
@@ -79,7 +76,7 @@ impl LlvmParser<'_> {
         Ok(true)
     }
 
-    fn lookup_attribute(&mut self, kind: AttrKind) -> Result<LlvmAttribute, BoxedDiagnostic> {
+    fn lookup_attribute(&mut self, kind: AttrKind) -> LlvmResult<LlvmAttribute> {
         match kind.value_form() {
             AttrForm::Plain => Ok(LlvmAttribute::Plain(kind)),
             AttrForm::Type => {
@@ -109,7 +106,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    fn number_attribute(&mut self, kind: AttrKind) -> Result<LlvmAttribute, BoxedDiagnostic> {
+    fn number_attribute(&mut self, kind: AttrKind) -> LlvmResult<LlvmAttribute> {
         let number = match kind {
             AttrKind::Align => self.align_number()?,
             AttrKind::AlignStack => {
@@ -166,7 +163,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses `8`, `(8)` or `=8` after `align`: a power of two.
-    pub fn align_number(&mut self) -> Result<u64, BoxedDiagnostic> {
+    pub fn align_number(&mut self) -> LlvmResult<u64> {
         let parens = self.eat_punct(b'(');
         if !parens {
             self.eat_punct(b'=');
@@ -182,7 +179,7 @@ impl LlvmParser<'_> {
         Ok(number)
     }
 
-    fn parse_signed(&mut self) -> Result<i64, BoxedDiagnostic> {
+    fn parse_signed(&mut self) -> LlvmResult<i64> {
         match self.peek_text().parse() {
             Ok(number) if self.token.kind == LlvmTokenKind::Integer => {
                 self.take_token();
@@ -192,7 +189,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    fn parse_range(&mut self, kind: AttrKind) -> Result<LlvmAttribute, BoxedDiagnostic> {
+    fn parse_range(&mut self, kind: AttrKind) -> LlvmResult<LlvmAttribute> {
         self.expect_punct(b'(')?;
         let place = self.token.place();
         let ty = self.parse_type()?;
@@ -206,7 +203,7 @@ impl LlvmParser<'_> {
         Ok(LlvmAttribute::Range(kind, width, low.into(), high.into()))
     }
 
-    fn parse_memory_effects(&mut self) -> Result<u64, BoxedDiagnostic> {
+    fn parse_memory_effects(&mut self) -> LlvmResult<u64> {
         self.expect_punct(b'(')?;
         let mut bits = 0;
         self.parse_list(b')', |parser| {
@@ -231,7 +228,7 @@ impl LlvmParser<'_> {
         Ok(bits)
     }
 
-    fn parse_captures(&mut self) -> Result<u64, BoxedDiagnostic> {
+    fn parse_captures(&mut self) -> LlvmResult<u64> {
         self.expect_punct(b'(')?;
         let (mut other, mut result) = (0, None);
         let mut of_result = false;
@@ -253,7 +250,7 @@ impl LlvmParser<'_> {
         Ok(other << 4 | result.unwrap_or(other))
     }
 
-    fn parse_fp_classes(&mut self) -> Result<u64, BoxedDiagnostic> {
+    fn parse_fp_classes(&mut self) -> LlvmResult<u64> {
         self.expect_punct(b'(')?;
         if self.token.kind == LlvmTokenKind::Integer {
             let bits = self.parse_unsigned()?;
@@ -271,7 +268,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses `(MODES, float: MODES)`; either part may be omitted.
-    fn parse_denormals(&mut self) -> Result<u64, BoxedDiagnostic> {
+    fn parse_denormals(&mut self) -> LlvmResult<u64> {
         self.expect_punct(b'(')?;
         let (mut all, mut float) = (0, None);
         if !self.at_label("float:") {
@@ -292,7 +289,7 @@ impl LlvmParser<'_> {
 
     /// Parses the mode of results and, after a bar, that of operands. Without a bar both are the
     /// same.
-    fn parse_denormal_modes(&mut self) -> Result<u64, BoxedDiagnostic> {
+    fn parse_denormal_modes(&mut self) -> LlvmResult<u64> {
         let output = self.parse_denormal_mode()?;
         let input = if self.eat_punct(b'|') {
             self.parse_denormal_mode()?
@@ -302,7 +299,7 @@ impl LlvmParser<'_> {
         Ok(output | input << 2)
     }
 
-    fn parse_denormal_mode(&mut self) -> Result<u64, BoxedDiagnostic> {
+    fn parse_denormal_mode(&mut self) -> LlvmResult<u64> {
         let named = |name: &str| DENORMALS.iter().position(|&mode| mode == name);
         match self.eat_named(named) {
             Some(mode) => Ok(mode as u64),
@@ -310,7 +307,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    fn parse_alloc_kind(&mut self) -> Result<u64, BoxedDiagnostic> {
+    fn parse_alloc_kind(&mut self) -> LlvmResult<u64> {
         self.expect_punct(b'(')?;
         let place = self.token.place();
         let text = self.parse_text_string()?;

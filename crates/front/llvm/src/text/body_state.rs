@@ -3,7 +3,7 @@
 use crate::ir::{
     LlvmBlock, LlvmFunction, LlvmMetadata, LlvmPoolRange, LlvmSymbol, LlvmType, LlvmValue,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 
@@ -56,7 +56,7 @@ impl BodyParseState {
         mut func: LlvmFunction,
         names: &[Option<LlvmName>],
         place: SourceLocation,
-    ) -> Result<Self, BoxedDiagnostic> {
+    ) -> LlvmResult<Self> {
         let mut locals = FxHashMap::default();
         let mut next_number = 0;
         for (index, name) in names.iter().enumerate() {

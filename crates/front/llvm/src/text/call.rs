@@ -8,7 +8,7 @@ use crate::ir::{
     LlvmInstruction, LlvmOpcode, LlvmPoolRange, LlvmSymbol, LlvmType, LlvmTypeKind, LlvmValue,
     OperandBundle,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 
 impl LlvmParser<'_> {
     /// Parses `call`, `invoke` or `callbr` after its flags.
@@ -17,7 +17,7 @@ impl LlvmParser<'_> {
         opcode: LlvmOpcode,
         flags: LlvmInstFlags,
         start: usize,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let convention = self.parse_convention()?.unwrap_or(CallingConvention::C);
         let result_attributes = self.value_attributes()?;
         self.parse_address_space()?;
@@ -93,7 +93,7 @@ impl LlvmParser<'_> {
         stated: LlvmType,
         args: &[LlvmType],
         callee: LlvmToken,
-    ) -> Result<LlvmType, BoxedDiagnostic> {
+    ) -> LlvmResult<LlvmType> {
         let types = &mut self.module.types;
         let Some((_, params, variadic)) = types.function_signature(stated) else {
             return Ok(types.intern_type(LlvmTypeKind::Function {
@@ -117,7 +117,7 @@ impl LlvmParser<'_> {
     }
 
     /// The name of an intrinsic that is called without a declaration, which LLVM 19 allows.
-    fn parse_undeclared_intrinsic(&mut self) -> Result<Option<LlvmName>, BoxedDiagnostic> {
+    fn parse_undeclared_intrinsic(&mut self) -> LlvmResult<Option<LlvmName>> {
         if self.token.kind != LlvmTokenKind::Global
             || !self.token_bytes(self.token).starts_with(b"@llvm.")
         {
@@ -131,7 +131,7 @@ impl LlvmParser<'_> {
         Ok(Some(name))
     }
 
-    fn parse_callee(&mut self, stated: LlvmType) -> Result<LlvmValue, BoxedDiagnostic> {
+    fn parse_callee(&mut self, stated: LlvmType) -> LlvmResult<LlvmValue> {
         match self.token.kind {
             LlvmTokenKind::Global => Ok(LlvmValue::from_constant(self.parse_global_reference()?)),
             LlvmTokenKind::Local => {
@@ -153,7 +153,7 @@ impl LlvmParser<'_> {
     fn parse_arguments(
         &mut self,
         operands: &mut Vec<LlvmValue>,
-    ) -> Result<(Vec<LlvmType>, Vec<AttrSet>), BoxedDiagnostic> {
+    ) -> LlvmResult<(Vec<LlvmType>, Vec<AttrSet>)> {
         self.expect_punct(b'(')?;
         let (mut types, mut attributes) = (Vec::new(), Vec::new());
         self.parse_list(b')', |parser| {
@@ -174,7 +174,7 @@ impl LlvmParser<'_> {
     fn parse_bundles(
         &mut self,
         operands: &mut Vec<LlvmValue>,
-    ) -> Result<Vec<(LlvmSymbol, u32, u32)>, BoxedDiagnostic> {
+    ) -> LlvmResult<Vec<(LlvmSymbol, u32, u32)>> {
         let mut bundles = Vec::new();
         if !self.eat_punct(b'[') {
             return Ok(bundles);
@@ -193,10 +193,7 @@ impl LlvmParser<'_> {
         Ok(bundles)
     }
 
-    fn parse_call_targets(
-        &mut self,
-        opcode: LlvmOpcode,
-    ) -> Result<Vec<LlvmBlock>, BoxedDiagnostic> {
+    fn parse_call_targets(&mut self, opcode: LlvmOpcode) -> LlvmResult<Vec<LlvmBlock>> {
         let mut targets = Vec::new();
         if opcode == LlvmOpcode::Call {
             return Ok(targets);

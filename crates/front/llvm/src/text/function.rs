@@ -13,7 +13,7 @@ use crate::ir::{
     LlvmInstruction, LlvmPoolRange, LlvmSymbol, LlvmType, LlvmValue, MetadataAttachment,
     MetadataKind,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmError, LlvmResult, error_at};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 
@@ -27,7 +27,7 @@ const RECORDS: &[(&str, DebugRecordKind)] = &[
 
 impl LlvmParser<'_> {
     /// The body that is being parsed. It must exist.
-    pub fn current_body(&mut self) -> Result<&mut BodyParseState, BoxedDiagnostic> {
+    pub fn current_body(&mut self) -> LlvmResult<&mut BodyParseState> {
         match &mut self.body {
             Some(body) => Ok(body),
             None => Err(error_at(
@@ -43,7 +43,7 @@ impl LlvmParser<'_> {
         name: LlvmName,
         ty: LlvmType,
         token: LlvmToken,
-    ) -> Result<LlvmValue, BoxedDiagnostic> {
+    ) -> LlvmResult<LlvmValue> {
         let place = token.place();
         if self.body.is_none() {
             return Err(error_at(place, "a local value outside of a function"));
@@ -70,7 +70,7 @@ impl LlvmParser<'_> {
 
     /// The local of a name. If it is defined, it may have any type; otherwise it gets the type
     /// `fallback`.
-    pub fn local_of_any_type(&mut self, fallback: LlvmType) -> Result<LlvmValue, BoxedDiagnostic> {
+    pub fn local_of_any_type(&mut self, fallback: LlvmType) -> LlvmResult<LlvmValue> {
         let token = self.take_token();
         let name = self.name_of(token)?;
         let known = self.current_body()?.locals.get(&name).copied();
@@ -81,13 +81,13 @@ impl LlvmParser<'_> {
     }
 
     /// `label %name`
-    pub fn parse_target(&mut self) -> Result<LlvmBlock, BoxedDiagnostic> {
+    pub fn parse_target(&mut self) -> LlvmResult<LlvmBlock> {
         self.expect_word("label")?;
         self.parse_block_name()
     }
 
     /// Parses the `%name` of a block. The result is a placeholder until the body ends.
-    pub fn parse_block_name(&mut self) -> Result<LlvmBlock, BoxedDiagnostic> {
+    pub fn parse_block_name(&mut self) -> LlvmResult<LlvmBlock> {
         if self.token.kind != LlvmTokenKind::Local {
             return self.fail_expected("a block");
         }
@@ -104,7 +104,7 @@ impl LlvmParser<'_> {
         &mut self,
         func: LlvmFunc,
         params: Vec<Option<LlvmName>>,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let slot = &mut self.module.functions[func.index()];
         let empty = LlvmFunction::new(slot.global, slot.ty, Vec::new());
         let function = std::mem::replace(slot, empty);
@@ -126,7 +126,7 @@ impl LlvmParser<'_> {
         Ok(())
     }
 
-    fn parse_statement(&mut self) -> Result<(), BoxedDiagnostic> {
+    fn parse_statement(&mut self) -> LlvmResult<()> {
         match self.token.kind {
             LlvmTokenKind::Label => return self.define_label(),
             LlvmTokenKind::HashWord => return self.parse_debug_record(),
@@ -152,7 +152,7 @@ impl LlvmParser<'_> {
         self.close_block()
     }
 
-    fn define_label(&mut self) -> Result<(), BoxedDiagnostic> {
+    fn define_label(&mut self) -> LlvmResult<()> {
         let token = self.take_token();
         let name = self.name_of(token)?;
         let body = self.current_body()?;
@@ -174,7 +174,7 @@ impl LlvmParser<'_> {
     }
 
     /// Begins a block without a label if an instruction follows outside of a block.
-    fn open_block(&mut self) -> Result<(), BoxedDiagnostic> {
+    fn open_block(&mut self) -> LlvmResult<()> {
         let place = self.token.place();
         let body = self.current_body()?;
         if body.block_start != body.func.insts.len() || body.block_name.is_some() {
@@ -186,11 +186,7 @@ impl LlvmParser<'_> {
         self.begin_block(name, place)
     }
 
-    fn begin_block(
-        &mut self,
-        name: LlvmName,
-        place: SourceLocation,
-    ) -> Result<(), BoxedDiagnostic> {
+    fn begin_block(&mut self, name: LlvmName, place: SourceLocation) -> LlvmResult<()> {
         let body = self.current_body()?;
         let block = LlvmBlock::new(body.func.blocks.len());
         let label = body.intern_label(name, place);
@@ -202,11 +198,7 @@ impl LlvmParser<'_> {
     }
 
     /// Names the result of the last instruction.
-    fn define_local(
-        &mut self,
-        name: Option<LlvmName>,
-        start: LlvmToken,
-    ) -> Result<(), BoxedDiagnostic> {
+    fn define_local(&mut self, name: Option<LlvmName>, start: LlvmToken) -> LlvmResult<()> {
         let place = start.place();
         let body = self.current_body()?;
         let Some(inst) = body.func.insts.len().checked_sub(1) else {
@@ -254,7 +246,7 @@ impl LlvmParser<'_> {
     }
 
     /// Ends the block if the last instruction does.
-    fn close_block(&mut self) -> Result<(), BoxedDiagnostic> {
+    fn close_block(&mut self) -> LlvmResult<()> {
         let body = self.current_body()?;
         if body
             .func
@@ -271,11 +263,7 @@ impl LlvmParser<'_> {
     }
 
     /// Adds an instruction, then parses its attachments.
-    pub fn push_instruction(
-        &mut self,
-        inst: LlvmInstruction,
-        start: usize,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub fn push_instruction(&mut self, inst: LlvmInstruction, start: usize) -> LlvmResult<()> {
         let mut attachments = Vec::new();
         while self.is_at(b',') {
             self.take_token();
@@ -301,7 +289,7 @@ impl LlvmParser<'_> {
     }
 
     /// `#dbg_value(…)` and the like.
-    fn parse_debug_record(&mut self) -> Result<(), BoxedDiagnostic> {
+    fn parse_debug_record(&mut self) -> LlvmResult<()> {
         let text = self.peek_text();
         let Some(&(_, kind)) = RECORDS.iter().find(|row| row.0 == text) else {
             return self.fail_expected("an instruction");
@@ -324,7 +312,7 @@ impl LlvmParser<'_> {
     }
 
     /// Replaces all placeholders.
-    fn resolve_placeholders(&mut self, body: &mut BodyParseState) -> Result<(), BoxedDiagnostic> {
+    fn resolve_placeholders(&mut self, body: &mut BodyParseState) -> LlvmResult<()> {
         let mut found = Vec::with_capacity(body.forwards.len());
         for forward in &body.forwards {
             match body.locals.get(&forward.name) {
@@ -362,7 +350,7 @@ impl LlvmParser<'_> {
         Ok(())
     }
 
-    fn never_defined(&self, place: SourceLocation) -> BoxedDiagnostic {
+    fn never_defined(&self, place: SourceLocation) -> Box<LlvmError> {
         let name = match place {
             SourceLocation::Text { start, end } => self.text.get(start as usize..end as usize),
             _ => None,
@@ -377,7 +365,7 @@ impl LlvmParser<'_> {
         place: SourceLocation,
         stated: LlvmType,
         found: LlvmType,
-    ) -> BoxedDiagnostic {
+    ) -> Box<LlvmError> {
         let [stated, found] = [stated, found].map(|ty| print_type(&self.module, ty));
         error_at(
             place,
@@ -386,11 +374,7 @@ impl LlvmParser<'_> {
     }
 
     /// The number of a function's block, looked up by its label.
-    pub fn find_label(
-        &mut self,
-        func: LlvmFunc,
-        label: LlvmToken,
-    ) -> Result<Option<u32>, BoxedDiagnostic> {
+    pub fn find_label(&mut self, func: LlvmFunc, label: LlvmToken) -> LlvmResult<Option<u32>> {
         let name = self.name_of(label)?;
         if !self.labels.contains_key(&func) {
             let labels = self.scan_labels(func)?;
@@ -403,7 +387,7 @@ impl LlvmParser<'_> {
             .copied())
     }
 
-    fn scan_labels(&mut self, func: LlvmFunc) -> Result<FxHashMap<LlvmName, u32>, BoxedDiagnostic> {
+    fn scan_labels(&mut self, func: LlvmFunc) -> LlvmResult<FxHashMap<LlvmName, u32>> {
         let mut labels = FxHashMap::default();
         let Some((start, _)) = self.bodies[func.index()] else {
             return Ok(labels);

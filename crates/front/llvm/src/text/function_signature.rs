@@ -7,7 +7,7 @@ use crate::ir::{
     AttrKind, AttrSet, CallingConvention, GlobalData, GlobalKind, LlvmAlign, LlvmAttribute,
     LlvmFunc, LlvmFunction, LlvmSymbol, LlvmType,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 /// The parameters of a function.
 struct ParsedParameters {
     types: Vec<LlvmType>,
@@ -18,7 +18,7 @@ struct ParsedParameters {
 
 impl LlvmParser<'_> {
     /// `define` or `declare` up to the body.
-    pub(super) fn parse_function_header(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn parse_function_header(&mut self) -> LlvmResult<()> {
         let is_definition =
             self.take_token().kind == LlvmTokenKind::Word && self.last_word_was(b"define");
         let kind = GlobalKind::Function(LlvmFunc::new(self.module.functions.len()));
@@ -68,7 +68,7 @@ impl LlvmParser<'_> {
         &mut self,
         is_definition: bool,
         params: Vec<Option<LlvmName>>,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         if !is_definition {
             self.bodies.push(None);
             return Ok(());
@@ -81,7 +81,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses a calling convention if one follows.
-    pub fn parse_convention(&mut self) -> Result<Option<CallingConvention>, BoxedDiagnostic> {
+    pub fn parse_convention(&mut self) -> LlvmResult<Option<CallingConvention>> {
         if self.eat_word("cc") {
             return Ok(Some(CallingConvention(self.unsigned_32()?)));
         }
@@ -90,7 +90,7 @@ impl LlvmParser<'_> {
 
     /// Parses the parameters of a function: types, attributes, names, and the resulting function
     /// type.
-    fn parse_parameters(&mut self, result: LlvmType) -> Result<ParsedParameters, BoxedDiagnostic> {
+    fn parse_parameters(&mut self, result: LlvmType) -> LlvmResult<ParsedParameters> {
         self.expect_punct(b'(')?;
         let (mut types, mut attributes, mut names) = (Vec::new(), Vec::new(), Vec::new());
         let mut variadic = false;
@@ -135,7 +135,7 @@ impl LlvmParser<'_> {
         data: &mut GlobalData,
         function: &mut LlvmFunction,
         is_definition: bool,
-    ) -> Result<Vec<LlvmAttribute>, BoxedDiagnostic> {
+    ) -> LlvmResult<Vec<LlvmAttribute>> {
         let mut attributes = Vec::new();
         loop {
             // After a declaration, a metadata name begins the next definition.

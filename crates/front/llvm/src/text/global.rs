@@ -8,9 +8,9 @@ use crate::ir::{
     AttrSet, ComdatGroup, GlobalAliasee, GlobalData, GlobalKind, Linkage, LlvmAlign, LlvmGlobal,
     LlvmGlobalVariable, LlvmSymbol, LlvmType, Selection, ThreadLocal, UnnamedAddr, Visibility,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 impl LlvmParser<'_> {
-    pub(super) fn parse_comdat_definition(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn parse_comdat_definition(&mut self) -> LlvmResult<()> {
         let token = self.take_token();
         let name = self.name_of(token)?;
         let name = self.symbol_of(name);
@@ -26,10 +26,7 @@ impl LlvmParser<'_> {
 
     /// Parses linkage and the other keywords before a global or function. Returns whether linkage
     /// was stated.
-    pub(super) fn parse_linkage_words(
-        &mut self,
-        data: &mut GlobalData,
-    ) -> Result<bool, BoxedDiagnostic> {
+    pub(super) fn parse_linkage_words(&mut self, data: &mut GlobalData) -> LlvmResult<bool> {
         let linkage = self.eat_named(Linkage::from_name);
         data.linkage = linkage.unwrap_or(Linkage::External);
         if self.eat_word("dso_local") {
@@ -68,7 +65,7 @@ impl LlvmParser<'_> {
         &mut self,
         name: LlvmName,
         place: spirula_diagnostics::SourceLocation,
-    ) -> Result<LlvmGlobal, BoxedDiagnostic> {
+    ) -> LlvmResult<LlvmGlobal> {
         let global = LlvmGlobal::new(self.module.globals.len());
         if self.globals.insert(name, global).is_some() {
             return Err(error_at(place, "a global of this name is already defined"));
@@ -86,7 +83,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses a variable, alias or ifunc up to its type. Returns the position of the rest.
-    pub(super) fn parse_global(&mut self) -> Result<(LlvmGlobal, usize), BoxedDiagnostic> {
+    pub(super) fn parse_global(&mut self) -> LlvmResult<(LlvmGlobal, usize)> {
         let token = self.take_token();
         let name = self.name_of(token)?;
         self.expect_punct(b'=')?;
@@ -140,7 +137,7 @@ impl LlvmParser<'_> {
     }
 
     /// The address space of the aliasee's pointer, found without parsing its value.
-    fn peek_address_space(&mut self) -> Result<u32, BoxedDiagnostic> {
+    fn peek_address_space(&mut self) -> LlvmResult<u32> {
         if !self.at_type() {
             return Ok(0);
         }
@@ -149,7 +146,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses the rest of a variable or alias: its initializer or aliasee, and its properties.
-    pub(super) fn finish_global(&mut self, global: LlvmGlobal) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn finish_global(&mut self, global: LlvmGlobal) -> LlvmResult<()> {
         let mut data = self.module.global(global).clone();
         match &mut data.kind {
             GlobalKind::Variable(variable) => {
@@ -178,7 +175,7 @@ impl LlvmParser<'_> {
         Ok(())
     }
 
-    fn parse_global_property(&mut self, data: &mut GlobalData) -> Result<(), BoxedDiagnostic> {
+    fn parse_global_property(&mut self, data: &mut GlobalData) -> LlvmResult<()> {
         if let Some(attachment) = self.parse_attachment()? {
             data.metadata.push(attachment);
             return Ok(());
@@ -203,10 +200,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses a section, partition, comdat or alignment if one follows.
-    pub(super) fn parse_property(
-        &mut self,
-        data: &mut GlobalData,
-    ) -> Result<bool, BoxedDiagnostic> {
+    pub(super) fn parse_property(&mut self, data: &mut GlobalData) -> LlvmResult<bool> {
         match self.peek_word() {
             "section" => {
                 self.take_token();
@@ -229,7 +223,7 @@ impl LlvmParser<'_> {
         Ok(true)
     }
 
-    pub(super) fn parse_comdat_use(&mut self, data: &GlobalData) -> Result<u32, BoxedDiagnostic> {
+    pub(super) fn parse_comdat_use(&mut self, data: &GlobalData) -> LlvmResult<u32> {
         let mut name = data.name;
         let place = self.token.place();
         if self.eat_punct(b'(') {

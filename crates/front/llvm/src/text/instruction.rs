@@ -6,7 +6,7 @@ use crate::ir::{
     LlvmType, LlvmTypeKind, LlvmValue, Predicate, compare_type, member_type, shuffle_mask,
     shuffle_type,
 };
-use crate::{BoxedDiagnostic, auto_upgrade, error_at};
+use crate::{LlvmResult, auto_upgrade, error_at};
 
 const FAST_MATH: LlvmInstFlags = LlvmInstFlags::FAST;
 
@@ -47,7 +47,7 @@ fn allowed_flags(opcode: LlvmOpcode) -> LlvmInstFlags {
 
 impl LlvmParser<'_> {
     /// Parses an instruction whose result name was already parsed. It began at byte `start`.
-    pub fn parse_instruction(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    pub fn parse_instruction(&mut self, start: usize) -> LlvmResult<()> {
         let tail = match self.peek_word() {
             "tail" => LlvmInstFlags::TAIL,
             "musttail" => LlvmInstFlags::MUSTTAIL,
@@ -115,7 +115,7 @@ impl LlvmParser<'_> {
         operands: &[LlvmValue],
         extra: InstructionExtra,
         start: usize,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let operands = self.current_body()?.add_operands(operands);
         self.push_instruction(
             LlvmInstruction {
@@ -129,10 +129,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    pub(super) fn add_blocks(
-        &mut self,
-        blocks: &[LlvmBlock],
-    ) -> Result<InstructionExtra, BoxedDiagnostic> {
+    pub(super) fn add_blocks(&mut self, blocks: &[LlvmBlock]) -> LlvmResult<InstructionExtra> {
         let body = self.current_body()?;
         let start = body.func.block_pool.len();
         body.func.block_pool.extend_from_slice(blocks);
@@ -142,10 +139,7 @@ impl LlvmParser<'_> {
         )))
     }
 
-    pub(super) fn add_numbers(
-        &mut self,
-        numbers: &[u32],
-    ) -> Result<LlvmPoolRange, BoxedDiagnostic> {
+    pub(super) fn add_numbers(&mut self, numbers: &[u32]) -> LlvmResult<LlvmPoolRange> {
         let body = self.current_body()?;
         let start = body.func.number_pool.len();
         body.func.number_pool.extend_from_slice(numbers);
@@ -157,7 +151,7 @@ impl LlvmParser<'_> {
         opcode: LlvmOpcode,
         flags: LlvmInstFlags,
         start: usize,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let (ty, left) = self.typed_value()?;
         self.expect_punct(b',')?;
         let right = self.parse_value(ty)?;
@@ -176,7 +170,7 @@ impl LlvmParser<'_> {
         opcode: LlvmOpcode,
         flags: LlvmInstFlags,
         start: usize,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let (ty, operand) = self.typed_value()?;
         let ty = if opcode == LlvmOpcode::Resume {
             LlvmType::VOID
@@ -191,7 +185,7 @@ impl LlvmParser<'_> {
         opcode: LlvmOpcode,
         flags: LlvmInstFlags,
         start: usize,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let (from, operand) = self.typed_value()?;
         self.expect_word("to")?;
         let ty = self.parse_type()?;
@@ -208,7 +202,7 @@ impl LlvmParser<'_> {
         opcode: LlvmOpcode,
         flags: LlvmInstFlags,
         start: usize,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         let integer = opcode == LlvmOpcode::ICmp;
         let named = |name: &str| Predicate::from_name_for(name, integer);
         let Some(predicate) = self.eat_named(named) else {
@@ -228,7 +222,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn parse_return(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_return(&mut self, start: usize) -> LlvmResult<()> {
         let ty = self.parse_type()?;
         if ty == LlvmType::VOID {
             return self.push_operation(
@@ -251,7 +245,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn parse_branch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_branch(&mut self, start: usize) -> LlvmResult<()> {
         if self.at_word("label") {
             let target = self.parse_target()?;
             let blocks = self.add_blocks(&[target])?;
@@ -284,7 +278,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn parse_switch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_switch(&mut self, start: usize) -> LlvmResult<()> {
         let (ty, value) = self.typed_value()?;
         self.expect_punct(b',')?;
         let mut operands = vec![value];
@@ -311,7 +305,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn parse_indirect_branch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_indirect_branch(&mut self, start: usize) -> LlvmResult<()> {
         let (_, address) = self.typed_value()?;
         self.expect_punct(b',')?;
         let blocks = self.parse_target_list()?;
@@ -326,7 +320,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    pub(super) fn parse_target_list(&mut self) -> Result<Vec<LlvmBlock>, BoxedDiagnostic> {
+    pub(super) fn parse_target_list(&mut self) -> LlvmResult<Vec<LlvmBlock>> {
         self.expect_punct(b'[')?;
         let mut blocks = Vec::new();
         self.parse_list(b']', |parser| {
@@ -336,7 +330,7 @@ impl LlvmParser<'_> {
         Ok(blocks)
     }
 
-    fn parse_phi(&mut self, flags: LlvmInstFlags, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_phi(&mut self, flags: LlvmInstFlags, start: usize) -> LlvmResult<()> {
         let ty = self.parse_type()?;
         let (mut operands, mut blocks) = (Vec::new(), Vec::new());
         loop {
@@ -365,7 +359,7 @@ impl LlvmParser<'_> {
         self.is_at(b',') && ahead.first() != Some(&b'!') && self.eat_punct(b',')
     }
 
-    fn parse_select(&mut self, flags: LlvmInstFlags, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_select(&mut self, flags: LlvmInstFlags, start: usize) -> LlvmResult<()> {
         let (_, condition) = self.typed_value()?;
         self.expect_punct(b',')?;
         let (ty, first) = self.typed_value()?;
@@ -385,11 +379,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn parse_vector_instruction(
-        &mut self,
-        opcode: LlvmOpcode,
-        start: usize,
-    ) -> Result<(), BoxedDiagnostic> {
+    fn parse_vector_instruction(&mut self, opcode: LlvmOpcode, start: usize) -> LlvmResult<()> {
         let place = self.token.place();
         let (ty, first) = self.typed_value()?;
         let LlvmTypeKind::Vector { element, .. } = *self.module.types.kind(ty) else {
@@ -456,11 +446,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn parse_aggregate_instruction(
-        &mut self,
-        opcode: LlvmOpcode,
-        start: usize,
-    ) -> Result<(), BoxedDiagnostic> {
+    fn parse_aggregate_instruction(&mut self, opcode: LlvmOpcode, start: usize) -> LlvmResult<()> {
         let (ty, aggregate) = self.typed_value()?;
         let mut operands = vec![aggregate];
         if opcode == LlvmOpcode::InsertValue {
@@ -488,7 +474,7 @@ impl LlvmParser<'_> {
         self.push_operation(opcode, LlvmInstFlags::NONE, ty, &operands, indices, start)
     }
 
-    fn parse_va_arg(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_va_arg(&mut self, start: usize) -> LlvmResult<()> {
         let (_, list) = self.typed_value()?;
         self.expect_punct(b',')?;
         let ty = self.parse_type()?;
@@ -502,7 +488,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn parse_landing_pad(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_landing_pad(&mut self, start: usize) -> LlvmResult<()> {
         let ty = self.parse_type()?;
         let flags = self.parse_flags(LlvmInstFlags::CLEANUP);
         let mut clauses = Vec::new();
@@ -519,7 +505,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn parse_pad(&mut self, opcode: LlvmOpcode, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_pad(&mut self, opcode: LlvmOpcode, start: usize) -> LlvmResult<()> {
         self.expect_word("within")?;
         let mut operands = vec![self.parse_value(LlvmType::TOKEN)?];
         self.expect_punct(b'[')?;
@@ -537,7 +523,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn parse_catch_switch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_catch_switch(&mut self, start: usize) -> LlvmResult<()> {
         self.expect_word("within")?;
         let parent = self.parse_value(LlvmType::TOKEN)?;
         let mut blocks = self.parse_target_list()?;
@@ -560,7 +546,7 @@ impl LlvmParser<'_> {
     }
 
     /// `unwind to caller` or `unwind label %name`
-    fn parse_unwind_target(&mut self) -> Result<Option<LlvmBlock>, BoxedDiagnostic> {
+    fn parse_unwind_target(&mut self) -> LlvmResult<Option<LlvmBlock>> {
         self.expect_word("unwind")?;
         if self.eat_word("to") {
             self.expect_word("caller")?;
@@ -569,11 +555,7 @@ impl LlvmParser<'_> {
         self.parse_target().map(Some)
     }
 
-    fn parse_pad_return(
-        &mut self,
-        opcode: LlvmOpcode,
-        start: usize,
-    ) -> Result<(), BoxedDiagnostic> {
+    fn parse_pad_return(&mut self, opcode: LlvmOpcode, start: usize) -> LlvmResult<()> {
         self.expect_word("from")?;
         let pad = self.parse_value(LlvmType::TOKEN)?;
         let target = if opcode == LlvmOpcode::CatchRet {

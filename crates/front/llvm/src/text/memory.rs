@@ -5,10 +5,10 @@ use crate::ir::{
     InstructionExtra, LlvmAlign, LlvmInstFlags, LlvmOpcode, LlvmSymbol, LlvmType, LlvmValue,
     Ordering, RmwOp, address_type,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 
 impl LlvmParser<'_> {
-    pub(super) fn parse_alloca(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn parse_alloca(&mut self, start: usize) -> LlvmResult<()> {
         let mut flags = self.parse_flags(LlvmInstFlags::INALLOCA);
         flags |= self.parse_flags(LlvmInstFlags::SWIFTERROR);
         let ty = self.parse_type()?;
@@ -36,14 +36,12 @@ impl LlvmParser<'_> {
     }
 
     /// Parses `syncscope("…")` if it follows, then an ordering.
-    pub(super) fn parse_scope_and_ordering(
-        &mut self,
-    ) -> Result<(LlvmSymbol, Ordering), BoxedDiagnostic> {
+    pub(super) fn parse_scope_and_ordering(&mut self) -> LlvmResult<(LlvmSymbol, Ordering)> {
         let scope = self.parse_scope()?;
         Ok((scope, self.parse_ordering()?))
     }
 
-    pub(super) fn parse_scope(&mut self) -> Result<LlvmSymbol, BoxedDiagnostic> {
+    pub(super) fn parse_scope(&mut self) -> LlvmResult<LlvmSymbol> {
         if !self.eat_word("syncscope") {
             return Ok(LlvmSymbol::EMPTY);
         }
@@ -53,7 +51,7 @@ impl LlvmParser<'_> {
         Ok(scope)
     }
 
-    pub(super) fn parse_ordering(&mut self) -> Result<Ordering, BoxedDiagnostic> {
+    pub(super) fn parse_ordering(&mut self) -> LlvmResult<Ordering> {
         match self.eat_named(Ordering::from_name) {
             Some(ordering) => Ok(ordering),
             None => self.fail_expected("an ordering"),
@@ -61,7 +59,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses `, align 8` if it follows.
-    pub(super) fn parse_comma_alignment(&mut self) -> Result<LlvmAlign, BoxedDiagnostic> {
+    pub(super) fn parse_comma_alignment(&mut self) -> LlvmResult<LlvmAlign> {
         if !self.comma_before_operand() {
             return Ok(LlvmAlign::NONE);
         }
@@ -69,10 +67,7 @@ impl LlvmParser<'_> {
         Ok(LlvmAlign::from_bytes(self.align_number()?).unwrap_or(LlvmAlign::NONE))
     }
 
-    pub(super) fn parse_access(
-        &mut self,
-        atomic: bool,
-    ) -> Result<InstructionExtra, BoxedDiagnostic> {
+    pub(super) fn parse_access(&mut self, atomic: bool) -> LlvmResult<InstructionExtra> {
         let (scope, ordering) = if atomic {
             self.parse_scope_and_ordering()?
         } else {
@@ -86,14 +81,14 @@ impl LlvmParser<'_> {
     }
 
     /// Parses the keyword `atomic` of an access if it follows.
-    fn eat_atomic(&mut self) -> Result<bool, BoxedDiagnostic> {
+    fn eat_atomic(&mut self) -> LlvmResult<bool> {
         let atomic = self.eat_word("atomic");
         self.refuse_elementwise()?;
         Ok(atomic)
     }
 
     /// Refuses element-wise atomic operations on vectors (LLVM 23).
-    fn refuse_elementwise(&self) -> Result<(), BoxedDiagnostic> {
+    fn refuse_elementwise(&self) -> LlvmResult<()> {
         if self.at_word("elementwise") {
             self.fail_with("element-wise atomic operations are not supported")
         } else {
@@ -101,7 +96,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    pub(super) fn parse_load(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn parse_load(&mut self, start: usize) -> LlvmResult<()> {
         let atomic = self.eat_atomic()?;
         let flags = self.parse_flags(LlvmInstFlags::VOLATILE);
         let ty = self.parse_type()?;
@@ -111,7 +106,7 @@ impl LlvmParser<'_> {
         self.push_operation(LlvmOpcode::Load, flags, ty, &[pointer], extra, start)
     }
 
-    pub(super) fn parse_store(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn parse_store(&mut self, start: usize) -> LlvmResult<()> {
         let atomic = self.eat_atomic()?;
         let flags = self.parse_flags(LlvmInstFlags::VOLATILE);
         let (_, value) = self.typed_value()?;
@@ -128,11 +123,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    pub(super) fn parse_address(
-        &mut self,
-        flags: LlvmInstFlags,
-        start: usize,
-    ) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn parse_address(&mut self, flags: LlvmInstFlags, start: usize) -> LlvmResult<()> {
         let source = self.parse_type()?;
         self.expect_punct(b',')?;
         let (base_type, base) = self.typed_value()?;
@@ -152,7 +143,7 @@ impl LlvmParser<'_> {
             base_type,
             indices,
         )
-        .map_err(|why| error_at(place, why))?;
+        .map_err(|error| error.locate(place))?;
         // The flag implies the weaker one.
         let flags = if flags.contains_all(LlvmInstFlags::INBOUNDS) {
             LlvmInstFlags(flags.0 & !LlvmInstFlags::NUSW.0)
@@ -169,7 +160,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    pub(super) fn parse_fence(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn parse_fence(&mut self, start: usize) -> LlvmResult<()> {
         let (scope, ordering) = self.parse_scope_and_ordering()?;
         let extra = InstructionExtra::Fence { ordering, scope };
         self.push_operation(
@@ -182,7 +173,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    pub(super) fn compare_exchange(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn compare_exchange(&mut self, start: usize) -> LlvmResult<()> {
         let mut flags = if self.eat_word("weak") {
             LlvmInstFlags::WEAK
         } else {
@@ -223,7 +214,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    pub(super) fn read_modify_write(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_modify_write(&mut self, start: usize) -> LlvmResult<()> {
         let flags = self.parse_flags(LlvmInstFlags::VOLATILE);
         self.refuse_elementwise()?;
         let Some(op) = self.eat_named(RmwOp::from_name) else {

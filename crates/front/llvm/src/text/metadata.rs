@@ -5,11 +5,11 @@ use super::parser::{LlvmParser, NumberedMetadata};
 use crate::ir::{
     LlvmMetadata, LlvmSymbol, LlvmType, MetadataField, MetadataKind, NamedMetadata, ValueKind,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 
 impl LlvmParser<'_> {
     /// Parses metadata in the position of a value: a node, a string, or a type and a value.
-    pub fn parse_metadata_value(&mut self) -> Result<LlvmMetadata, BoxedDiagnostic> {
+    pub fn parse_metadata_value(&mut self) -> LlvmResult<LlvmMetadata> {
         self.parse_nested(|parser| match parser.token.kind {
             LlvmTokenKind::MetadataNumber
             | LlvmTokenKind::MetadataName
@@ -34,7 +34,7 @@ impl LlvmParser<'_> {
     }
 
     /// Metadata, or `null`.
-    fn parse_optional_metadata(&mut self) -> Result<Option<LlvmMetadata>, BoxedDiagnostic> {
+    fn parse_optional_metadata(&mut self) -> LlvmResult<Option<LlvmMetadata>> {
         if self.eat_word("null") {
             Ok(None)
         } else {
@@ -43,7 +43,7 @@ impl LlvmParser<'_> {
     }
 
     /// `!7`, `!"…"`, `!{…}` or `!Class(…)`
-    pub fn parse_node(&mut self) -> Result<LlvmMetadata, BoxedDiagnostic> {
+    pub fn parse_node(&mut self) -> LlvmResult<LlvmMetadata> {
         match self.token.kind {
             LlvmTokenKind::MetadataNumber => {
                 let token = self.take_token();
@@ -92,7 +92,7 @@ impl LlvmParser<'_> {
     }
 
     /// `{…}`
-    fn parse_plain_node(&mut self, distinct: bool) -> Result<MetadataKind, BoxedDiagnostic> {
+    fn parse_plain_node(&mut self, distinct: bool) -> LlvmResult<MetadataKind> {
         self.expect_punct(b'{')?;
         let mut operands = Vec::new();
         self.parse_list(b'}', |parser| {
@@ -104,7 +104,7 @@ impl LlvmParser<'_> {
     }
 
     /// `!Class(field: value, …)`, the class being next.
-    fn parse_specialised_node(&mut self, distinct: bool) -> Result<MetadataKind, BoxedDiagnostic> {
+    fn parse_specialised_node(&mut self, distinct: bool) -> LlvmResult<MetadataKind> {
         self.parse_nested(|parser| {
             let token = parser.take_token();
             let class = unescape_string(&parser.token_bytes(token)[1..]);
@@ -145,7 +145,7 @@ impl LlvmParser<'_> {
     }
 
     /// The value of a field of a specialised node.
-    fn parse_field(&mut self) -> Result<MetadataField, BoxedDiagnostic> {
+    fn parse_field(&mut self) -> LlvmResult<MetadataField> {
         match self.token.kind {
             LlvmTokenKind::Integer => match self.peek_text().parse() {
                 Ok(number) => {
@@ -194,7 +194,7 @@ impl LlvmParser<'_> {
     }
 
     /// `!7 = …`
-    pub fn parse_metadata_definition(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub fn parse_metadata_definition(&mut self) -> LlvmResult<()> {
         let token = self.take_token();
         let number = self.number_of(token)?;
         self.expect_punct(b'=')?;
@@ -240,7 +240,7 @@ impl LlvmParser<'_> {
     }
 
     /// `!name = !{…}`
-    pub fn named_metadata(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub fn named_metadata(&mut self) -> LlvmResult<()> {
         let token = self.take_token();
         let name = unescape_string(&self.token_bytes(token)[1..]);
         let name = self.module.strings.intern_bytes(&name);
@@ -259,9 +259,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses `!kind !node` if it follows.
-    pub fn parse_attachment(
-        &mut self,
-    ) -> Result<Option<(LlvmSymbol, LlvmMetadata)>, BoxedDiagnostic> {
+    pub fn parse_attachment(&mut self) -> LlvmResult<Option<(LlvmSymbol, LlvmMetadata)>> {
         if self.token.kind != LlvmTokenKind::MetadataName {
             return Ok(None);
         }
@@ -272,7 +270,7 @@ impl LlvmParser<'_> {
     }
 
     /// All numbers that were used are defined.
-    pub fn check_metadata(&self) -> Result<(), BoxedDiagnostic> {
+    pub fn check_metadata(&self) -> LlvmResult<()> {
         let undefined = self.metadata.iter().filter(|(_, found)| !found.defined);
         let first = undefined.min_by_key(|(number, _)| **number);
         match first {

@@ -11,7 +11,7 @@ use crate::ir::{
     ConstKind, DataLayout, GlobalData, GlobalKind, LlvmFunc, LlvmFunction, LlvmGlobal, LlvmModule,
     LlvmType, LlvmValue,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 
 /// Kinds of entities, in the order in which they are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ struct DeferredInitializer {
 ///
 /// # Errors
 /// The first fault found, with its place.
-pub fn parse_assembly(text: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
+pub fn parse_assembly(text: &[u8]) -> LlvmResult<LlvmModule> {
     let mut parser = LlvmParser::new(text);
     let entities = scan_entities(text, &mut parser.typed_pointers);
     let mut unfinished = Vec::new();
@@ -148,7 +148,7 @@ impl LlvmParser<'_> {
         sort: TopLevelEntityKind,
         end: usize,
         unfinished: &mut Vec<DeferredInitializer>,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         match sort {
             TopLevelEntityKind::Header => self.parse_header(),
             TopLevelEntityKind::Type => self.parse_type_definition(),
@@ -170,14 +170,14 @@ impl LlvmParser<'_> {
     }
 
     /// Checks that an entity ends where the next one begins.
-    fn check_end(&self, end: usize) -> Result<(), BoxedDiagnostic> {
+    fn check_end(&self, end: usize) -> LlvmResult<()> {
         if self.token.start < end && !self.at_end() {
             return self.fail_expected("a definition");
         }
         Ok(())
     }
 
-    fn check_types(&self) -> Result<(), BoxedDiagnostic> {
+    fn check_types(&self) -> LlvmResult<()> {
         let undefined = self.types.iter().filter(|(_, found)| !found.defined);
         match undefined.min_by_key(|(name, _)| **name) {
             Some((&name, found)) => {
@@ -191,7 +191,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    fn parse_header(&mut self) -> Result<(), BoxedDiagnostic> {
+    fn parse_header(&mut self) -> LlvmResult<()> {
         if self.token.kind == LlvmTokenKind::Comdat {
             return self.parse_comdat_definition();
         }
@@ -243,7 +243,7 @@ impl LlvmParser<'_> {
         name: LlvmName,
         ty: LlvmType,
         token: LlvmToken,
-    ) -> Result<LlvmValue, BoxedDiagnostic> {
+    ) -> LlvmResult<LlvmValue> {
         let params = self
             .module
             .types
@@ -268,7 +268,7 @@ impl LlvmParser<'_> {
     }
 
     /// Prefix, prologue and personality of functions.
-    fn finish_functions(&mut self) -> Result<(), BoxedDiagnostic> {
+    fn finish_functions(&mut self) -> LlvmResult<()> {
         for (func, part, start) in std::mem::take(&mut self.parts) {
             self.seek_to(start);
             let constant = Some(self.typed_constant()?);
@@ -284,7 +284,7 @@ impl LlvmParser<'_> {
 
     /// Skips a type and a constant of that type, which may refer to entities that are not defined
     /// yet.
-    pub(super) fn skip_typed_constant(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn skip_typed_constant(&mut self) -> LlvmResult<()> {
         self.parse_type()?;
         while self.token.kind == LlvmTokenKind::Word
             && !matches!(

@@ -6,10 +6,10 @@ use super::float::{
 use super::lexer::LlvmTokenKind;
 use super::parser::LlvmParser;
 use crate::ir::{ConstKind, LlvmConst, LlvmType};
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 
 impl LlvmParser<'_> {
-    pub(super) fn parse_integer(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    pub(super) fn parse_integer(&mut self, ty: LlvmType) -> LlvmResult<LlvmConst> {
         let Some(width) = self.module.types.int_width(ty) else {
             return self.fail_with("an integer where a value of another type is expected");
         };
@@ -18,7 +18,7 @@ impl LlvmParser<'_> {
     }
 
     /// An integer as words in two's complement of a width, least significant first.
-    pub fn parse_integer_words(&mut self, width: u32) -> Result<Vec<u64>, BoxedDiagnostic> {
+    pub fn parse_integer_words(&mut self, width: u32) -> LlvmResult<Vec<u64>> {
         let text = self.peek_text();
         let (negative, digits, radix) = match self.token.kind {
             LlvmTokenKind::Integer => (
@@ -77,7 +77,7 @@ impl LlvmParser<'_> {
     }
 
     /// A floating-point number, or an integer written in hexadecimal.
-    pub(super) fn parse_number(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    pub(super) fn parse_number(&mut self, ty: LlvmType) -> LlvmResult<LlvmConst> {
         if self.module.types.int_width(ty).is_some() {
             return self.parse_integer(ty);
         }
@@ -111,7 +111,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses `+inf`, `+qnan`, `+nan(0x1)`, `+snan(0x1)`, or the same with a minus (LLVM 23).
-    fn parse_special_float(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn parse_special_float(&mut self, ty: LlvmType) -> LlvmResult<LlvmConst> {
         let place = self.token.place();
         let (sign, word) = match self.peek_text().split_at_checked(1) {
             Some(("-", word)) => (1, word.to_owned()),
@@ -146,7 +146,7 @@ impl LlvmParser<'_> {
     }
 
     /// `(0x1)`: less than a bound.
-    fn parse_nan_payload(&mut self, bound: u64) -> Result<u64, BoxedDiagnostic> {
+    fn parse_nan_payload(&mut self, bound: u64) -> LlvmResult<u64> {
         self.expect_punct(b'(')?;
         let digits = self.peek_text().strip_prefix("0x");
         let payload = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());

@@ -5,7 +5,7 @@ use super::lexer::{LlvmLexer, LlvmToken, LlvmTokenKind, unescape_string};
 use crate::ir::{
     LlvmAttribute, LlvmFunc, LlvmGlobal, LlvmMetadata, LlvmModule, LlvmSymbol, LlvmType,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 use std::borrow::Cow;
@@ -132,12 +132,12 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// An error at the next token.
-    pub fn fail_with<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
+    pub fn fail_with<T>(&self, message: impl Into<String>) -> LlvmResult<T> {
         Err(error_at(self.token.place(), message))
     }
 
     /// An error at the next token that names the expected construct.
-    pub fn fail_expected<T>(&self, what: &str) -> Result<T, BoxedDiagnostic> {
+    pub fn fail_expected<T>(&self, what: &str) -> LlvmResult<T> {
         match self.token.kind {
             LlvmTokenKind::End => {
                 self.fail_with(format!("expected {what}, found the end of the text"))
@@ -170,7 +170,7 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// Takes a character that must follow.
-    pub fn expect_punct(&mut self, punct: u8) -> Result<(), BoxedDiagnostic> {
+    pub fn expect_punct(&mut self, punct: u8) -> LlvmResult<()> {
         if self.eat_punct(punct) {
             Ok(())
         } else {
@@ -193,7 +193,7 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// Takes a word that must follow.
-    pub fn expect_word(&mut self, word: &str) -> Result<(), BoxedDiagnostic> {
+    pub fn expect_word(&mut self, word: &str) -> LlvmResult<()> {
         if self.eat_word(word) {
             Ok(())
         } else {
@@ -212,7 +212,7 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// A string.
-    pub fn parse_string(&mut self) -> Result<Cow<'a, [u8]>, BoxedDiagnostic> {
+    pub fn parse_string(&mut self) -> LlvmResult<Cow<'a, [u8]>> {
         if self.token.kind != LlvmTokenKind::String {
             return self.fail_expected("a string");
         }
@@ -222,18 +222,18 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// A string, interned.
-    pub fn symbol_string(&mut self) -> Result<LlvmSymbol, BoxedDiagnostic> {
+    pub fn symbol_string(&mut self) -> LlvmResult<LlvmSymbol> {
         let bytes = self.parse_string()?;
         Ok(self.module.strings.intern_bytes(&bytes))
     }
 
     /// A string as text.
-    pub fn parse_text_string(&mut self) -> Result<String, BoxedDiagnostic> {
+    pub fn parse_text_string(&mut self) -> LlvmResult<String> {
         Ok(String::from_utf8_lossy(&self.parse_string()?).into_owned())
     }
 
     /// The name in a token, without sigil and colon.
-    pub fn name_of(&mut self, token: LlvmToken) -> Result<LlvmName, BoxedDiagnostic> {
+    pub fn name_of(&mut self, token: LlvmToken) -> LlvmResult<LlvmName> {
         let mut bytes = self.token_bytes(token);
         if token.kind == LlvmTokenKind::Label {
             bytes = &bytes[..bytes.len() - 1];
@@ -265,7 +265,7 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// The number after the sigil of a token.
-    pub fn number_of(&self, token: LlvmToken) -> Result<u64, BoxedDiagnostic> {
+    pub fn number_of(&self, token: LlvmToken) -> LlvmResult<u64> {
         let digits = std::str::from_utf8(&self.token_bytes(token)[1..]).ok();
         match digits.and_then(|digits| digits.parse().ok()) {
             Some(number) => Ok(number),
@@ -274,7 +274,7 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// An integer without a sign.
-    pub fn parse_unsigned(&mut self) -> Result<u64, BoxedDiagnostic> {
+    pub fn parse_unsigned(&mut self) -> LlvmResult<u64> {
         if self.token.kind != LlvmTokenKind::Integer {
             return self.fail_expected("a number");
         }
@@ -288,14 +288,14 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// An integer without a sign of 32 bits.
-    pub fn unsigned_32(&mut self) -> Result<u32, BoxedDiagnostic> {
+    pub fn unsigned_32(&mut self) -> LlvmResult<u32> {
         let place = self.token.place();
         let number = self.parse_unsigned()?;
         u32::try_from(number).map_err(|_| error_at(place, "a number out of range"))
     }
 
     /// `(` number `)`
-    pub fn parse_number_in_parens(&mut self) -> Result<u64, BoxedDiagnostic> {
+    pub fn parse_number_in_parens(&mut self) -> LlvmResult<u64> {
         self.expect_punct(b'(')?;
         let number = self.parse_unsigned()?;
         self.expect_punct(b')')?;
@@ -303,7 +303,7 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// Parses `addrspace(` number `)` if it follows. The number may be a letter of the data layout.
-    pub fn parse_address_space(&mut self) -> Result<Option<u32>, BoxedDiagnostic> {
+    pub fn parse_address_space(&mut self) -> LlvmResult<Option<u32>> {
         if !self.eat_word("addrspace") {
             return Ok(None);
         }
@@ -328,8 +328,8 @@ impl<'a> LlvmParser<'a> {
     /// Parses something that may nest.
     pub fn parse_nested<T>(
         &mut self,
-        parse: impl FnOnce(&mut Self) -> Result<T, BoxedDiagnostic>,
-    ) -> Result<T, BoxedDiagnostic> {
+        parse: impl FnOnce(&mut Self) -> LlvmResult<T>,
+    ) -> LlvmResult<T> {
         if self.depth >= MAX_DEPTH {
             return self.fail_with("this nests too deeply");
         }
@@ -343,8 +343,8 @@ impl<'a> LlvmParser<'a> {
     pub fn parse_list(
         &mut self,
         close: u8,
-        mut item: impl FnMut(&mut Self) -> Result<(), BoxedDiagnostic>,
-    ) -> Result<(), BoxedDiagnostic> {
+        mut item: impl FnMut(&mut Self) -> LlvmResult<()>,
+    ) -> LlvmResult<()> {
         if self.eat_punct(close) {
             return Ok(());
         }
@@ -358,7 +358,7 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// Skips a group in brackets whose opening bracket follows.
-    pub fn skip_group(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub fn skip_group(&mut self) -> LlvmResult<()> {
         let open = self.token.place();
         let mut depth = 0_usize;
         loop {

@@ -3,7 +3,7 @@
 use super::lexer::LlvmTokenKind;
 use super::parser::{LlvmParser, NamedType};
 use crate::ir::{LlvmSymbol, LlvmType, LlvmTypeKind};
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 
 /// Types that are a single keyword.
 pub(super) const SIMPLE: &[(&str, LlvmType)] = &[
@@ -27,11 +27,11 @@ const MAX_INT_WIDTH: u32 = 1 << 23;
 
 impl LlvmParser<'_> {
     /// A type.
-    pub fn parse_type(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
+    pub fn parse_type(&mut self) -> LlvmResult<LlvmType> {
         self.parse_nested(|parser| parser.type_with_suffixes())
     }
 
-    fn type_with_suffixes(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
+    fn type_with_suffixes(&mut self) -> LlvmResult<LlvmType> {
         let mut ty = self.plain_type()?;
         loop {
             if self.eat_punct(b'*') {
@@ -70,7 +70,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    fn plain_type(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
+    fn plain_type(&mut self) -> LlvmResult<LlvmType> {
         match self.token.kind {
             LlvmTokenKind::Word => self.word_type(),
             LlvmTokenKind::Local => {
@@ -104,7 +104,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    fn word_type(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
+    fn word_type(&mut self) -> LlvmResult<LlvmType> {
         let word = self.peek_word();
         if let Some(row) = SIMPLE.iter().find(|row| row.0 == word) {
             self.take_token();
@@ -132,7 +132,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    fn target_type(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
+    fn target_type(&mut self) -> LlvmResult<LlvmType> {
         self.expect_punct(b'(')?;
         let name = self.symbol_string()?;
         let (mut types, mut ints) = (Vec::new(), Vec::new());
@@ -154,7 +154,7 @@ impl LlvmParser<'_> {
         Ok(self.module.types.intern_type(kind))
     }
 
-    fn vector_type(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
+    fn vector_type(&mut self) -> LlvmResult<LlvmType> {
         let scalable = self.eat_word("vscale");
         if scalable {
             self.expect_word("x")?;
@@ -170,7 +170,7 @@ impl LlvmParser<'_> {
         Ok(self.module.types.make_vector(element, len, scalable))
     }
 
-    fn parse_struct_fields(&mut self) -> Result<Box<[LlvmType]>, BoxedDiagnostic> {
+    fn parse_struct_fields(&mut self) -> LlvmResult<Box<[LlvmType]>> {
         self.expect_punct(b'{')?;
         let mut fields = Vec::new();
         self.parse_list(b'}', |parser| {
@@ -180,7 +180,7 @@ impl LlvmParser<'_> {
         Ok(fields.into())
     }
 
-    fn function_type(&mut self, result: LlvmType) -> Result<LlvmType, BoxedDiagnostic> {
+    fn function_type(&mut self, result: LlvmType) -> LlvmResult<LlvmType> {
         self.expect_punct(b'(')?;
         let (mut params, mut variadic) = (Vec::new(), false);
         self.parse_list(b')', |parser| {
@@ -200,7 +200,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses the `...` that ends a parameter list, if it follows.
-    pub(super) fn parse_ellipsis(&mut self) -> Result<bool, BoxedDiagnostic> {
+    pub(super) fn parse_ellipsis(&mut self) -> LlvmResult<bool> {
         if self.token.kind != LlvmTokenKind::Ellipsis {
             return Ok(false);
         }
@@ -233,7 +233,7 @@ impl LlvmParser<'_> {
     }
 
     /// `%name = type …`, the `%name` being next.
-    pub fn parse_type_definition(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub fn parse_type_definition(&mut self) -> LlvmResult<()> {
         let token = self.take_token();
         let name = self.name_of(token)?;
         let symbol = self.symbol_of(name);
@@ -288,7 +288,7 @@ impl LlvmParser<'_> {
         &mut self,
         name: LlvmSymbol,
         place: spirula_diagnostics::SourceLocation,
-    ) -> Result<(), BoxedDiagnostic> {
+    ) -> LlvmResult<()> {
         if self.types.contains_key(&name) {
             return Err(error_at(
                 place,

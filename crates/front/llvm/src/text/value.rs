@@ -7,17 +7,17 @@ use crate::ir::{
     LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue, Predicate, expression_type,
     shuffle_mask,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 
 impl LlvmParser<'_> {
     /// A type, then a value of it.
-    pub fn typed_value(&mut self) -> Result<(LlvmType, LlvmValue), BoxedDiagnostic> {
+    pub fn typed_value(&mut self) -> LlvmResult<(LlvmType, LlvmValue)> {
         let ty = self.parse_type()?;
         Ok((ty, self.parse_value(ty)?))
     }
 
     /// A value of a type.
-    pub fn parse_value(&mut self, ty: LlvmType) -> Result<LlvmValue, BoxedDiagnostic> {
+    pub fn parse_value(&mut self, ty: LlvmType) -> LlvmResult<LlvmValue> {
         match self.token.kind {
             LlvmTokenKind::Local => {
                 let token = self.take_token();
@@ -32,17 +32,17 @@ impl LlvmParser<'_> {
     }
 
     /// A type, then a constant of it.
-    pub fn typed_constant(&mut self) -> Result<LlvmConst, BoxedDiagnostic> {
+    pub fn typed_constant(&mut self) -> LlvmResult<LlvmConst> {
         let ty = self.parse_type()?;
         self.parse_constant(ty)
     }
 
     /// A constant of a type.
-    pub fn parse_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    pub fn parse_constant(&mut self, ty: LlvmType) -> LlvmResult<LlvmConst> {
         self.parse_nested(|parser| parser.constant_here(ty))
     }
 
-    fn constant_here(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn constant_here(&mut self, ty: LlvmType) -> LlvmResult<LlvmConst> {
         match self.token.kind {
             LlvmTokenKind::Integer => self.parse_integer(ty),
             LlvmTokenKind::Number => self.parse_number(ty),
@@ -61,7 +61,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    fn parse_global_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn parse_global_constant(&mut self, ty: LlvmType) -> LlvmResult<LlvmConst> {
         let start = self.token.start;
         let id = self.parse_global_reference()?;
         if !self
@@ -79,7 +79,7 @@ impl LlvmParser<'_> {
     }
 
     /// `@name`, of any type.
-    pub fn parse_global_reference(&mut self) -> Result<LlvmConst, BoxedDiagnostic> {
+    pub fn parse_global_reference(&mut self) -> LlvmResult<LlvmConst> {
         if self.token.kind != LlvmTokenKind::Global {
             return self.fail_expected("a global");
         }
@@ -96,7 +96,7 @@ impl LlvmParser<'_> {
             .intern_constant(ty, ConstKind::Global(global)))
     }
 
-    fn parse_data_string(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn parse_data_string(&mut self, ty: LlvmType) -> LlvmResult<LlvmConst> {
         let token = self.take_token();
         let bytes = self.token_bytes(token);
         let data = unescape_string(&bytes[2..bytes.len() - 1]).into_owned();
@@ -112,12 +112,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    fn parse_elements(
-        &mut self,
-        ty: LlvmType,
-        open: &[u8],
-        close: &[u8],
-    ) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn parse_elements(&mut self, ty: LlvmType, open: &[u8], close: &[u8]) -> LlvmResult<LlvmConst> {
         let start = self.token.start;
         for &punct in open {
             self.expect_punct(punct)?;
@@ -153,7 +148,7 @@ impl LlvmParser<'_> {
         Ok(self.module.consts.make_aggregate(types, ty, &elements))
     }
 
-    fn parse_word_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn parse_word_constant(&mut self, ty: LlvmType) -> LlvmResult<LlvmConst> {
         let word = self.peek_word();
         let types = &self.module.types;
         let consts = &mut self.module.consts;
@@ -176,7 +171,7 @@ impl LlvmParser<'_> {
         Ok(constant)
     }
 
-    fn named_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn named_constant(&mut self, ty: LlvmType) -> LlvmResult<LlvmConst> {
         let start = self.token.start;
         match self.peek_word() {
             "splat" => {
@@ -223,7 +218,7 @@ impl LlvmParser<'_> {
     }
 
     /// `blockaddress(@function, %block)`
-    fn parse_block_address(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn parse_block_address(&mut self, ty: LlvmType) -> LlvmResult<LlvmConst> {
         self.take_token();
         self.expect_punct(b'(')?;
         let place = self.token.place();
@@ -254,7 +249,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses `asm "…", "…"` as a callee of a function type.
-    pub fn inline_asm(&mut self, function_type: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    pub fn inline_asm(&mut self, function_type: LlvmType) -> LlvmResult<LlvmConst> {
         self.expect_word("asm")?;
         let mut marks = [false; 4];
         let words = ["sideeffect", "alignstack", "inteldialect", "unwind"];
@@ -280,7 +275,7 @@ impl LlvmParser<'_> {
     }
 
     /// A constant expression.
-    fn parse_expression(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn parse_expression(&mut self, ty: LlvmType) -> LlvmResult<LlvmConst> {
         let start = self.token.start;
         let Some(opcode) = self.eat_named(LlvmOpcode::from_name) else {
             return self.fail_expected("a value");
@@ -309,7 +304,7 @@ impl LlvmParser<'_> {
             match expression_type(&mut module.types, &module.consts, opcode, &operands, &extra) {
                 Ok(inferred) if module.types.is_compatible(inferred, ty) => {}
                 Ok(_) => return Err(error_at(place, "a constant expression of another type")),
-                Err(why) => return Err(error_at(place, why)),
+                Err(error) => return Err(error.locate(place)),
             }
         }
         let expr = LlvmConstantExpr {
@@ -325,7 +320,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses `inrange` and its bounds, which are dropped.
-    fn in_range(&mut self) -> Result<LlvmInstFlags, BoxedDiagnostic> {
+    fn in_range(&mut self) -> LlvmResult<LlvmInstFlags> {
         if self.eat_word("inrange") {
             if self.is_at(b'(') {
                 self.skip_group()?;
@@ -341,7 +336,7 @@ impl LlvmParser<'_> {
         opcode: LlvmOpcode,
         ty: LlvmType,
         extra: &mut ExprExtra,
-    ) -> Result<Vec<LlvmConst>, BoxedDiagnostic> {
+    ) -> LlvmResult<Vec<LlvmConst>> {
         let mut operands = Vec::new();
         let mut indices = Vec::new();
         loop {

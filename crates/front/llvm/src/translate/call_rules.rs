@@ -2,8 +2,8 @@
 
 use super::demangle::{DemangledName, MangledParameter};
 use super::function_body::FunctionTranslator;
-use super::refusal::{TranslationResult, make_refusal};
 use crate::ir::{LlvmInst, LlvmValue};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Scope};
@@ -33,7 +33,7 @@ pub(super) struct ExternalCall<'a> {
 
 impl ExternalCall<'_> {
     /// A required argument.
-    pub(super) fn arg(&self, index: usize) -> TranslationResult<LlvmValue> {
+    pub(super) fn arg(&self, index: usize) -> LlvmResult<LlvmValue> {
         match self.args.get(index) {
             Some(value) => Ok(*value),
             None => Err(make_refusal("an argument is missing")),
@@ -68,7 +68,7 @@ impl ExternalCall<'_> {
 
 /// A function that translates a call.
 pub(super) type CallTranslateFn =
-    fn(&mut FunctionTranslator<'_, '_>, &ExternalCall<'_>) -> TranslationResult<Option<Id>>;
+    fn(&mut FunctionTranslator<'_, '_>, &ExternalCall<'_>) -> LlvmResult<Option<Id>>;
 
 /// The translation of a built-in function.
 #[derive(Clone, Copy)]

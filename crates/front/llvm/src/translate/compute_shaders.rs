@@ -8,13 +8,13 @@
 
 use super::call_rules::ExternalCall;
 use super::function_body::FunctionTranslator;
-use super::refusal::{TranslationResult, make_refusal};
 use super::shapes::NumericShape;
 use super::translator::LlvmTranslator;
 use crate::ir::{
     InstructionExtra, LlvmFunc, LlvmInst, LlvmInstFlags, LlvmMetadata, LlvmType, LlvmTypeKind,
     LlvmValue,
 };
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, BuiltIn, Decoration, ExecutionMode, MemoryModel,
@@ -117,7 +117,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// A type in memory: its form in registers with the stated layout.
-    pub(super) fn shader_type(&mut self, ty: LlvmType, depth: u32) -> TranslationResult<Id> {
+    pub(super) fn shader_type(&mut self, ty: LlvmType, depth: u32) -> LlvmResult<Id> {
         let module = self.module;
         match module.types.kind(ty) {
             LlvmTypeKind::Array { element, len } => {
@@ -216,7 +216,7 @@ impl LlvmTranslator<'_> {
         strides: &[u32],
         row_major: bool,
         depth: u32,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         match (self.module.types.kind(ty), strides) {
             (LlvmTypeKind::Array { element, len }, [stride, rest @ ..]) => {
                 let (element, len) = (*element, *len);
@@ -321,7 +321,7 @@ impl LlvmTranslator<'_> {
 
 impl FunctionTranslator<'_, '_> {
     /// An address computation: one step for each index except the first, which must be zero.
-    pub(super) fn lower_shader_address(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_shader_address(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let data = self.function.inst(inst);
         let InstructionExtra::SourceType(source) = data.extra else {
             return Err(make_refusal("an address computation without a source type"));
@@ -346,7 +346,7 @@ impl FunctionTranslator<'_, '_> {
         source: LlvmType,
         path: &[LlvmValue],
         flags: LlvmInstFlags,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let known = self.t.b.type_of(base).and_then(|ty| self.t.pointee_of(ty));
         let Some((class, mut at)) = known else {
             return Err(make_refusal(
@@ -399,7 +399,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A value converted to a type that differs only in its layout.
-    pub(super) fn in_layout(&mut self, id: Id, ty: Id) -> TranslationResult<Id> {
+    pub(super) fn in_layout(&mut self, id: Id, ty: Id) -> LlvmResult<Id> {
         match self.t.b.type_of(id) {
             Some(have) if have != ty && self.t.is_shader() => self.copy_to_layout(id, have, ty),
             _ => Ok(id),
@@ -411,7 +411,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         name: &str,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let name = name.split("_R").next().unwrap_or(name);
         let set = ExtInstSet::by_name("GLSL.std.450");
         let row = set.and_then(|set| set.instruction_by_name(name));
@@ -446,7 +446,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The columns of an array that stands for a matrix: their number and type.
-    fn find_matrix_columns(&mut self, ty: LlvmType) -> TranslationResult<(u32, Id)> {
+    fn find_matrix_columns(&mut self, ty: LlvmType) -> LlvmResult<(u32, Id)> {
         let LlvmTypeKind::Array { element, len } = *self.t.module.types.kind(ty) else {
             return Err(make_refusal("an argument is not a matrix"));
         };
@@ -457,7 +457,7 @@ impl FunctionTranslator<'_, '_> {
         Ok((count, self.t.memory_type(element)?))
     }
 
-    fn matrix_type(&mut self, ty: LlvmType) -> TranslationResult<Id> {
+    fn matrix_type(&mut self, ty: LlvmType) -> LlvmResult<Id> {
         let (count, column) = self.find_matrix_columns(ty)?;
         Ok(self
             .t
@@ -466,25 +466,19 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// An array of columns as a matrix.
-    fn as_matrix(&mut self, id: Id, ty: LlvmType) -> TranslationResult<Id> {
+    fn as_matrix(&mut self, id: Id, ty: LlvmType) -> LlvmResult<Id> {
         let (count, column) = self.find_matrix_columns(ty)?;
         let matrix = self.matrix_type(ty)?;
         self.recompose_matrix(id, count, column, matrix)
     }
 
     /// A matrix as an array of its columns.
-    fn as_columns(&mut self, id: Id, ty: LlvmType, array: Id) -> TranslationResult<Id> {
+    fn as_columns(&mut self, id: Id, ty: LlvmType, array: Id) -> LlvmResult<Id> {
         let (count, column) = self.find_matrix_columns(ty)?;
         self.recompose_matrix(id, count, column, array)
     }
 
-    fn recompose_matrix(
-        &mut self,
-        id: Id,
-        count: u32,
-        column: Id,
-        whole: Id,
-    ) -> TranslationResult<Id> {
+    fn recompose_matrix(&mut self, id: Id, count: u32, column: Id, whole: Id) -> LlvmResult<Id> {
         let mut words = Vec::new();
         for index in 0..count {
             let operands = [id.word(), index];

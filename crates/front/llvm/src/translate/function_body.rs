@@ -5,7 +5,6 @@ use super::local_uses::LocalUses;
 use super::loop_hints::{LoopHintContext, LoopHints, find_loop_hints};
 use super::phis::PhiState;
 use super::pointer_casts::RecentCasts;
-use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
 use super::shapes::NumericShape;
 use super::translated_entities::TranslatedSignature;
 use super::translator::LlvmTranslator;
@@ -14,6 +13,7 @@ use crate::ir::{
     ConstKind, LlvmBlock, LlvmFunc, LlvmFunction, LlvmInst, LlvmModule, LlvmOpcode, LlvmSymbol,
     LlvmType, LlvmTypeKind, LlvmValue, ValueKind,
 };
+use crate::{LlvmError, LlvmResult, make_refusal};
 use smallvec::smallvec;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -264,7 +264,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// Adapts a result to its uses: a pointer is cast to the pointee type of its class.
-    pub(super) fn adapt_result(&mut self, inst: LlvmInst, id: Id) -> TranslationResult<Id> {
+    pub(super) fn adapt_result(&mut self, inst: LlvmInst, id: Id) -> LlvmResult<Id> {
         let ty = self.function.inst(inst).ty;
         if self.t.is_shader() {
             return Ok(if self.t.is_address(ty) {
@@ -286,7 +286,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// The pointee of a local's class, in memory form.
-    pub(super) fn find_pointee(&mut self, local: usize) -> TranslationResult<Id> {
+    pub(super) fn find_pointee(&mut self, local: usize) -> LlvmResult<Id> {
         if self.at_lane.is_some() {
             return Ok(self.t.make_byte_type());
         }
@@ -295,7 +295,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// The type of an instruction's result.
-    pub(super) fn result_type(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn result_type(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let ty = self.inst_type(inst);
         match (self.at_lane, self.t.pointer_space(ty)) {
             (Some(_), Some(space)) => self.t.pointer_to(space, None),
@@ -304,7 +304,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// The shape of an instruction's result.
-    pub(super) fn result_shape(&self, inst: LlvmInst) -> TranslationResult<NumericShape> {
+    pub(super) fn result_shape(&self, inst: LlvmInst) -> LlvmResult<NumericShape> {
         self.t.require_shape(self.inst_type(inst))
     }
 
@@ -318,7 +318,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// The shape of an operand.
-    pub(super) fn shape_of(&self, value: LlvmValue) -> TranslationResult<NumericShape> {
+    pub(super) fn shape_of(&self, value: LlvmValue) -> LlvmResult<NumericShape> {
         self.t.require_shape(self.type_of(value))
     }
 
@@ -328,7 +328,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// A value in register form. A pointer keeps its type.
-    pub(super) fn lower_value(&mut self, value: LlvmValue) -> TranslationResult<Id> {
+    pub(super) fn lower_value(&mut self, value: LlvmValue) -> LlvmResult<Id> {
         if let Some(lane) = self.lane_of(value) {
             return self.lane_value(value, lane);
         }
@@ -336,7 +336,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             ValueKind::Local(local) => match self.values.get(local) {
                 Some(Some(id)) if self.t.is_shader() => Ok(self.as_address(*id)),
                 Some(Some(id)) => Ok(*id),
-                _ if self.is_refused(local) => Err(TranslationRefusal::Follows),
+                _ if self.is_refused(local) => Err(Box::new(LlvmError::Reported)),
                 _ => Err(make_refusal("a value is used before its definition")),
             },
             ValueKind::Const(constant) => {
@@ -357,7 +357,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// A pointer to a type in memory form.
-    pub(super) fn lower_pointer(&mut self, value: LlvmValue, pointee: Id) -> TranslationResult<Id> {
+    pub(super) fn lower_pointer(&mut self, value: LlvmValue, pointee: Id) -> LlvmResult<Id> {
         match value.kind() {
             ValueKind::Const(constant) if !self.t.is_shader() && self.lane_of(value).is_none() => {
                 let id = self.t.constant_pointer(constant, pointee)?;
@@ -373,7 +373,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// A value as the given type, which may differ from its own only in pointees.
-    pub(super) fn value_as(&mut self, value: LlvmValue, ty: Id) -> TranslationResult<Id> {
+    pub(super) fn value_as(&mut self, value: LlvmValue, ty: Id) -> LlvmResult<Id> {
         let Some((class, pointee)) = self.t.pointee_of(ty) else {
             return self.lower_value(value);
         };

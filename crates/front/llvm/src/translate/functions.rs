@@ -2,10 +2,10 @@
 
 use super::call_rules::LlvmCallee;
 use super::function_body::FunctionTranslator;
-use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
 use super::translated_entities::TranslatedSignature;
 use super::translator::LlvmTranslator;
 use crate::ir::{AttrKind, CallingConvention, GlobalKind, Linkage, LlvmFunc, LlvmType};
+use crate::{LlvmError, LlvmResult, make_refusal};
 use spirula_diagnostics::SourceLocation;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -51,7 +51,7 @@ impl<'m> LlvmTranslator<'m> {
     pub(super) fn intern_signature(
         &mut self,
         func: LlvmFunc,
-    ) -> TranslationResult<Rc<TranslatedSignature>> {
+    ) -> LlvmResult<Rc<TranslatedSignature>> {
         if let Some(signature) = &self.signatures[func.index()] {
             return Ok(signature.clone());
         }
@@ -98,7 +98,7 @@ impl<'m> LlvmTranslator<'m> {
         func: LlvmFunc,
         local: usize,
         ty: LlvmType,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         match self.pointer_space(ty) {
             Some(space) => {
                 let pointee = match self.stated_pointee(func, local) {
@@ -184,11 +184,12 @@ impl<'m> LlvmTranslator<'m> {
         &mut self,
         func: LlvmFunc,
         place: SourceLocation,
-        refusal: &TranslationRefusal,
+        refusal: &LlvmError,
     ) {
-        let TranslationRefusal::Because(reason) = refusal else {
+        if matches!(refusal, LlvmError::Reported) {
             return;
-        };
+        }
+        let reason = refusal.to_string();
         let name = self.module.function_name(func);
         let global = self.module.global(self.module.function(func).global);
         let place = match place {

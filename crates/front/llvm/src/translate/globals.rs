@@ -1,10 +1,10 @@
 //! Global variables, and the variables that a function refers to.
 
 use super::instructions::WORD;
-use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
 use super::translated_entities::GlobalState;
 use super::translator::LlvmTranslator;
 use crate::ir::{ConstKind, GlobalKind, Linkage, LlvmConst, LlvmGlobal, LlvmGlobalVariable};
+use crate::{LlvmError, LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
 
@@ -20,24 +20,22 @@ impl LlvmTranslator<'_> {
             if !variable || about || name.starts_with("llvm.") {
                 continue;
             }
-            if let Err(TranslationRefusal::Because(reason)) = self.translate_global_variable(global)
+            if let Err(refusal) = self.translate_global_variable(global)
+                && !matches!(*refusal, LlvmError::Reported)
             {
                 self.globals[global.index()] = GlobalState::Refused;
-                let message = format!("{reason}, in the global {name}");
+                let message = format!("{refusal}, in the global {name}");
                 self.refusals.push_error(data.place, message);
             }
         }
     }
 
     /// The variable of a global.
-    pub(super) fn translate_global_variable(
-        &mut self,
-        global: LlvmGlobal,
-    ) -> TranslationResult<Id> {
+    pub(super) fn translate_global_variable(&mut self, global: LlvmGlobal) -> LlvmResult<Id> {
         match self.globals[global.index()] {
             GlobalState::Done(id) => return Ok(id),
             GlobalState::Open => return Err(make_refusal("a global contains its own address")),
-            GlobalState::Refused => return Err(TranslationRefusal::Follows),
+            GlobalState::Refused => return Err(Box::new(LlvmError::Reported)),
             GlobalState::Unseen => {}
         }
         let GlobalKind::Variable(variable) = self.module.global(global).kind else {
@@ -58,7 +56,7 @@ impl LlvmTranslator<'_> {
         &mut self,
         global: LlvmGlobal,
         variable: LlvmGlobalVariable,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let module = self.module;
         let data = module.global(global);
         let name = module.symbol_text(data.name);

@@ -1,9 +1,9 @@
 //! Inline assembly: the extension SPV_INTEL_inline_assembly.
 
-use super::refusal::{TranslationResult, make_refusal};
 use super::translated_entities::TranslatedInlineAsm;
 use super::translator::LlvmTranslator;
 use super::words::push_string;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
@@ -14,10 +14,7 @@ const MAX_TEXT: usize = 100_000;
 
 impl LlvmTranslator<'_> {
     /// The assembly of this number in the module, declared at its first use.
-    pub(super) fn declare_assembly(
-        &mut self,
-        number: u32,
-    ) -> TranslationResult<TranslatedInlineAsm> {
+    pub(super) fn declare_assembly(&mut self, number: u32) -> LlvmResult<TranslatedInlineAsm> {
         let module = self.module;
         if let Some(Some(made)) = self.assemblies.get(number as usize) {
             return Ok(made.clone());

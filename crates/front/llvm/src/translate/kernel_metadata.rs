@@ -1,9 +1,9 @@
 //! Kernel metadata: execution modes, argument types, and the source language.
 
-use super::refusal::make_refusal;
 use super::translator::LlvmTranslator;
 use super::words::push_string;
 use crate::ir::{ConstKind, LlvmConst, LlvmFunc, LlvmMetadata};
+use crate::make_refusal;
 use spirula_diagnostics::SourceLocation;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{ExecutionMode, SourceLanguage};

@@ -5,8 +5,8 @@
 //! higher bits are followed by a mask. Operations that depend on the sign extend it first.
 
 use super::function_body::FunctionTranslator;
-use super::refusal::{TranslationResult, make_refusal};
 use super::shapes::{NumericElement, NumericShape, make_width_mask};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -152,7 +152,7 @@ impl FunctionTranslator<'_, '_> {
         from: NumericShape,
         to: NumericShape,
         id: Id,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         if (from.elem, from.bits, from.lanes) == (to.elem, to.bits, to.lanes) {
             return Ok(id);
         }
@@ -175,7 +175,7 @@ impl FunctionTranslator<'_, '_> {
         from: NumericShape,
         to: NumericShape,
         lanes: &[Id],
-    ) -> TranslationResult<Vec<Id>> {
+    ) -> LlvmResult<Vec<Id>> {
         let size = greatest_common_divisor(from.bits, to.bits);
         let mut chunks = Vec::new();
         for &lane in lanes {

@@ -1,9 +1,9 @@
 //! Phis: they are emitted without operands, and completed when all blocks are translated.
 
 use super::function_body::{FunctionTranslator, MAX_OPERANDS};
-use super::refusal::{TranslationResult, make_refusal};
 use super::words::TranslationWords;
 use crate::ir::{LlvmBlock, LlvmInst};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::ir as spirv;
 
@@ -36,7 +36,7 @@ impl PhiState {
 }
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn begin_phi(&mut self, block: LlvmBlock, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn begin_phi(&mut self, block: LlvmBlock, inst: LlvmInst) -> LlvmResult<Id> {
         let ty = self.result_type(inst)?;
         let (id, phi) = self.t.b.append_phi(ty);
         self.phis.pending.push(IncompletePhi { inst, block, phi });
@@ -82,7 +82,7 @@ impl FunctionTranslator<'_, '_> {
         here: LlvmBlock,
         phi: spirv::Inst,
         before: usize,
-    ) -> TranslationResult<()> {
+    ) -> LlvmResult<()> {
         let function = self.function;
         let ty = self.result_type(inst)?;
         let mut words = TranslationWords::new();

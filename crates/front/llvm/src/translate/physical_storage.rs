@@ -7,13 +7,13 @@
 //! pointer until it is used as a value.
 
 use super::function_body::FunctionTranslator;
-use super::refusal::{TranslationResult, make_refusal};
 use super::shapes::NumericShape;
 use super::translator::LlvmTranslator;
 use crate::ir::{
     LlvmAlign, LlvmInst, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue,
 };
 use crate::pointee_inference::element_type;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
@@ -72,11 +72,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A device address as a pointer to a type in memory form.
-    pub(super) fn address_to_pointer(
-        &mut self,
-        address: LlvmValue,
-        pointee: Id,
-    ) -> TranslationResult<Id> {
+    pub(super) fn address_to_pointer(&mut self, address: LlvmValue, pointee: Id) -> LlvmResult<Id> {
         let place = address
             .as_local()
             .and_then(|local| self.find_translated(local));
@@ -116,7 +112,7 @@ impl FunctionTranslator<'_, '_> {
         source: LlvmType,
         operands: &[LlvmValue],
         flags: LlvmInstFlags,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let (base, first) = match operands {
             [base, first, ..] => (*base, *first),
             _ => return Err(make_refusal("an address computation without an index")),

@@ -1,10 +1,10 @@
 //! Pointer casts: to other pointee types and to other storage classes.
 
 use super::function_body::FunctionTranslator;
-use super::refusal::{TranslationResult, make_refusal};
 use super::storage_classes::space_cast;
 use super::translator::LlvmTranslator;
 use super::words::TranslationWords;
+use crate::{LlvmResult, make_refusal};
 use smallvec::smallvec;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -73,7 +73,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Casts a pointer to another storage class, with the same pointee.
-    pub(super) fn cast_space(&mut self, pointer: Id, to: StorageClass) -> TranslationResult<Id> {
+    pub(super) fn cast_space(&mut self, pointer: Id, to: StorageClass) -> LlvmResult<Id> {
         let known = self.t.b.type_of(pointer);
         let Some((from, pointee)) = known.and_then(|ty| self.t.pointee_of(ty)) else {
             return Err(make_refusal(

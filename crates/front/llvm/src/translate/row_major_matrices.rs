@@ -5,8 +5,8 @@
 //! memory, and loaded and stored values are composed again.
 
 use super::function_body::FunctionTranslator;
-use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -16,7 +16,7 @@ const MAX_PARTS: u64 = 4096;
 
 impl LlvmTranslator<'_> {
     /// A matrix in memory with `count` columns.
-    pub(super) fn row_major_matrix(&mut self, column: Id, count: u64) -> TranslationResult<Id> {
+    pub(super) fn row_major_matrix(&mut self, column: Id, count: u64) -> LlvmResult<Id> {
         let known = u32::try_from(count).ok().filter(|n| (2..=4).contains(n));
         let count =
             known.ok_or_else(|| make_refusal("a type in row-major order is not a matrix"))?;
@@ -72,7 +72,7 @@ impl LlvmTranslator<'_> {
 
 impl FunctionTranslator<'_, '_> {
     /// Copies a value to a type that differs in its layout.
-    pub(super) fn copy_to_layout(&mut self, id: Id, have: Id, ty: Id) -> TranslationResult<Id> {
+    pub(super) fn copy_to_layout(&mut self, id: Id, have: Id, ty: Id) -> LlvmResult<Id> {
         let parts = [have, ty].map(|ty| self.t.members_to_compose(ty));
         if parts.iter().flatten().any(|parts| *parts > MAX_PARTS) {
             return Err(make_refusal(

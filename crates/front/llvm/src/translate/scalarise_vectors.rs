@@ -7,12 +7,12 @@
 
 use super::call_rules::LlvmCallee;
 use super::function_body::FunctionTranslator;
-use super::refusal::{TranslationResult, make_refusal};
 use super::shapes::{NumericElement, NumericShape};
 use super::translator::LlvmTranslator;
 use crate::ir::{
     ConstKind, LlvmConst, LlvmInst, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue, ValueKind,
 };
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -71,7 +71,7 @@ impl LlvmTranslator<'_> {
         ty: LlvmType,
         element: Id,
         lanes: u32,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         if self.module.types.is_pointer_like(ty) && lanes > 1 && self.is_requested(OF_POINTERS) {
             let id = self.b.vector_type(element, lanes);
             self.set_first_member(id, element);
@@ -115,10 +115,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Translates an instruction on scalarised vectors; `None` if it needs no special treatment.
-    pub(super) fn lower_scalarised(
-        &mut self,
-        inst: LlvmInst,
-    ) -> Option<TranslationResult<Option<Id>>> {
+    pub(super) fn lower_scalarised(&mut self, inst: LlvmInst) -> Option<LlvmResult<Option<Id>>> {
         if self.at_lane.is_some()
             || self.t.types.scalarised.is_empty()
             || !self.has_scalarised_vectors(inst)
@@ -152,7 +149,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Runs the translation of an instruction once for each lane.
-    fn lower_each_lane(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    fn lower_each_lane(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let ty = self.function.inst(inst).ty;
         let mut lanes = Vec::new();
         for lane in 0..self.lane_count(ty) {
@@ -202,7 +199,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Refuses accesses to vectors whose elements are packed more densely than those of an array.
-    fn require_unpacked_elements(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+    fn require_unpacked_elements(&mut self, inst: LlvmInst) -> LlvmResult<()> {
         let ty = match self.function.inst(inst).opcode {
             LlvmOpcode::Load => self.function.inst(inst).ty,
             _ => self.type_of(self.function.operands(inst)[0]),
@@ -221,7 +218,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// One lane of a vector, in register form.
-    pub(super) fn lane_value(&mut self, value: LlvmValue, lane: u32) -> TranslationResult<Id> {
+    pub(super) fn lane_value(&mut self, value: LlvmValue, lane: u32) -> LlvmResult<Id> {
         let ty = self.function.type_of(self.t.module, value);
         let element = self.t.module.types.scalar_type(ty);
         if let Some(constant) = value.as_const()
@@ -250,7 +247,7 @@ impl FunctionTranslator<'_, '_> {
         constant: LlvmConst,
         element: LlvmType,
         lane: u32,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let module = self.t.module;
         let shape = self.t.find_shape(element);
         Ok(match (module.consts.kind(constant), shape) {
@@ -278,7 +275,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// All lanes of a vector, in register form.
-    pub(super) fn lane_values(&mut self, value: LlvmValue) -> TranslationResult<Vec<Id>> {
+    pub(super) fn lane_values(&mut self, value: LlvmValue) -> LlvmResult<Vec<Id>> {
         let ty = self.function.type_of(self.t.module, value);
         (0..self.lane_count(ty))
             .map(|lane| self.lane_value(value, lane))
@@ -286,7 +283,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A vector from lanes in register form.
-    pub(super) fn compose_lanes(&mut self, ty: LlvmType, lanes: &[Id]) -> TranslationResult<Id> {
+    pub(super) fn compose_lanes(&mut self, ty: LlvmType, lanes: &[Id]) -> LlvmResult<Id> {
         if let Some(shape) = self.t.find_shape(ty) {
             return Ok(self.compose_vector(shape, lanes));
         }
@@ -310,7 +307,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.t.b.append_value(Op::CompositeConstruct, ty, &words))
     }
 
-    fn extract_scalarised_element(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    fn extract_scalarised_element(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let operands = self.function.operands(inst);
         let lanes = self.lane_count(self.type_of(operands[0]));
         match self.t.module.as_u64(operands[1]) {
@@ -330,7 +327,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    fn insert_scalarised_element(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    fn insert_scalarised_element(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let operands = self.function.operands(inst);
         let mut all = self.lane_values(operands[0])?;
         let mut new = self.lower_value(operands[1])?;
@@ -356,13 +353,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// One value if an index equals a lane, otherwise another.
-    fn at_index(
-        &mut self,
-        index: LlvmValue,
-        lane: usize,
-        yes: Id,
-        no: Id,
-    ) -> TranslationResult<Id> {
+    fn at_index(&mut self, index: LlvmValue, lane: usize, yes: Id, no: Id) -> LlvmResult<Id> {
         let shape = self.shape_of(index)?;
         let index = self.lower_value(index)?;
         let lane = self.t.make_splat(shape, lane as u64);
@@ -374,7 +365,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    fn shuffle_scalarised(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    fn shuffle_scalarised(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let operands = self.function.operands(inst);
         let mask = self.function.numbers_of(inst);
         let lanes = self.lane_count(self.type_of(operands[0]));
@@ -395,7 +386,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Reinterprets the bits of lanes as lanes of another type.
-    fn cast_scalarised_bits(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    fn cast_scalarised_bits(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let value = self.function.operands(inst)[0];
         let types = &self.t.module.types;
         let (from, to) = (self.type_of(value), self.function.inst(inst).ty);

@@ -4,9 +4,9 @@
 //! The module `lift/specialised_lengths` describes the form of the rows. A structure that has one
 //! stands for an array.
 
-use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use crate::ir::{LlvmMetadata, LlvmType, LlvmTypeKind, LlvmValue};
+use crate::{LlvmError, LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use std::borrow::Cow;
@@ -38,7 +38,7 @@ impl LlvmTranslator<'_> {
         array: LlvmType,
         length: LlvmMetadata,
         depth: u32,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let LlvmTypeKind::Array { element, .. } = *self.module.types.kind(array) else {
             return Err(make_refusal(
                 "a specialised length of a type that is not an array",
@@ -53,7 +53,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The constant that a node describes.
-    pub(super) fn specialised_number(&mut self, node: LlvmMetadata) -> TranslationResult<Id> {
+    pub(super) fn specialised_number(&mut self, node: LlvmMetadata) -> LlvmResult<Id> {
         let Some(lengths) = self.shader.as_mut().map(|shader| &mut shader.lengths) else {
             return Err(make_malformed_refusal());
         };
@@ -76,7 +76,7 @@ impl LlvmTranslator<'_> {
         made
     }
 
-    fn create_specialised_number(&mut self, node: LlvmMetadata) -> TranslationResult<Id> {
+    fn create_specialised_number(&mut self, node: LlvmMetadata) -> LlvmResult<Id> {
         let module = self.module;
         let metadata = &module.metadata;
         if let Some(constant) = metadata.as_constant(node) {
@@ -163,6 +163,6 @@ impl LlvmTranslator<'_> {
     }
 }
 
-fn make_malformed_refusal() -> super::refusal::TranslationRefusal {
+fn make_malformed_refusal() -> Box<LlvmError> {
     make_refusal("a length in !spirv.Lengths is malformed")
 }

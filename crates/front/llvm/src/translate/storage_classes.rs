@@ -1,6 +1,6 @@
 //! Storage classes: address spaces of shaders, and casts between storage classes.
 
-use super::refusal::{TranslationResult, make_refusal};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
@@ -21,7 +21,7 @@ pub(super) fn shader_storage_class(space: u32) -> Option<StorageClass> {
 pub(super) fn space_cast(
     from: StorageClass,
     to: StorageClass,
-) -> TranslationResult<Vec<(Op, StorageClass)>> {
+) -> LlvmResult<Vec<(Op, StorageClass)>> {
     use StorageClass as Class;
     let part = |class| matches!(class, Class::DeviceOnlyINTEL | Class::HostOnlyINTEL);
     let specific = |class| {

@@ -4,9 +4,9 @@
 //! `OpType`. The types, then the integers, are its operands in the order of the grammar's row:
 //! literals stay literals, and ids become constants.
 
-use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use crate::ir::{LlvmMetadata, LlvmType};
+use crate::{LlvmError, LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, OperandCategory, OperandQuantifier, ResultForm};
 
@@ -25,7 +25,7 @@ impl LlvmTranslator<'_> {
         name: &str,
         types: &[LlvmType],
         ints: &[u32],
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         self.target_type_with(name, types, ints, &[])
     }
 
@@ -37,7 +37,7 @@ impl LlvmTranslator<'_> {
         types: &[LlvmType],
         ints: &[u32],
         numbers: &[LlvmMetadata],
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let unknown = || make_refusal(format!("the type target(\"{name}\") is not supported"));
         let short = name.strip_prefix("spirv.").ok_or_else(unknown)?;
         let mut parameters = OpaqueTypeOperands {
@@ -74,8 +74,8 @@ impl LlvmTranslator<'_> {
         &mut self,
         name: &str,
         parameters: &mut OpaqueTypeOperands<'_>,
-        unknown: &dyn Fn() -> TranslationRefusal,
-    ) -> TranslationResult<Id> {
+        unknown: &dyn Fn() -> Box<LlvmError>,
+    ) -> LlvmResult<Id> {
         let op = type_op(name).ok_or_else(unknown)?;
         let Some(row) = op.info().filter(|row| row.result == ResultForm::Untyped) else {
             return Err(unknown());

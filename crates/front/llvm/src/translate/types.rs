@@ -9,13 +9,13 @@
 //! length that SPIR-V has, and its additional lanes are undefined. A vector of one lane is a
 //! scalar.
 
-use super::refusal::{TranslationResult, make_refusal};
 use super::shapes::{NumericElement, NumericShape, padded_lanes};
 use super::storage_classes::shader_storage_class;
 use super::translator::LlvmTranslator;
 use super::type_table::COMMON_SHAPES;
 use super::words::{push_string, shorten_name};
 use crate::ir::{LlvmType, LlvmTypeKind};
+use crate::{LlvmError, LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPEncoding, StorageClass};
@@ -104,7 +104,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The shape of a type, or a refusal if it has none.
-    pub(super) fn require_shape(&self, ty: LlvmType) -> TranslationResult<NumericShape> {
+    pub(super) fn require_shape(&self, ty: LlvmType) -> LlvmResult<NumericShape> {
         match self.find_shape(ty) {
             Some(shape) => Ok(shape),
             None => Err(self.no_type(ty)),
@@ -181,7 +181,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The storage class of an address space.
-    pub(super) fn storage_class(&self, space: u32) -> TranslationResult<StorageClass> {
+    pub(super) fn storage_class(&self, space: u32) -> LlvmResult<StorageClass> {
         Ok(match space {
             0 => StorageClass::Function,
             1 => StorageClass::CrossWorkgroup,
@@ -203,18 +203,14 @@ impl LlvmTranslator<'_> {
     }
 
     /// The type of a pointer to `pointee`, or to bytes if the pointee is unknown.
-    pub(super) fn pointer_to(
-        &mut self,
-        space: u32,
-        pointee: Option<LlvmType>,
-    ) -> TranslationResult<Id> {
+    pub(super) fn pointer_to(&mut self, space: u32, pointee: Option<LlvmType>) -> LlvmResult<Id> {
         let class = self.storage_class(space)?;
         let pointee = self.pointee_type(pointee)?;
         Ok(self.pointer_type(class, pointee))
     }
 
     /// A pointee in memory form; bytes, if unknown.
-    pub(super) fn pointee_type(&mut self, pointee: Option<LlvmType>) -> TranslationResult<Id> {
+    pub(super) fn pointee_type(&mut self, pointee: Option<LlvmType>) -> LlvmResult<Id> {
         match pointee {
             Some(ty) => self.memory_type(ty),
             None => Ok(self.make_byte_type()),
@@ -222,7 +218,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// A type in register form; pointers point to bytes.
-    pub(super) fn register_type(&mut self, ty: LlvmType) -> TranslationResult<Id> {
+    pub(super) fn register_type(&mut self, ty: LlvmType) -> LlvmResult<Id> {
         if let Some(id) = self.types.register[ty.index()] {
             return Ok(id);
         }
@@ -236,7 +232,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// A type in memory form.
-    pub(super) fn memory_type(&mut self, ty: LlvmType) -> TranslationResult<Id> {
+    pub(super) fn memory_type(&mut self, ty: LlvmType) -> LlvmResult<Id> {
         self.memory_type_within(ty, 0)
     }
 
@@ -245,7 +241,7 @@ impl LlvmTranslator<'_> {
         self.types.row_mut(aggregate).first_member = Some(first);
     }
 
-    pub(super) fn memory_type_within(&mut self, ty: LlvmType, depth: u32) -> TranslationResult<Id> {
+    pub(super) fn memory_type_within(&mut self, ty: LlvmType, depth: u32) -> LlvmResult<Id> {
         if let Some(id) = self.types.memory[ty.index()] {
             return Ok(id);
         }
@@ -270,7 +266,7 @@ impl LlvmTranslator<'_> {
         Ok(id)
     }
 
-    fn aggregate_type(&mut self, ty: LlvmType, depth: u32) -> TranslationResult<Id> {
+    fn aggregate_type(&mut self, ty: LlvmType, depth: u32) -> LlvmResult<Id> {
         let module = self.module;
         match module.types.kind(ty) {
             LlvmTypeKind::Pointer { space, .. } => {
@@ -321,7 +317,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// An array type. SPIR-V has no empty arrays, so it has at least one element.
-    pub(super) fn array_type(&mut self, element: Id, len: u64) -> TranslationResult<Id> {
+    pub(super) fn array_type(&mut self, element: Id, len: u64) -> LlvmResult<Id> {
         let Ok(len) = u32::try_from(len.max(1)) else {
             return Err(make_refusal(format!(
                 "an array of {len} elements is too large"
@@ -353,7 +349,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The refusal of a type, with the reason.
-    pub(super) fn no_type(&self, ty: LlvmType) -> super::refusal::TranslationRefusal {
+    pub(super) fn no_type(&self, ty: LlvmType) -> Box<LlvmError> {
         let types = &self.module.types;
         make_refusal(match types.kind(ty) {
             LlvmTypeKind::Int(width) => {

@@ -3,15 +3,12 @@
 use crate::ir::{
     LlvmBlock, LlvmFunction, LlvmInst, LlvmModule, LlvmOpcode, LlvmPredecessors, LlvmValue,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at};
 use spirula_spirv::analysis::DominanceTree;
 use std::cell::OnceCell;
 
 /// Checks that every use in a reachable block comes after the definition on every path.
-pub fn verify_dominance(
-    module: &LlvmModule,
-    function: &LlvmFunction,
-) -> Result<(), BoxedDiagnostic> {
+pub fn verify_dominance(module: &LlvmModule, function: &LlvmFunction) -> LlvmResult<()> {
     if function.blocks.is_empty() {
         return Ok(());
     }

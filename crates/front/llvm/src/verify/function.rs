@@ -1,17 +1,14 @@
 //! Function and instruction rules (rules 6 and 7).
 
-use super::{LlvmVerifyResult, dominance, ensure_holds};
+use super::{dominance, ensure_holds};
 use crate::ir::{
     InstructionExtra, LlvmBlock, LlvmFunction, LlvmInst, LlvmInstruction, LlvmModule, LlvmOpcode,
     LlvmType, LlvmTypeKind, LlvmTypes, LlvmValue, member_type,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, error_at, make_refusal};
 
 /// Checks a function.
-pub fn verify_function(
-    module: &LlvmModule,
-    function: &LlvmFunction,
-) -> Result<(), BoxedDiagnostic> {
+pub fn verify_function(module: &LlvmModule, function: &LlvmFunction) -> LlvmResult<()> {
     let place = module.global(function.global).place;
     let Some((result, params, _)) = module.types.function_signature(function.ty) else {
         return Err(error_at(place, "a function without a function type"));
@@ -56,7 +53,7 @@ impl LlvmFunctionChecker<'_> {
         self.function.type_of(self.module, value)
     }
 
-    fn require_same_type(&self, a: LlvmValue, b: LlvmValue) -> LlvmVerifyResult {
+    fn require_same_type(&self, a: LlvmValue, b: LlvmValue) -> LlvmResult<()> {
         ensure_holds(
             self.types
                 .is_compatible(self.value_type(a), self.value_type(b)),
@@ -64,7 +61,7 @@ impl LlvmFunctionChecker<'_> {
         )
     }
 
-    fn require_pointer(&self, value: LlvmValue) -> LlvmVerifyResult {
+    fn require_pointer(&self, value: LlvmValue) -> LlvmResult<()> {
         let is = matches!(
             self.types.kind(self.value_type(value)),
             LlvmTypeKind::Pointer { .. }
@@ -72,14 +69,14 @@ impl LlvmFunctionChecker<'_> {
         ensure_holds(is, "expected a pointer")
     }
 
-    fn require_integer(&self, value: LlvmValue) -> LlvmVerifyResult {
+    fn require_integer(&self, value: LlvmValue) -> LlvmResult<()> {
         ensure_holds(
             self.types.int_width(self.value_type(value)).is_some(),
             "expected an integer",
         )
     }
 
-    fn verify_instruction(&self, id: LlvmInst, inst: &LlvmInstruction) -> LlvmVerifyResult {
+    fn verify_instruction(&self, id: LlvmInst, inst: &LlvmInstruction) -> LlvmResult<()> {
         let operands = self.function.operands(id);
         match inst.opcode {
             opcode if opcode.is_binary() => {
@@ -141,7 +138,7 @@ impl LlvmFunctionChecker<'_> {
         }
     }
 
-    fn in_memory(&self, ty: LlvmType) -> LlvmVerifyResult {
+    fn in_memory(&self, ty: LlvmType) -> LlvmResult<()> {
         let outside = matches!(
             self.types.kind(ty),
             LlvmTypeKind::Void
@@ -153,11 +150,11 @@ impl LlvmFunctionChecker<'_> {
         ensure_holds(!outside, "a value that cannot be in memory")
     }
 
-    fn verify_compare(&self, inst: &LlvmInstruction, operands: &[LlvmValue]) -> LlvmVerifyResult {
+    fn verify_compare(&self, inst: &LlvmInstruction, operands: &[LlvmValue]) -> LlvmResult<()> {
         self.require_same_type(operands[0], operands[1])?;
         let scalar = self.types.scalar_type(self.value_type(operands[0]));
         let InstructionExtra::Compare(predicate) = inst.extra else {
-            return Err("no comparison is given");
+            return Err(make_refusal("no comparison is given"));
         };
         let fits = match inst.opcode {
             LlvmOpcode::FCmp => self.types.float_width(scalar).is_some() && !predicate.is_integer(),
@@ -172,7 +169,7 @@ impl LlvmFunctionChecker<'_> {
         ensure_holds(fits, "operands that this predicate cannot compare")
     }
 
-    fn verify_return(&self, operands: &[LlvmValue]) -> LlvmVerifyResult {
+    fn verify_return(&self, operands: &[LlvmValue]) -> LlvmResult<()> {
         let ty = operands
             .first()
             .map_or(LlvmType::VOID, |&value| self.value_type(value));
@@ -182,7 +179,7 @@ impl LlvmFunctionChecker<'_> {
         )
     }
 
-    fn verify_switch(&self, operands: &[LlvmValue]) -> LlvmVerifyResult {
+    fn verify_switch(&self, operands: &[LlvmValue]) -> LlvmResult<()> {
         self.require_integer(operands[0])?;
         let is_case = |&case: &LlvmValue| {
             self.value_type(case) == self.value_type(operands[0])
@@ -196,7 +193,7 @@ impl LlvmFunctionChecker<'_> {
         )
     }
 
-    fn verify_select(&self, operands: &[LlvmValue]) -> LlvmVerifyResult {
+    fn verify_select(&self, operands: &[LlvmValue]) -> LlvmResult<()> {
         self.require_same_type(operands[1], operands[2])?;
         let condition = self.value_type(operands[0]);
         let same_shape = || {
@@ -214,10 +211,10 @@ impl LlvmFunctionChecker<'_> {
         &self,
         opcode: LlvmOpcode,
         operands: &[LlvmValue],
-    ) -> LlvmVerifyResult {
+    ) -> LlvmResult<()> {
         let LlvmTypeKind::Vector { element, .. } = *self.types.kind(self.value_type(operands[0]))
         else {
-            return Err("expected a vector");
+            return Err(make_refusal("expected a vector"));
         };
         match opcode {
             LlvmOpcode::ExtractElement => self.require_integer(operands[1]),
@@ -232,11 +229,12 @@ impl LlvmFunctionChecker<'_> {
         }
     }
 
-    fn verify_aggregate_access(&self, id: LlvmInst, operands: &[LlvmValue]) -> LlvmVerifyResult {
+    fn verify_aggregate_access(&self, id: LlvmInst, operands: &[LlvmValue]) -> LlvmResult<()> {
         let path = self.function.numbers_of(id);
         let member = member_type(self.types, self.value_type(operands[0]), path);
         let member = member.filter(|_| !path.is_empty());
-        let member = member.ok_or("indices that do not select a member of the aggregate")?;
+        let member = member
+            .ok_or_else(|| make_refusal("indices that do not select a member of the aggregate"))?;
         operands.get(1).map_or(Ok(()), |&value| {
             ensure_holds(
                 self.types.is_compatible(self.value_type(value), member),
@@ -245,12 +243,12 @@ impl LlvmFunctionChecker<'_> {
         })
     }
 
-    fn verify_call(&self, id: LlvmInst) -> LlvmVerifyResult {
+    fn verify_call(&self, id: LlvmInst) -> LlvmResult<()> {
         let Some(call) = self.function.call_info(id) else {
-            return Err("a call without a callee");
+            return Err(make_refusal("a call without a callee"));
         };
         let Some((_, params, variadic)) = self.types.function_signature(call.function_type) else {
-            return Err("the callee is not a function");
+            return Err(make_refusal("the callee is not a function"));
         };
         self.require_pointer(self.function.operands(id)[0])?;
         let arguments = self.function.arguments(id);
@@ -263,7 +261,7 @@ impl LlvmFunctionChecker<'_> {
     }
 
     /// Edges and phis (rule 7).
-    fn verify_phis(&self) -> Result<(), BoxedDiagnostic> {
+    fn verify_phis(&self) -> LlvmResult<()> {
         let function = self.function;
         let mut edges = vec![0_u32; function.blocks.len()];
         for block in function.block_ids() {
@@ -319,7 +317,7 @@ pub fn verify_arithmetic_type(
     types: &LlvmTypes,
     opcode: LlvmOpcode,
     ty: LlvmType,
-) -> LlvmVerifyResult {
+) -> LlvmResult<()> {
     let scalar = types.scalar_type(ty);
     let floats = matches!(
         opcode,
@@ -368,7 +366,7 @@ pub fn verify_cast(
     opcode: LlvmOpcode,
     from: LlvmType,
     to: LlvmType,
-) -> LlvmVerifyResult {
+) -> LlvmResult<()> {
     let (source, target) = (classify_type(types, from), classify_type(types, to));
     if opcode == LlvmOpcode::BitCast {
         let pointers =

@@ -1,11 +1,12 @@
 //! Inline metadata rule: metadata that is written where it is used, without a number (rule 9).
 
-use super::{LlvmVerifyResult, ensure_holds};
+use super::ensure_holds;
+use crate::LlvmResult;
 use crate::ir::{LlvmModule, MetadataField, MetadataKind};
 
 /// Checks that argument lists hold values and that expressions hold no nodes. So neither can refer
 /// back to itself.
-pub(super) fn verify_metadata(module: &LlvmModule) -> LlvmVerifyResult {
+pub(super) fn verify_metadata(module: &LlvmModule) -> LlvmResult<()> {
     let metadata = &module.metadata;
     let expression = module.strings.find_symbol("DIExpression");
     for id in metadata.iter_ids() {

@@ -25,10 +25,13 @@ mod module;
 
 pub(crate) use module::verify_module;
 
-/// The outcome of a check: the broken rule, in words.
-type LlvmVerifyResult = Result<(), &'static str>;
+use crate::{LlvmResult, make_refusal};
 
 /// An error unless a condition holds.
-fn ensure_holds(holds: bool, why: &'static str) -> LlvmVerifyResult {
-    if holds { Ok(()) } else { Err(why) }
+fn ensure_holds(holds: bool, why: &'static str) -> LlvmResult<()> {
+    if holds {
+        Ok(())
+    } else {
+        Err(make_refusal(why))
+    }
 }

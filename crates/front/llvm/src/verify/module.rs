@@ -1,11 +1,11 @@
 //! Type, constant and global rules (rules 1 to 5).
 
-use super::{LlvmVerifyResult, ensure_holds};
+use super::ensure_holds;
 use crate::ir::{
     ConstData, ConstKind, GlobalAliasee, GlobalKind, LlvmConst, LlvmConstantExpr, LlvmModule,
     LlvmOpcode, LlvmType, LlvmTypeKind, LlvmTypes,
 };
-use crate::{BoxedDiagnostic, error_at};
+use crate::{LlvmResult, make_refusal};
 use spirula_diagnostics::SourceLocation;
 
 const MAX_TYPE_DEPTH: u32 = 100;
@@ -15,11 +15,11 @@ const MAX_CONSTANT_DEPTH: u32 = 200;
 ///
 /// # Errors
 /// The first broken rule, with its place as far as it is known.
-pub fn verify_module(module: &LlvmModule) -> Result<(), BoxedDiagnostic> {
-    verify_types(&module.types).map_err(|why| error_at(SourceLocation::Unknown, why))?;
-    verify_constants(module).map_err(|why| error_at(SourceLocation::Unknown, why))?;
+pub fn verify_module(module: &LlvmModule) -> LlvmResult<()> {
+    verify_types(&module.types).map_err(|error| error.locate(SourceLocation::Unknown))?;
+    verify_constants(module).map_err(|error| error.locate(SourceLocation::Unknown))?;
     super::metadata::verify_metadata(module)
-        .map_err(|why| error_at(SourceLocation::Unknown, why))?;
+        .map_err(|error| error.locate(SourceLocation::Unknown))?;
     for data in &module.globals {
         let result = match data.kind {
             GlobalKind::Variable(variable) => variable.initializer.map_or(Ok(()), |contents| {
@@ -34,7 +34,7 @@ pub fn verify_module(module: &LlvmModule) -> Result<(), BoxedDiagnostic> {
             }
             GlobalKind::Function(_) => Ok(()),
         };
-        result.map_err(|why| error_at(data.place, why))?;
+        result.map_err(|error| error.locate(data.place))?;
     }
     for function in &module.functions {
         super::function::verify_function(module, function)?;
@@ -42,7 +42,7 @@ pub fn verify_module(module: &LlvmModule) -> Result<(), BoxedDiagnostic> {
     Ok(())
 }
 
-fn verify_types(types: &LlvmTypes) -> LlvmVerifyResult {
+fn verify_types(types: &LlvmTypes) -> LlvmResult<()> {
     for (_, kind) in types.iter() {
         match kind {
             LlvmTypeKind::Vector { element, .. } => ensure_holds(
@@ -123,10 +123,10 @@ fn type_depth(
     ty: LlvmType,
     level: u32,
     depths: &mut [TypeNestingDepth],
-) -> Result<u32, &'static str> {
+) -> LlvmResult<u32> {
     match depths[ty.index()] {
         TypeNestingDepth::Known(depth) => return Ok(depth),
-        TypeNestingDepth::Busy => return Err("a type that contains itself"),
+        TypeNestingDepth::Busy => return Err(make_refusal("a type that contains itself")),
         TypeNestingDepth::Unknown => {}
     }
     let too_deep = "types that nest too deeply";
@@ -135,7 +135,7 @@ fn type_depth(
     let mut depth = 0;
     let mut within = |inner: LlvmType, depths: &mut [TypeNestingDepth]| {
         depth = depth.max(type_depth(types, inner, level + 1, depths)? + 1);
-        Ok::<(), &'static str>(())
+        LlvmResult::Ok(())
     };
     match types.kind(ty) {
         LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. } => {
@@ -176,7 +176,7 @@ fn type_depth(
     Ok(depth)
 }
 
-fn verify_constants(module: &LlvmModule) -> LlvmVerifyResult {
+fn verify_constants(module: &LlvmModule) -> LlvmResult<()> {
     // The operands of a constant were interned before it.
     let mut depths: Vec<u32> = Vec::with_capacity(module.consts.len());
     for (_, ConstData { ty, kind }) in module.consts.iter() {
@@ -216,7 +216,7 @@ fn verify_aggregate_constant(
     module: &LlvmModule,
     ty: LlvmType,
     parts: &[LlvmConst],
-) -> LlvmVerifyResult {
+) -> LlvmResult<()> {
     let types = &module.types;
     if matches!(types.kind(ty), LlvmTypeKind::Pointer { .. }) {
         return Ok(());
@@ -231,18 +231,14 @@ fn verify_aggregate_constant(
     )
 }
 
-fn verify_expression(
-    module: &LlvmModule,
-    ty: LlvmType,
-    expr: &LlvmConstantExpr,
-) -> LlvmVerifyResult {
+fn verify_expression(module: &LlvmModule, ty: LlvmType, expr: &LlvmConstantExpr) -> LlvmResult<()> {
     let types = &module.types;
     let of = |index: usize| {
         expr.operands
             .get(index)
             .map(|&operand| module.consts.ty(operand))
     };
-    let first = of(0).ok_or("a constant expression without operands")?;
+    let first = of(0).ok_or_else(|| make_refusal("a constant expression without operands"))?;
     match expr.opcode {
         opcode if opcode.is_cast() => super::function::verify_cast(types, opcode, first, ty),
         opcode if opcode.is_binary() => {

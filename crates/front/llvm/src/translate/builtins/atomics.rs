@@ -3,8 +3,8 @@
 use super::MangledParameter;
 use crate::translate::call_rules::{AtomicKind, BuiltinMemoryOrder, ExternalCall};
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope, StorageClass};
@@ -59,7 +59,7 @@ impl FunctionTranslator<'_, '_> {
         kind: AtomicKind,
         order: BuiltinMemoryOrder,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let site = self.atomic_site(kind, order, call)?;
         let AtomicBuiltinAccess {
             pointer,
@@ -129,7 +129,7 @@ impl FunctionTranslator<'_, '_> {
         kind: AtomicKind,
         order: BuiltinMemoryOrder,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<AtomicBuiltinAccess> {
+    ) -> LlvmResult<AtomicBuiltinAccess> {
         let shape = self.object_shape(kind, call)?;
         if shape.lanes != 1 || shape.width < 32 {
             return Err(make_refusal("an atomic access has 32 or 64 bits in SPIR-V"));
@@ -190,7 +190,7 @@ impl FunctionTranslator<'_, '_> {
         memory: MemorySemantics,
         call: &ExternalCall<'_>,
         at: usize,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         match order {
             BuiltinMemoryOrder::Relaxed => Ok(self.t.make_u32(0)),
             BuiltinMemoryOrder::Strong => {
@@ -214,7 +214,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         kind: AtomicKind,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<NumericShape> {
+    ) -> LlvmResult<NumericShape> {
         if matches!(kind, AtomicKind::FlagSet | AtomicKind::FlagClear) {
             return Ok(NumericShape::new_int(32, 1));
         }
@@ -240,7 +240,7 @@ impl FunctionTranslator<'_, '_> {
         site: &AtomicBuiltinAccess,
         call: &ExternalCall<'_>,
         index: usize,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let value = call.arg(index)?;
         let shape = self.shape_of(value)?;
         let id = self.lower_value(value)?;
@@ -263,7 +263,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         site: &AtomicBuiltinAccess,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let object = self.lower_pointer(call.arg(1)?, site.ty)?;
         let expected = self.emit_op(Op::Load, site.ty, [object]);
         let new = self.atomic_value(site, call, 2)?;
@@ -277,11 +277,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A Boolean as the result of a call.
-    pub(super) fn as_result(
-        &mut self,
-        condition: Id,
-        call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    pub(super) fn as_result(&mut self, condition: Id, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let shape = self.result_shape(call.inst)?;
         Ok(match shape.elem {
             NumericElement::Bool => condition,

@@ -4,7 +4,7 @@
 use crate::ir::LlvmType;
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Scope;
 use spirula_spirv::grammar::{Op, ResultForm};
@@ -16,7 +16,7 @@ impl FunctionTranslator<'_, '_> {
         op: Op,
         scope: Option<Scope>,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let mut words = Vec::with_capacity(call.args.len() + 1);
         words.extend(scope.map(|scope| self.t.make_u32(scope.0).word()));
         for index in 0..call.args.len() {

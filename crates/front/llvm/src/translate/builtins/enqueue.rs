@@ -8,8 +8,8 @@ use crate::ir::{
 };
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::NumericShape;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
@@ -21,7 +21,7 @@ const MAX_CASTS: usize = 16;
 pub(super) fn lower_enqueue_basic(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_enqueue_kernel(call, false, false).map(Some)
 }
 
@@ -29,7 +29,7 @@ pub(super) fn lower_enqueue_basic(
 pub(super) fn with_events(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_enqueue_kernel(call, true, false).map(Some)
 }
 
@@ -37,7 +37,7 @@ pub(super) fn with_events(
 pub(super) fn with_sizes(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_enqueue_kernel(call, false, true).map(Some)
 }
 
@@ -45,7 +45,7 @@ pub(super) fn with_sizes(
 pub(super) fn with_both(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_enqueue_kernel(call, true, true).map(Some)
 }
 
@@ -53,7 +53,7 @@ pub(super) fn with_both(
 pub(super) fn query_work_group_size(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_kernel_query(Op::GetKernelWorkGroupSize, false, call)
         .map(Some)
 }
@@ -62,7 +62,7 @@ pub(super) fn query_work_group_size(
 pub(super) fn lower_enqueue_multiple(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_kernel_query(Op::GetKernelPreferredWorkGroupSizeMultiple, false, call)
         .map(Some)
 }
@@ -71,7 +71,7 @@ pub(super) fn lower_enqueue_multiple(
 pub(super) fn query_sub_group_count(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_kernel_query(Op::GetKernelNDrangeSubGroupCount, true, call)
         .map(Some)
 }
@@ -80,7 +80,7 @@ pub(super) fn query_sub_group_count(
 pub(super) fn query_sub_group_size(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_kernel_query(Op::GetKernelNDrangeMaxSubGroupSize, true, call)
         .map(Some)
 }
@@ -89,7 +89,7 @@ pub(super) fn query_sub_group_size(
 pub(super) fn lower_ndrange(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let result = call.arg(0)?;
     let place = body.lower_value(result)?;
     let known = body.t.b.type_of(place).and_then(|ty| body.t.pointee_of(ty));
@@ -123,7 +123,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         argument: LlvmValue,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         if !self.is_pointer(argument) {
             return self.lower_value(argument);
         }
@@ -144,7 +144,7 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
         events: bool,
         sizes: bool,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let queue = self.lower_value(call.arg(0)?)?;
         let flags = self.lower_value(call.arg(1)?)?;
         let range = self.load_ndrange(call.arg(2)?)?;
@@ -178,7 +178,7 @@ impl FunctionTranslator<'_, '_> {
         op: Op,
         range: bool,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let mut words = Vec::new();
         if range {
             words.push(self.load_ndrange(call.arg(0)?)?.word());
@@ -190,7 +190,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A range, which is passed by pointer.
-    fn load_ndrange(&mut self, value: LlvmValue) -> TranslationResult<Id> {
+    fn load_ndrange(&mut self, value: LlvmValue) -> LlvmResult<Id> {
         let pointer = self.lower_value(value)?;
         let known = self.t.b.type_of(pointer);
         match known.and_then(|ty| self.t.pointee_of(ty)) {
@@ -204,7 +204,7 @@ impl FunctionTranslator<'_, '_> {
         self.t.pointer_type(StorageClass::Generic, event)
     }
 
-    fn lower_event(&mut self, value: LlvmValue) -> TranslationResult<Id> {
+    fn lower_event(&mut self, value: LlvmValue) -> LlvmResult<Id> {
         let event = self.t.b.declare_type(Op::TypeDeviceEvent, &[]);
         self.lower_pointer(value, event)
     }
@@ -215,7 +215,7 @@ impl FunctionTranslator<'_, '_> {
         invoke: LlvmValue,
         literal: LlvmValue,
         words: &mut Vec<u32>,
-    ) -> TranslationResult<()> {
+    ) -> LlvmResult<()> {
         let kernel = match self.find_pointed_function(invoke) {
             Some(func) => self.t.intern_signature(func)?.id,
             None => return Err(make_refusal("the block is only known at run time")),
@@ -267,7 +267,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Size and alignment of the structure of a block's literal.
-    fn literal_layout(&self, literal: LlvmValue) -> TranslationResult<(u32, u32)> {
+    fn literal_layout(&self, literal: LlvmValue) -> LlvmResult<(u32, u32)> {
         let module = self.t.module;
         let origin = self.strip_pointer_casts(literal);
         let ty: Option<LlvmType> = match origin.as_const() {
@@ -298,7 +298,7 @@ impl FunctionTranslator<'_, '_> {
         count: LlvmValue,
         sizes: LlvmValue,
         words: &mut Vec<u32>,
-    ) -> TranslationResult<()> {
+    ) -> LlvmResult<()> {
         let Some(count) = self.t.module.as_u64(count).filter(|count| *count < 256) else {
             return Err(make_refusal("the number of local arguments is unknown"));
         };

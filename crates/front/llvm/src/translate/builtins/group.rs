@@ -2,8 +2,8 @@
 
 use crate::translate::call_rules::{ExternalCall, GroupKind};
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Scope;
@@ -14,7 +14,7 @@ impl FunctionTranslator<'_, '_> {
         kind: GroupKind,
         scope: Scope,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let scope = self.t.make_u32(scope.0);
         match kind {
             GroupKind::Vote(op) => {
@@ -33,7 +33,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The item that a value is taken from: one, two or three coordinates.
-    fn lower_group_position(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_group_position(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let shape = self.shape_of(call.arg(1)?)?;
         let mut coordinates = Vec::new();
         for &argument in &call.args[1..] {
@@ -51,7 +51,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         call: &ExternalCall<'_>,
         index: usize,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let value = call.arg(index)?;
         if let Some(known) = self.t.module.as_u64(value) {
             return Ok(self.t.b.constant_bool(known != 0));
@@ -69,7 +69,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         op: Op,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let scope = self.t.make_u32(Scope::Subgroup.0);
         let votes = matches!(
             op,

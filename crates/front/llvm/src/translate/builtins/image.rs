@@ -3,9 +3,9 @@
 use crate::ir::{ConstKind, GlobalKind, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue};
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::{NumericElement, NumericShape};
 use crate::translate::translator::LlvmTranslator;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Dim, ImageOperands};
 use spirula_spirv::grammar::{Op, SpirvVersion};
@@ -60,7 +60,7 @@ impl BuiltinImageType {
 pub(super) fn lower_read_image(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let image = body.find_image_type(call.arg(0)?)?;
     if body.is_sampler_argument(call) {
         return body.emit_image_sample(image, call).map(Some);
@@ -90,7 +90,7 @@ pub(super) fn lower_read_image(
 pub(super) fn lower_write_image(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.find_image_type(call.arg(0)?)?;
     let colour = call.args.len() - 1;
     let image = body.lower_value(call.arg(0)?)?;
@@ -116,7 +116,7 @@ pub(super) fn lower_write_image(
 pub(super) fn lower_image_width(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.query_image_extent(0, call).map(Some)
 }
 
@@ -124,7 +124,7 @@ pub(super) fn lower_image_width(
 pub(super) fn lower_image_height(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.query_image_extent(1, call).map(Some)
 }
 
@@ -132,7 +132,7 @@ pub(super) fn lower_image_height(
 pub(super) fn lower_image_depth(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.query_image_extent(2, call).map(Some)
 }
 
@@ -140,7 +140,7 @@ pub(super) fn lower_image_depth(
 pub(super) fn lower_array_size(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let image = body.find_image_type(call.arg(0)?)?;
     body.query_image_extent(image.size_lanes() - 1, call)
         .map(Some)
@@ -150,7 +150,7 @@ pub(super) fn lower_array_size(
 pub(super) fn lower_image_dimensions(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let image = body.find_image_type(call.arg(0)?)?;
     let size = body.query_image_size(image, call)?;
     let from = NumericShape::new_int(32, image.size_lanes());
@@ -173,7 +173,7 @@ pub(super) fn lower_image_dimensions(
 pub(super) fn lower_image_mip_levels(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_image_query(Op::ImageQueryLevels, call).map(Some)
 }
 
@@ -181,7 +181,7 @@ pub(super) fn lower_image_mip_levels(
 pub(super) fn lower_image_samples(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_image_query(Op::ImageQuerySamples, call).map(Some)
 }
 
@@ -194,7 +194,7 @@ const FIRST_ORDER: u32 = 0x10b0;
 pub(super) fn lower_channel_type(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.query_from_base(Op::ImageQueryFormat, FIRST_TYPE, call)
 }
 
@@ -202,7 +202,7 @@ pub(super) fn lower_channel_type(
 pub(super) fn lower_channel_order(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.query_from_base(Op::ImageQueryOrder, FIRST_ORDER, call)
 }
 
@@ -210,7 +210,7 @@ pub(super) fn lower_channel_order(
 pub(super) fn literal_sampler(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_sampler(call.arg(0)?).map(Some)
 }
 
@@ -237,7 +237,7 @@ impl LlvmTranslator<'_> {
 
 impl FunctionTranslator<'_, '_> {
     /// The image type of an argument.
-    fn find_image_type(&self, value: LlvmValue) -> TranslationResult<BuiltinImageType> {
+    fn find_image_type(&self, value: LlvmValue) -> LlvmResult<BuiltinImageType> {
         let ty = self.type_of(value);
         if let LlvmTypeKind::Target { name, ints, .. } = self.t.module.types.kind(ty)
             && self.t.module.symbol_text(*name) == "spirv.Image"
@@ -262,7 +262,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A sampler: a value of its type, or a literal, possibly in a constant variable.
-    fn lower_sampler(&mut self, value: LlvmValue) -> TranslationResult<Id> {
+    fn lower_sampler(&mut self, value: LlvmValue) -> LlvmResult<Id> {
         if self.t.is_sampler(self.type_of(value)) {
             return self.lower_value(value);
         }
@@ -347,7 +347,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         image: BuiltinImageType,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let id = self.lower_value(call.arg(0)?)?;
         let sampler = self.lower_sampler(call.arg(1)?)?;
         let image_type = self.t.register_type(image.ty)?;
@@ -404,7 +404,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         image: BuiltinImageType,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let id = self.lower_value(call.arg(0)?)?;
         let ty = self
             .t
@@ -418,7 +418,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// One lane of the size of an image.
-    fn query_image_extent(&mut self, lane: u32, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn query_image_extent(&mut self, lane: u32, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let image = self.find_image_type(call.arg(0)?)?;
         if lane >= image.size_lanes() {
             return Err(make_refusal("the image has too few dimensions"));
@@ -430,7 +430,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.resize_integer(shape.to_scalar(), to, id, false))
     }
 
-    fn emit_image_query(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn emit_image_query(&mut self, op: Op, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         self.find_image_type(call.arg(0)?)?;
         let image = self.lower_value(call.arg(0)?)?;
         let ty = self.call_type(call)?;
@@ -443,7 +443,7 @@ impl FunctionTranslator<'_, '_> {
         op: Op,
         first: u32,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let id = self.emit_image_query(op, call)?;
         let ty = self.call_type(call)?;
         let first = self.t.make_u32(first);

@@ -3,7 +3,7 @@
 use super::numeric::split_rounding;
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{FPRoundingMode, StorageClass};
@@ -19,7 +19,7 @@ fn lanes_of(name: &str) -> Option<u32> {
 pub(super) fn lower_vector_load(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let lanes = lanes_of(call.name);
     let number = match (
         call.name.trim_end_matches(|c: char| c.is_ascii_digit()),
@@ -46,7 +46,7 @@ pub(super) fn lower_vector_load(
 pub(super) fn lower_vector_store(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let (name, rounding) = split_rounding(call.name);
     let lanes = lanes_of(name);
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -76,7 +76,7 @@ pub(super) fn lower_vector_store(
 pub(super) fn to_space(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let ty = body.call_type(call)?;
     let Some((class, pointee)) = body.t.pointee_of(ty) else {
         return Err(make_refusal("the result is not a pointer"));
@@ -97,7 +97,7 @@ const FENCE_SHIFT: u32 = 8;
 pub(super) fn fence_of(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let byte = body.t.make_byte_type();
     let pointer = body.lower_pointer(call.arg(0)?, byte)?;
     let ty = body.call_type(call)?;
@@ -114,7 +114,7 @@ pub(super) fn fence_of(
 pub(super) fn lower_printf(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let byte = body.t.make_byte_type();
     let mut operands = Vec::with_capacity(call.args.len());
     for (index, &argument) in call.args.iter().enumerate() {

@@ -5,8 +5,8 @@
 
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::FPEncoding;
@@ -24,7 +24,7 @@ const FORMATS: &[(&str, u32, Option<FPEncoding>)] = &[
 pub(super) fn lower_minifloat_conversion(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let unknown = || make_refusal("there is no such conversion");
     let name = call.name.strip_prefix("__builtin_spirv_Convert");
     let name = name.ok_or_else(unknown)?;
@@ -63,7 +63,7 @@ pub(super) fn lower_minifloat_conversion(
 }
 
 /// Refuses a shape that is not the bits of a format.
-fn require_format_bits(shape: NumericShape, width: u32) -> TranslationResult<()> {
+fn require_format_bits(shape: NumericShape, width: u32) -> LlvmResult<()> {
     match (shape.elem, shape.bits) {
         (NumericElement::Int, bits) if bits == width => Ok(()),
         _ => Err(make_refusal(format!(

@@ -25,12 +25,12 @@ mod workitem;
 use super::demangle::{DemangledName, MangledBaseType, MangledParameter, demangle_name};
 use super::function_body::FunctionTranslator;
 use super::intrinsics;
-use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use crate::ir::{LlvmFunc, LlvmModule, LlvmType, LlvmTypeKind};
 use crate::pointee_inference::PointeeHints;
 use crate::translate::call_rules::{ExternalCall, IntrinsicRule, LlvmCallee, OpenClBuiltinRule};
 use crate::translate::shapes::NumericShape;
+use crate::{LlvmResult, make_refusal};
 pub(super) use lookup::builtin_names;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
@@ -146,7 +146,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         lower: &OpenClBuiltinRule,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         match *lower {
             OpenClBuiltinRule::Ext(number) => self.emit_opencl_instruction(number, call).map(Some),
             OpenClBuiltinRule::Signed(signed, unsigned) => {
@@ -192,7 +192,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// An argument. A pointer is cast to the pointee type that the name states.
-    fn lower_argument(&mut self, call: &ExternalCall<'_>, index: usize) -> TranslationResult<Id> {
+    fn lower_argument(&mut self, call: &ExternalCall<'_>, index: usize) -> LlvmResult<Id> {
         let value = call.arg(index)?;
         if self.is_pointer(value)
             && let Some(param) = call.param(index)
@@ -204,7 +204,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// An argument that must be constant.
-    fn constant_argument(&self, call: &ExternalCall<'_>, index: usize) -> TranslationResult<u64> {
+    fn constant_argument(&self, call: &ExternalCall<'_>, index: usize) -> LlvmResult<u64> {
         match self.t.module.as_u64(call.arg(index)?) {
             Some(value) => Ok(value),
             None => Err(make_refusal(format!("argument {index} must be a constant"))),
@@ -212,7 +212,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The type of a call's result.
-    fn call_type(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn call_type(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         self.result_type(call.inst)
     }
 }

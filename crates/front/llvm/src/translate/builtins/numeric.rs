@@ -4,8 +4,8 @@ use super::MangledBaseType;
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::extended_instructions::extended_by_number;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode, PackedVectorFormat};
 use spirula_spirv::grammar::{Op, OperandCategory, OperandQuantifier, opencl_std};
@@ -23,7 +23,7 @@ const PACKED: &[(&str, Op, Op)] = &[
 pub(super) fn lower_packed_dot(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let Some(row) = PACKED.iter().find(|row| call.name.ends_with(row.0)) else {
         return Err(make_refusal("there is no such dot product"));
     };
@@ -49,7 +49,7 @@ pub(super) fn lower_packed_dot(
 pub(super) fn lower_integer_dot(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let signs = [0, 1].map(|n| {
         call.param(n)
             .is_some_and(super::MangledParameter::is_signed)
@@ -82,7 +82,7 @@ pub(super) fn lower_integer_dot(
 pub(super) fn lower_dot(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     if !call.is_float() {
         return lower_integer_dot(body, call);
     }
@@ -100,7 +100,7 @@ pub(super) fn lower_dot(
 pub(super) fn lower_any(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_sign_test(Op::Any, call).map(Some)
 }
 
@@ -108,7 +108,7 @@ pub(super) fn lower_any(
 pub(super) fn lower_all(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_sign_test(Op::All, call).map(Some)
 }
 
@@ -116,7 +116,7 @@ pub(super) fn lower_all(
 pub(super) fn lower_bit_reverse(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_bit_field(Op::BitReverse, call)
 }
 
@@ -124,7 +124,7 @@ pub(super) fn lower_bit_reverse(
 pub(super) fn lower_bit_insert(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_bit_field(Op::BitFieldInsert, call)
 }
 
@@ -132,7 +132,7 @@ pub(super) fn lower_bit_insert(
 pub(super) fn lower_signed_bit_extract(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_bit_field(Op::BitFieldSExtract, call)
 }
 
@@ -140,7 +140,7 @@ pub(super) fn lower_signed_bit_extract(
 pub(super) fn lower_unsigned_bit_extract(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_bit_field(Op::BitFieldUExtract, call)
 }
 
@@ -189,7 +189,7 @@ pub(super) fn split_rounding(name: &str) -> (&str, Option<FPRoundingMode>) {
 pub(super) fn lower_convert(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let (name, rounding) = split_rounding(call.name);
     let saturated = name.ends_with("_sat");
     let name = name.strip_suffix("_sat").unwrap_or(name);
@@ -274,7 +274,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         number: u32,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let result = self.t.find_shape(self.function.inst(call.inst).ty);
         let ty = match result {
             Some(shape) => self.arithmetic_type(shape),
@@ -331,7 +331,7 @@ impl FunctionTranslator<'_, '_> {
         result: Option<NumericShape>,
         call: &ExternalCall<'_>,
         index: usize,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let spreads = !OFFSETS.contains(&number);
         let mut id = self.lower_argument(call, index)?;
         let mut shape = self.t.find_shape(self.type_of(call.args[index]));
@@ -357,7 +357,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         op: Op,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let ty = self.t.shape_type(shape.as_bool());
         let mut words = Vec::new();
@@ -368,7 +368,7 @@ impl FunctionTranslator<'_, '_> {
         self.as_result(truth, call)
     }
 
-    fn emit_sign_test(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn emit_sign_test(&mut self, op: Op, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let value = self.lower_value(call.arg(0)?)?;
         let ty = self.t.shape_type(shape.as_bool());

@@ -9,8 +9,8 @@ use crate::ir::{AttrKind, ConstKind, LlvmType, LlvmTypeKind};
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::extended_instructions::extended_number;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::NumericElement;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, FPRoundingMode};
 use spirula_spirv::grammar::{
@@ -43,7 +43,7 @@ impl FunctionTranslator<'_, '_> {
     pub(in crate::translate) fn lower_spirv_function(
         &mut self,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let name = call.name.strip_prefix("__spirv_").unwrap_or(call.name);
         if let Some(name) = name.strip_prefix("BuiltIn") {
             let Some(row) = Kind::BuiltIn.info().by_name(name) else {
@@ -84,7 +84,7 @@ impl FunctionTranslator<'_, '_> {
         saturated: bool,
         rounding: Option<FPRoundingMode>,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let Some(row) = op.info() else {
             return Err(make_refusal("there is no such instruction"));
         };
@@ -133,7 +133,7 @@ impl FunctionTranslator<'_, '_> {
         skip: usize,
         first: usize,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Vec<u32>> {
+    ) -> LlvmResult<Vec<u32>> {
         let mut words = Vec::with_capacity(call.args.len());
         let mut expected: Vec<OperandInfo> = row.operands[skip..].iter().rev().copied().collect();
         for index in first..call.args.len() {
@@ -188,7 +188,7 @@ impl FunctionTranslator<'_, '_> {
         op: Op,
         words: &[u32],
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<()> {
+    ) -> LlvmResult<()> {
         let place = call.arg(0)?;
         let attributes = &self.t.module.attributes;
         let stated = self.function.call_info(call.inst).and_then(|info| {
@@ -221,7 +221,7 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
         index: usize,
         position: usize,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         if (op.is_atomic() || matches!(op, Op::Load | Op::Store)) && position == 0 {
             let ty = self.accessed_type(op, call)?;
             let result = self.t.find_shape(self.function.inst(call.inst).ty);
@@ -268,7 +268,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The component type of the cooperative matrix that is loaded or stored.
-    fn matrix_component(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn matrix_component(&mut self, op: Op, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let matrix = match op {
             Op::CooperativeMatrixStoreKHR => self.type_of(call.arg(1)?),
             _ => self.function.inst(call.inst).ty,
@@ -285,7 +285,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The type that an atomic instruction accesses.
-    fn accessed_type(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn accessed_type(&mut self, op: Op, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         match op {
             Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => Ok(self.t.b.int_type(32, false)),
             Op::AtomicStore => {
@@ -302,7 +302,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// `AbortKHR(message)`: it ends its block, so the code after it is unreachable.
-    fn lower_abort(&mut self, call: &ExternalCall<'_>) -> TranslationResult<()> {
+    fn lower_abort(&mut self, call: &ExternalCall<'_>) -> LlvmResult<()> {
         let message = self.lower_value(call.arg(0)?)?;
         let Some(ty) = self.t.b.type_of(message) else {
             return Err(make_refusal("the message has no type"));
@@ -315,7 +315,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// `GenericCastToPtr_ToSPACE(pointer, space)`
-    fn lower_generic_cast(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_generic_cast(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let ty = self.call_type(call)?;
         let Some((class, pointee)) = self.t.pointee_of(ty) else {
             return Err(make_refusal("the result is not a pointer"));
@@ -325,7 +325,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// `SpecConstant(number, default)`
-    fn lower_spec_constant(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_spec_constant(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let number = self.constant_argument(call, 0)? as u32;
         let shape = self.result_shape(call.inst)?;
         let default = call.arg(1)?.as_const();
@@ -340,7 +340,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// `SpecConstantComposite(members…)`
-    fn lower_spec_composite(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_spec_composite(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let ty = self.call_type(call)?;
         let mut words = Vec::with_capacity(call.args.len());
         for &argument in call.args {
@@ -349,12 +349,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.t.b.append_value(Op::CompositeConstruct, ty, &words))
     }
 
-    fn spirv_result(
-        &mut self,
-        op: Op,
-        words: &[u32],
-        call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    fn spirv_result(&mut self, op: Op, words: &[u32], call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let shape = self.t.find_shape(self.function.inst(call.inst).ty);
         if let Some(shape) = shape
             && has_boolean_result(op)

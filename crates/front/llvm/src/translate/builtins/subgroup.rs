@@ -3,8 +3,8 @@
 
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{GroupOperation, Scope};
@@ -169,7 +169,7 @@ const OPERATIONS: &[SubgroupOperationRow] = &[
 pub(super) fn lower_reduction(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let found = PREFIXES.iter().find_map(|row| {
         let operation = call.name.strip_prefix(row.0)?;
         let operation = OPERATIONS.iter().find(|row| row.0 == operation)?;
@@ -210,7 +210,7 @@ pub(super) fn lower_reduction(
 pub(super) fn lower_all_equal(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let scope = body.t.make_u32(Scope::Subgroup.0);
     let value = body.lower_value(call.arg(0)?)?;
     let bool = body.t.b.bool_type();
@@ -243,7 +243,7 @@ const BALLOTS: &[(&str, Op, Option<GroupOperation>)] = &[
 pub(super) fn lower_ballot_operation(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let name = call.name.strip_prefix("sub_group_ballot_").unwrap_or("");
     let scope = body.t.make_u32(Scope::Subgroup.0);
     if name == "bit_extract" {
@@ -269,7 +269,7 @@ pub(super) fn lower_ballot_operation(
 pub(super) fn lower_block_read(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     let ty = body.call_type(call)?;
     if call.args.len() == 1 {
@@ -291,7 +291,7 @@ pub(super) fn lower_block_read(
 pub(super) fn lower_block_write(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let last = call.args.len().saturating_sub(1);
     let data = call.arg(last)?;
     let shape = body.shape_of(data)?;
@@ -316,7 +316,7 @@ pub(super) fn lower_block_write(
 pub(super) fn lower_media_read(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let operands = body.lower_media_block_access(call)?;
     let ty = body.call_type(call)?;
     let op = Op::SubgroupImageMediaBlockReadINTEL;
@@ -327,7 +327,7 @@ pub(super) fn lower_media_read(
 pub(super) fn lower_media_write(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let operands = body.lower_media_block_access(call)?;
     let data = body.lower_value(call.arg(3)?)?;
     let mut words = operands.map(Id::word).to_vec();
@@ -343,7 +343,7 @@ pub(super) fn lower_media_write(
 pub(super) fn lower_bfloat_bits(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let to_bits = body.result_shape(call.inst)?.elem == NumericElement::Int;
     let op = if to_bits {
         Op::ConvertFToBF16INTEL
@@ -359,7 +359,7 @@ pub(super) fn lower_bfloat_bits(
 pub(super) fn lower_tensor_float(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let value = body.lower_value(call.arg(0)?)?;
     let ty = body.call_type(call)?;
     Ok(Some(body.emit_op(Op::RoundFToTF32INTEL, ty, [value])))
@@ -367,7 +367,7 @@ pub(super) fn lower_tensor_float(
 
 impl FunctionTranslator<'_, '_> {
     /// Image, coordinate, width and height of a media block access.
-    fn lower_media_block_access(&mut self, call: &ExternalCall<'_>) -> TranslationResult<[Id; 4]> {
+    fn lower_media_block_access(&mut self, call: &ExternalCall<'_>) -> LlvmResult<[Id; 4]> {
         let image = self.lower_value(call.arg(call.args.len().saturating_sub(1))?)?;
         let coordinate = self.lower_value(call.arg(0)?)?;
         let width = self.lower_value(call.arg(1)?)?;
@@ -380,7 +380,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         op: Op,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let shape: NumericShape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.is_odd() {
             return Err(make_refusal(

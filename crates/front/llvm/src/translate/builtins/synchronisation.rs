@@ -3,8 +3,8 @@
 use crate::ir::LlvmValue;
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::NumericShape;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope};
@@ -13,7 +13,7 @@ use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope};
 pub(super) fn lower_work_group_barrier(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_control_barrier(Scope::Workgroup, call)
 }
 
@@ -21,7 +21,7 @@ pub(super) fn lower_work_group_barrier(
 pub(super) fn lower_barrier_arrive(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let order = MemorySemantics::Release;
     body.split_barrier(Op::ControlBarrierArriveINTEL, order, call)
 }
@@ -30,7 +30,7 @@ pub(super) fn lower_barrier_arrive(
 pub(super) fn lower_barrier_wait(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let order = MemorySemantics::Acquire;
     body.split_barrier(Op::ControlBarrierWaitINTEL, order, call)
 }
@@ -39,7 +39,7 @@ pub(super) fn lower_barrier_wait(
 pub(super) fn lower_sub_group_barrier(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_control_barrier(Scope::Subgroup, call)
 }
 
@@ -47,7 +47,7 @@ pub(super) fn lower_sub_group_barrier(
 pub(super) fn lower_mem_fence(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_memory_fence(MemorySemantics::AcquireRelease, call)
 }
 
@@ -55,7 +55,7 @@ pub(super) fn lower_mem_fence(
 pub(super) fn read_mem_fence(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_memory_fence(MemorySemantics::Acquire, call)
 }
 
@@ -63,7 +63,7 @@ pub(super) fn read_mem_fence(
 pub(super) fn write_mem_fence(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_memory_fence(MemorySemantics::Release, call)
 }
 
@@ -72,7 +72,7 @@ pub(super) fn write_mem_fence(
 pub(super) fn lower_work_item_fence(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let order = body.memory_order(call.arg(1)?)?;
     let scope = body.memory_scope(call.arg(2)?)?;
     let flags = body.fence_flags(call.arg(0)?)?;
@@ -94,7 +94,7 @@ pub(super) fn lower_work_item_fence(
 pub(super) fn lower_async_copy(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let size = NumericShape::new_int(body.t.pointer_bits, 1);
     let stride = body.t.make_splat(size, 1);
     body.emit_group_copy(call, stride, 3).map(Some)
@@ -104,7 +104,7 @@ pub(super) fn lower_async_copy(
 pub(super) fn lower_async_strided_copy(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let stride = body.size_argument(call, 3)?;
     body.emit_group_copy(call, stride, 4).map(Some)
 }
@@ -113,7 +113,7 @@ pub(super) fn lower_async_strided_copy(
 pub(super) fn lower_wait_group_events(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let scope = body.t.make_u32(Scope::Workgroup.0);
     let count = body.lower_value(call.arg(0)?)?;
     let event = body.t.b.declare_type(Op::TypeEvent, &[]);
@@ -154,7 +154,7 @@ impl FunctionTranslator<'_, '_> {
         op: Op,
         order: MemorySemantics,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let execution = self.t.make_u32(Scope::Workgroup.0);
         let memory = match call.args.get(1) {
             Some(&scope) => self.memory_scope(scope)?,
@@ -173,7 +173,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         execution: Scope,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let memory = match call.args.get(1) {
             Some(&scope) => self.memory_scope(scope)?,
             None => self.t.make_u32(execution.0),
@@ -193,7 +193,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         order: MemorySemantics,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let flags = self.fence_flags(call.arg(0)?)?;
         let order = self.t.make_u32(order.0);
         let ty = self.t.b.int_type(32, false);
@@ -205,7 +205,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Fence flags as bits of memory semantics.
-    fn fence_flags(&mut self, flags: LlvmValue) -> TranslationResult<Id> {
+    fn fence_flags(&mut self, flags: LlvmValue) -> LlvmResult<Id> {
         if let Some(flags) = self.t.module.as_u64(flags) {
             let semantics = FLAGS
                 .iter()
@@ -238,13 +238,13 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A memory order of OpenCL C as bits of memory semantics.
-    pub(super) fn memory_order(&mut self, order: LlvmValue) -> TranslationResult<Id> {
+    pub(super) fn memory_order(&mut self, order: LlvmValue) -> LlvmResult<Id> {
         let rows: Vec<(u64, u32)> = ORDERS.iter().map(|row| (row.0, row.1.0)).collect();
         self.map_constant(order, &rows)
     }
 
     /// A memory scope of OpenCL C as a scope.
-    pub(super) fn memory_scope(&mut self, scope: LlvmValue) -> TranslationResult<Id> {
+    pub(super) fn memory_scope(&mut self, scope: LlvmValue) -> LlvmResult<Id> {
         let rows: Vec<(u64, u32)> = SCOPES.iter().map(|row| (row.0, row.1.0)).collect();
         self.map_constant(scope, &rows)
     }
@@ -255,7 +255,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The number that a table maps a constant value to.
-    fn map_constant(&mut self, value: LlvmValue, rows: &[(u64, u32)]) -> TranslationResult<Id> {
+    fn map_constant(&mut self, value: LlvmValue, rows: &[(u64, u32)]) -> LlvmResult<Id> {
         if let Some(value) = self.t.module.as_u64(value) {
             return match rows.iter().find(|row| row.0 == value) {
                 Some(row) => Ok(self.t.make_u32(row.1)),
@@ -283,7 +283,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         call: &ExternalCall<'_>,
         index: usize,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let value = call.arg(index)?;
         let from = self.shape_of(value)?;
         let id = self.lower_value(value)?;
@@ -300,7 +300,7 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
         stride: Id,
         event: usize,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let event = call.arg(event)?;
         if self.is_pointer(event) {
             return Err(make_refusal("events are pointers here, as before LLVM 16"));

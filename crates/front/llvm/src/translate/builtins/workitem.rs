@@ -2,9 +2,9 @@
 
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::NumericShape;
 use crate::translate::translator::LlvmTranslator;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, MemoryAccess, StorageClass};
@@ -37,7 +37,7 @@ const VARIABLES: &[(BuiltIn, u32, bool)] = &[
 
 impl LlvmTranslator<'_> {
     /// The shape of a built-in variable.
-    fn builtin_shape(&self, builtin: BuiltIn) -> TranslationResult<NumericShape> {
+    fn builtin_shape(&self, builtin: BuiltIn) -> LlvmResult<NumericShape> {
         match VARIABLES.iter().find(|row| row.0 == builtin) {
             Some(&(_, lanes, size)) => {
                 let width = if size { self.pointer_bits } else { 32 };
@@ -50,10 +50,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// A built-in variable.
-    pub(in crate::translate) fn builtin_variable(
-        &mut self,
-        builtin: BuiltIn,
-    ) -> TranslationResult<Id> {
+    pub(in crate::translate) fn builtin_variable(&mut self, builtin: BuiltIn) -> LlvmResult<Id> {
         let known = self.builtin_variables.iter().find(|v| v.0 == builtin.0);
         if let Some((_, id)) = known {
             return Ok(*id);
@@ -79,7 +76,7 @@ impl FunctionTranslator<'_, '_> {
         builtin: BuiltIn,
         default: u32,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let shape = self.t.builtin_shape(builtin)?;
         let result = self.result_shape(call.inst)?;
         if let Some(&dimension) = call.args.first()
@@ -111,7 +108,7 @@ impl FunctionTranslator<'_, '_> {
         all: Id,
         default: u32,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let dimension = call.arg(0)?;
         match self.t.module.as_u64(dimension) {
             Some(n) => Ok(self.extract_lane(shape, all, n as u32)),

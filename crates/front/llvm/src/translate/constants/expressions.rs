@@ -5,9 +5,9 @@ use crate::ir::{
     LlvmValue,
 };
 use crate::pointee_inference::element_type;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::storage_classes::space_cast;
 use crate::translate::translator::LlvmTranslator;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -16,7 +16,7 @@ impl LlvmTranslator<'_> {
         &mut self,
         ty: LlvmType,
         expr: &LlvmConstantExpr,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let first = expr.operands.first().copied();
         let Some(first) = first else {
             return Err(make_refusal("a constant expression without operands"));
@@ -50,7 +50,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// One component of a constant vector.
-    fn extracted_lane(&mut self, ty: LlvmType, expr: &LlvmConstantExpr) -> TranslationResult<Id> {
+    fn extracted_lane(&mut self, ty: LlvmType, expr: &LlvmConstantExpr) -> LlvmResult<Id> {
         let lane = expr
             .operands
             .get(1)
@@ -67,11 +67,7 @@ impl LlvmTranslator<'_> {
         Ok(self.emit_spec_op(Op::CompositeExtract, result, &[operand.word(), lane as u32]))
     }
 
-    fn arithmetic_expression(
-        &mut self,
-        ty: LlvmType,
-        expr: &LlvmConstantExpr,
-    ) -> TranslationResult<Id> {
+    fn arithmetic_expression(&mut self, ty: LlvmType, expr: &LlvmConstantExpr) -> LlvmResult<Id> {
         let unknown = || {
             make_refusal(format!(
                 "the constant expression {} cannot be translated",
@@ -108,7 +104,7 @@ impl LlvmTranslator<'_> {
         Ok(self.emit_spec_op(op, result, &words))
     }
 
-    fn cast_constant_space(&mut self, ty: LlvmType, first: LlvmConst) -> TranslationResult<Id> {
+    fn cast_constant_space(&mut self, ty: LlvmType, first: LlvmConst) -> LlvmResult<Id> {
         let operand = self.lower_constant(first)?;
         let from = self.b.type_of(operand).and_then(|ty| self.pointee_of(ty));
         let space = self.module.types.address_space(ty).unwrap_or(0);
@@ -126,7 +122,7 @@ impl LlvmTranslator<'_> {
         Ok(id)
     }
 
-    fn lower_address(&mut self, expr: &LlvmConstantExpr, base: LlvmConst) -> TranslationResult<Id> {
+    fn lower_address(&mut self, expr: &LlvmConstantExpr, base: LlvmConst) -> LlvmResult<Id> {
         let ExprExtra::SourceType(source) = expr.extra else {
             return Err(make_refusal("an address computation without a source type"));
         };

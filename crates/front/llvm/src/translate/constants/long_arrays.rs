@@ -4,8 +4,8 @@
 
 use super::MAX_MEMBERS;
 use crate::ir::{ConstKind, LlvmConst, LlvmType, LlvmTypeKind};
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::translator::LlvmTranslator;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 
 impl LlvmTranslator<'_> {
@@ -14,7 +14,7 @@ impl LlvmTranslator<'_> {
         &mut self,
         ty: LlvmType,
         contents: Option<LlvmConst>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         match contents {
             Some(constant) if !self.module.consts.is_zero(constant) => self.chunked_type(ty),
             _ => self.memory_type(ty),
@@ -26,7 +26,7 @@ impl LlvmTranslator<'_> {
         &mut self,
         ty: LlvmType,
         constant: LlvmConst,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         if self.module.consts.is_zero(constant) {
             self.constant_in_memory(constant)
         } else {
@@ -65,7 +65,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// A type with long arrays as structures.
-    fn chunked_type(&mut self, ty: LlvmType) -> TranslationResult<Id> {
+    fn chunked_type(&mut self, ty: LlvmType) -> LlvmResult<Id> {
         if !self.has_long_array(ty) {
             return self.memory_type(ty);
         }
@@ -77,7 +77,7 @@ impl LlvmTranslator<'_> {
         Ok(id)
     }
 
-    fn make_chunked_type(&mut self, ty: LlvmType) -> TranslationResult<Id> {
+    fn make_chunked_type(&mut self, ty: LlvmType) -> LlvmResult<Id> {
         match self.module.types.kind(ty) {
             LlvmTypeKind::Array { element, len } => {
                 let element = self.chunked_type(*element)?;
@@ -107,11 +107,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// A constant of a type whose long arrays are structures.
-    fn make_chunked_constant(
-        &mut self,
-        constant: LlvmConst,
-        ty: LlvmType,
-    ) -> TranslationResult<Id> {
+    fn make_chunked_constant(&mut self, constant: LlvmConst, ty: LlvmType) -> LlvmResult<Id> {
         if !self.has_long_array(ty) {
             return self.constant_in_memory(constant);
         }

@@ -9,11 +9,11 @@ mod expressions;
 mod long_arrays;
 mod specialisation;
 
-use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use crate::ir::{ConstKind, GlobalKind, LlvmConst, LlvmFunc, LlvmType};
 use crate::translate::call_rules::LlvmCallee;
 use crate::translate::shapes::{NumericElement, NumericShape, make_width_mask};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
@@ -26,10 +26,7 @@ const MAX_MEMBERS: usize = 65_532;
 
 impl LlvmTranslator<'_> {
     /// A constant in register form. A pointer has its natural pointee type.
-    pub(in crate::translate) fn lower_constant(
-        &mut self,
-        constant: LlvmConst,
-    ) -> TranslationResult<Id> {
+    pub(in crate::translate) fn lower_constant(&mut self, constant: LlvmConst) -> LlvmResult<Id> {
         if let Some(id) = self.consts.register[constant.index()] {
             return Ok(id);
         }
@@ -42,7 +39,7 @@ impl LlvmTranslator<'_> {
     pub(in crate::translate) fn constant_in_memory(
         &mut self,
         constant: LlvmConst,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         if let Some(id) = self.consts.memory[constant.index()] {
             return Ok(id);
         }
@@ -56,7 +53,7 @@ impl LlvmTranslator<'_> {
         &mut self,
         constant: LlvmConst,
         pointee: Id,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let ty = self.module.consts.ty(constant);
         let space = self.module.types.address_space(ty).unwrap_or(0);
         let class = self.storage_class(space)?;
@@ -116,10 +113,7 @@ impl LlvmTranslator<'_> {
         id
     }
 
-    fn make_nested(
-        &mut self,
-        make: impl FnOnce(&mut Self) -> TranslationResult<Id>,
-    ) -> TranslationResult<Id> {
+    fn make_nested(&mut self, make: impl FnOnce(&mut Self) -> LlvmResult<Id>) -> LlvmResult<Id> {
         if self.consts.depth >= MAX_DEPTH {
             return Err(make_refusal("constants are nested too deeply"));
         }
@@ -129,7 +123,7 @@ impl LlvmTranslator<'_> {
         made
     }
 
-    fn make_register(&mut self, constant: LlvmConst) -> TranslationResult<Id> {
+    fn make_register(&mut self, constant: LlvmConst) -> LlvmResult<Id> {
         let module = self.module;
         let data = module.consts.get(constant);
         if let ConstKind::Expr(expr) = &data.kind {
@@ -189,7 +183,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The address of a function: of the extension SPV_INTEL_function_pointers.
-    fn function_pointer(&mut self, func: LlvmFunc) -> TranslationResult<Id> {
+    fn function_pointer(&mut self, func: LlvmFunc) -> LlvmResult<Id> {
         if !matches!(*self.find_callee(func), LlvmCallee::Function) {
             return Err(make_refusal(format!(
                 "the address of the built-in function {} is taken",
@@ -218,7 +212,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// A pointer at module scope as a generic one, if that is its address space.
-    fn as_generic(&mut self, id: Id, space: u32) -> TranslationResult<Id> {
+    fn as_generic(&mut self, id: Id, space: u32) -> LlvmResult<Id> {
         let known = self.b.type_of(id).and_then(|ty| self.pointee_of(ty));
         match (known, self.storage_class(space)?) {
             (Some((_, pointee)), StorageClass::Generic) => {
@@ -234,7 +228,7 @@ impl LlvmTranslator<'_> {
         shape: NumericShape,
         ty: LlvmType,
         constant: LlvmConst,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let module = self.module;
         let id = self.shape_type(shape);
         match module.consts.kind(constant) {
@@ -363,7 +357,7 @@ impl LlvmTranslator<'_> {
         self.make_composite(ty, &lanes)
     }
 
-    fn make_memory(&mut self, constant: LlvmConst) -> TranslationResult<Id> {
+    fn make_memory(&mut self, constant: LlvmConst) -> LlvmResult<Id> {
         let module = self.module;
         let data = module.consts.get(constant);
         let ty = self.memory_type(data.ty)?;
@@ -406,7 +400,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// A vector of Booleans as the integer of its bits.
-    fn pack_booleans(&mut self, ty: Id, constant: LlvmConst) -> TranslationResult<Id> {
+    fn pack_booleans(&mut self, ty: Id, constant: LlvmConst) -> LlvmResult<Id> {
         let module = self.module;
         let ConstKind::Aggregate(elements) = module.consts.kind(constant) else {
             return Err(make_refusal("a vector of Booleans that are not constant"));
@@ -430,14 +424,14 @@ impl LlvmTranslator<'_> {
         self.emit_spec_op(Op::InBoundsPtrAccessChain, ty, &[id.word(), zero.word()])
     }
 
-    fn lower_data(&mut self, constant: LlvmConst, ty: Id) -> TranslationResult<Id> {
+    fn lower_data(&mut self, constant: LlvmConst, ty: Id) -> LlvmResult<Id> {
         let members = self.data_members(constant)?;
         check_members(members.len())?;
         Ok(self.make_composite(ty, &members))
     }
 
     /// The elements of plain numbers.
-    fn data_members(&mut self, constant: LlvmConst) -> TranslationResult<Vec<Id>> {
+    fn data_members(&mut self, constant: LlvmConst) -> LlvmResult<Vec<Id>> {
         let module = self.module;
         let element = module.types.element_type(module.consts.ty(constant), 0);
         let Some(shape) = element.and_then(|ty| self.find_shape(ty)) else {
@@ -455,7 +449,7 @@ impl LlvmTranslator<'_> {
     }
 }
 
-fn check_members(count: usize) -> TranslationResult<()> {
+fn check_members(count: usize) -> LlvmResult<()> {
     if count > MAX_MEMBERS {
         return Err(make_refusal(format!(
             "a constant of {count} members is too large"

@@ -1,10 +1,10 @@
 //! Scopes and lines: source locations of instructions, and locations of variables within functions.
 
+use crate::LlvmResult;
 use crate::ir::{
     DebugRecordKind, LlvmInst, LlvmMetadata, LlvmOpcode, LlvmValue, MetadataKind, ValueKind,
 };
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::TranslationResult;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -132,7 +132,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         declares: bool,
         arguments: &[LlvmValue],
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let node = |value: LlvmValue| match value.kind() {
             ValueKind::Metadata(node) => Some(node),
             _ => None,

@@ -3,9 +3,9 @@
 use crate::ir::{InstructionExtra, LlvmInst, LlvmInstFlags, LlvmType, LlvmTypeKind, LlvmValue};
 use crate::pointee_inference::gep_element;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::{NumericElement, NumericShape};
 use crate::translate::words::TranslationWords;
+use crate::{LlvmResult, make_refusal};
 use smallvec::{SmallVec, smallvec};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -31,7 +31,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    pub(super) fn lower_address(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_address(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         if self.t.is_shader() {
             return self.lower_shader_address(inst);
         }
@@ -124,7 +124,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// An index, which counts as signed.
-    fn lower_index(&mut self, value: LlvmValue) -> TranslationResult<Id> {
+    fn lower_index(&mut self, value: LlvmValue) -> LlvmResult<Id> {
         if let Some(id) = value.as_const().and_then(|c| self.t.index_constant(c)) {
             return Ok(id);
         }

@@ -2,12 +2,12 @@
 
 use crate::ir::{LlvmInst, LlvmType, LlvmValue};
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn extract_value(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn extract_value(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let aggregate = self.function.operands(inst)[0];
         let path = self.function.numbers_of(inst);
         if let Some(flag) = self.separate_flag(aggregate) {
@@ -32,7 +32,7 @@ impl FunctionTranslator<'_, '_> {
         self.convert_to_register(member, id)
     }
 
-    pub(super) fn insert_value(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn insert_value(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let operands = self.function.operands(inst);
         let whole = self.type_of(operands[0]);
         let path = self.function.numbers_of(inst);
@@ -65,7 +65,7 @@ impl FunctionTranslator<'_, '_> {
         *self.flags.get(pair.as_local()?)?
     }
 
-    fn find_member_type(&self, aggregate: LlvmType, path: &[u32]) -> TranslationResult<LlvmType> {
+    fn find_member_type(&self, aggregate: LlvmType, path: &[u32]) -> LlvmResult<LlvmType> {
         path.iter()
             .try_fold(aggregate, |ty, &index| {
                 self.t.module.types.element_type(ty, u64::from(index))

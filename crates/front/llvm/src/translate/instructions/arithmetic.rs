@@ -2,8 +2,8 @@
 
 use crate::ir::{LlvmInst, LlvmInstFlags, LlvmOpcode};
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPFastMathMode};
 use spirula_spirv::grammar::{Op, SpirvVersion};
@@ -90,7 +90,7 @@ fn map_unnamed_flags(flags: LlvmInstFlags) -> FPFastMathMode {
 }
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn lower_binary(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_binary(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let opcode = self.function.inst(inst).opcode;
         let operands = self.function.operands(inst);
         let left = self.lower_value(operands[0])?;
@@ -104,7 +104,7 @@ impl FunctionTranslator<'_, '_> {
         inst: LlvmInst,
         opcode: LlvmOpcode,
         [left, right]: [Id; 2],
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let shape = self.result_shape(inst)?;
         match shape.elem {
             NumericElement::Bool => self.emit_boolean_op(opcode, shape, left, right),
@@ -159,7 +159,7 @@ impl FunctionTranslator<'_, '_> {
         shape: NumericShape,
         left: Id,
         right: Id,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let ty = self.t.shape_type(shape);
         match BOOLEAN.iter().find(|row| row.0 == opcode) {
             Some((_, op)) => Ok(self.emit_op(*op, ty, [left, right])),
@@ -179,7 +179,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    pub(super) fn lower_negate(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_negate(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let operand = self.lower_value(self.function.operands(inst)[0])?;
         self.emit_negation(inst, operand)
     }
@@ -189,7 +189,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         inst: LlvmInst,
         operand: Id,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let shape = self.result_shape(inst)?;
         let operand = self.promote_float(shape, operand);
         let ty = self.arithmetic_type(shape);

@@ -6,8 +6,8 @@
 
 use crate::ir::{InstructionExtra, LlvmInst, LlvmSymbol, LlvmType, LlvmValue, Ordering, RmwOp};
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope, StorageClass};
@@ -44,7 +44,7 @@ const SCOPES: &[(&str, Scope)] = &[
 ];
 
 /// The scope with this name.
-pub(super) fn scope_of(name: &str) -> TranslationResult<Scope> {
+pub(super) fn scope_of(name: &str) -> LlvmResult<Scope> {
     match SCOPES.iter().find(|row| row.0 == name) {
         Some(row) => Ok(row.1),
         None => Err(make_refusal(format!(
@@ -135,7 +135,7 @@ impl AtomicCell {
 
 impl FunctionTranslator<'_, '_> {
     /// The representation of values of a type. `native` keeps halves as they are.
-    fn atomic_cell(&self, ty: LlvmType, native: bool) -> TranslationResult<AtomicCell> {
+    fn atomic_cell(&self, ty: LlvmType, native: bool) -> LlvmResult<AtomicCell> {
         if self.t.module.types.address_space(ty).is_some() && !self.t.is_shader() {
             let address = NumericShape::new_int(self.t.pointer_bits, 1);
             return Ok(AtomicCell {
@@ -171,7 +171,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A value in its memory representation.
-    fn convert_to_cell(&mut self, cell: AtomicCell, value: LlvmValue) -> TranslationResult<Id> {
+    fn convert_to_cell(&mut self, cell: AtomicCell, value: LlvmValue) -> LlvmResult<Id> {
         if self.is_pointer(value) && !self.t.is_shader() {
             let pointer = self.in_memory(value)?;
             return self.pointer_bits_as(pointer, cell.stored);
@@ -181,12 +181,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A value of a type from its memory representation; a pointer is in memory form.
-    fn convert_from_cell(
-        &mut self,
-        cell: AtomicCell,
-        ty: LlvmType,
-        id: Id,
-    ) -> TranslationResult<Id> {
+    fn convert_from_cell(&mut self, cell: AtomicCell, ty: LlvmType, id: Id) -> LlvmResult<Id> {
         if self.t.module.types.address_space(ty).is_some() && !self.t.is_shader() {
             let ty = self.t.memory_type(ty)?;
             return Ok(self.emit_op(Op::ConvertUToPtr, ty, [id]));
@@ -201,7 +196,7 @@ impl FunctionTranslator<'_, '_> {
         pointer: LlvmValue,
         orderings: [Ordering; 2],
         scope: LlvmSymbol,
-    ) -> TranslationResult<AtomicSite> {
+    ) -> LlvmResult<AtomicSite> {
         let ty = self.t.shape_type(cell.stored);
         let pointer = self.lower_pointer(pointer, ty)?;
         self.site_at(pointer, orderings, scope)
@@ -213,7 +208,7 @@ impl FunctionTranslator<'_, '_> {
         pointer: Id,
         orderings: [Ordering; 2],
         scope: LlvmSymbol,
-    ) -> TranslationResult<AtomicSite> {
+    ) -> LlvmResult<AtomicSite> {
         let known = self.t.b.type_of(pointer);
         let class = known.and_then(|ty| self.t.pointee_of(ty)).map(|p| p.0);
         let kind = scope_of(self.t.module.symbol_text(scope))?;
@@ -234,7 +229,7 @@ impl FunctionTranslator<'_, '_> {
         pointer: LlvmValue,
         ordering: Ordering,
         scope: LlvmSymbol,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let cell = self.atomic_cell(ty, false)?;
         let id = if cell.is_partword() && !self.t.is_shader() {
             self.load_partword(cell.stored, pointer, ordering, scope)?
@@ -256,7 +251,7 @@ impl FunctionTranslator<'_, '_> {
         pointer: LlvmValue,
         ordering: Ordering,
         scope: LlvmSymbol,
-    ) -> TranslationResult<()> {
+    ) -> LlvmResult<()> {
         let cell = self.atomic_cell(self.type_of(value), false)?;
         let value = self.convert_to_cell(cell, value)?;
         if cell.is_partword() && !self.t.is_shader() {
@@ -270,7 +265,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn lower_atomic_update(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_atomic_update(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let data = self.function.inst(inst);
         let InstructionExtra::Rmw {
             op,
@@ -324,7 +319,7 @@ impl FunctionTranslator<'_, '_> {
         self.convert_from_cell(cell, data.ty, old)
     }
 
-    pub(super) fn compare_exchange(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn compare_exchange(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let data = self.function.inst(inst);
         let InstructionExtra::CmpXchg {
             success,
@@ -373,12 +368,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The old value, and whether it equals the expected one.
-    fn compose_exchange_result(
-        &mut self,
-        inst: LlvmInst,
-        old: Id,
-        same: Id,
-    ) -> TranslationResult<Id> {
+    fn compose_exchange_result(&mut self, inst: LlvmInst, old: Id, same: Id) -> LlvmResult<Id> {
         if self.keep_flag_separate(inst, same) {
             return Ok(old);
         }
@@ -388,7 +378,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A fence. A fence for the invocation alone only concerns the compiler.
-    pub(super) fn lower_fence(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+    pub(super) fn lower_fence(&mut self, inst: LlvmInst) -> LlvmResult<()> {
         let InstructionExtra::Fence { ordering, scope } = self.function.inst(inst).extra else {
             return Err(make_refusal("a fence without an ordering"));
         };

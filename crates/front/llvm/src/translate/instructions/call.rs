@@ -3,14 +3,14 @@
 use crate::ir::{ConstKind, LlvmFunc, LlvmInst, LlvmType};
 use crate::translate::call_rules::{ExternalCall, LlvmCallee};
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::words::TranslationWords;
+use crate::{LlvmResult, make_refusal};
 use smallvec::smallvec;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn lower_call(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
+    pub(super) fn lower_call(&mut self, inst: LlvmInst) -> LlvmResult<Option<Id>> {
         let callee = self
             .function
             .callee(inst)
@@ -64,11 +64,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    fn lower_assembly_call(
-        &mut self,
-        inst: LlvmInst,
-        number: u32,
-    ) -> TranslationResult<Option<Id>> {
+    fn lower_assembly_call(&mut self, inst: LlvmInst, number: u32) -> LlvmResult<Option<Id>> {
         let assembly = self.t.declare_assembly(number)?;
         let mut words = vec![assembly.id.word()];
         let arguments = self.function.arguments(inst);
@@ -83,7 +79,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A call through a pointer: of the extension SPV_INTEL_function_pointers.
-    fn lower_pointer_call(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
+    fn lower_pointer_call(&mut self, inst: LlvmInst) -> LlvmResult<Option<Id>> {
         let module = self.t.module;
         let called = self.function.call_info(inst).map(|info| info.function_type);
         let signature = called.and_then(|ty| module.types.function_signature(ty));
@@ -111,11 +107,7 @@ impl FunctionTranslator<'_, '_> {
         Ok((self.function.inst(inst).ty != LlvmType::VOID).then_some(id))
     }
 
-    fn lower_function_call(
-        &mut self,
-        inst: LlvmInst,
-        func: LlvmFunc,
-    ) -> TranslationResult<Option<Id>> {
+    fn lower_function_call(&mut self, inst: LlvmInst, func: LlvmFunc) -> LlvmResult<Option<Id>> {
         let signature = self.t.intern_signature(func)?;
         let arguments = self.function.arguments(inst);
         if arguments.len() != signature.params.len() {

@@ -2,8 +2,8 @@
 
 use crate::ir::{ConstKind, InstructionExtra, LlvmInst, LlvmTypeKind, LlvmValue, Predicate};
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, SpirvVersion};
 
@@ -36,7 +36,7 @@ const PREDICATES: &[(Predicate, Op)] = &[
 ];
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn lower_compare(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_compare(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let InstructionExtra::Compare(predicate) = self.function.inst(inst).extra else {
             return Err(make_refusal("a comparison without a predicate"));
         };
@@ -71,7 +71,7 @@ impl FunctionTranslator<'_, '_> {
         predicate: Predicate,
         left: Id,
         right: LlvmValue,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let op = match predicate {
             Predicate::Eq => Op::PtrEqual,
             Predicate::Ne => Op::PtrNotEqual,
@@ -99,7 +99,7 @@ impl FunctionTranslator<'_, '_> {
         shape: NumericShape,
         left: Id,
         right: Id,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let ty = self.t.shape_type(shape.as_bool());
         let signed = matches!(
             predicate,
@@ -162,7 +162,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    pub(super) fn select_instruction(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn select_instruction(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let [condition, yes, no] = self.function.operands(inst) else {
             return Err(make_refusal("a select without three operands"));
         };
@@ -175,7 +175,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         inst: LlvmInst,
         [condition, yes, no]: [LlvmValue; 3],
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let condition_shape = self.shape_of(condition)?;
         let ty = self.result_type(inst)?;
         let mut condition = self.lower_value(condition)?;
@@ -218,7 +218,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A frozen value is the value itself; an undefined one becomes zero.
-    pub(super) fn lower_freeze(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_freeze(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let operand = self.function.operands(inst)[0];
         if self.is_undefined(operand) {
             let ty = self.result_type(inst)?;

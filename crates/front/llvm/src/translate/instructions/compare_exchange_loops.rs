@@ -3,8 +3,8 @@
 use super::atomic::AtomicSite;
 use crate::ir::RmwOp;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
@@ -44,8 +44,8 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         ty: Id,
         site: AtomicSite,
-        new: impl FnOnce(&mut Self, Id) -> TranslationResult<Id>,
-    ) -> TranslationResult<Id> {
+        new: impl FnOnce(&mut Self, Id) -> LlvmResult<Id>,
+    ) -> LlvmResult<Id> {
         let AtomicSite {
             pointer,
             scope,
@@ -79,7 +79,7 @@ impl FunctionTranslator<'_, '_> {
         shape: NumericShape,
         old: Id,
         value: Id,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let ty = self.t.shape_type(shape);
         let bool = self.t.b.bool_type();
         if shape.is_float() {
@@ -131,7 +131,7 @@ impl FunctionTranslator<'_, '_> {
         shape: NumericShape,
         old: Id,
         value: Id,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let (left, right) = (
             self.promote_float(shape, old),
             self.promote_float(shape, value),

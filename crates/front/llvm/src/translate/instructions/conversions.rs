@@ -2,13 +2,13 @@
 
 use crate::ir::{LlvmInst, LlvmOpcode, LlvmTypeKind, LlvmValue};
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn lower_convert(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_convert(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let opcode = self.function.inst(inst).opcode;
         let value = self.function.operands(inst)[0];
         match opcode {
@@ -75,7 +75,7 @@ impl FunctionTranslator<'_, '_> {
         from: NumericShape,
         to: NumericShape,
         id: Id,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let ty = self.t.shape_type(to);
         Ok(match (opcode, from.elem) {
             (LlvmOpcode::BitCast, _) => return self.emit_bitcast(from, to, id),
@@ -151,7 +151,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         pointer: Id,
         to: NumericShape,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let size = NumericShape::new_int(self.t.pointer_bits, 1);
         if to.lanes != 1 {
             return Err(make_refusal(
@@ -167,7 +167,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.mask_high_bits(to, id))
     }
 
-    fn lower_integer_to_pointer(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    fn lower_integer_to_pointer(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let value = self.function.operands(inst)[0];
         let from = self.shape_of(value)?;
         let size = NumericShape::new_int(self.t.pointer_bits, 1);

@@ -5,9 +5,9 @@ use crate::ir::{
 };
 use crate::translate::alias_scopes::{self, AccessAliasScopes, AliasScopeEmitter};
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::{NumericElement, NumericShape};
 use crate::translate::words::TranslationWords;
+use crate::{LlvmResult, make_refusal};
 use smallvec::smallvec;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -66,7 +66,7 @@ impl FunctionTranslator<'_, '_> {
         inst: LlvmInst,
         ty: LlvmType,
         place: LlvmValue,
-    ) -> TranslationResult<(TranslatedAccess, Ordering, LlvmSymbol)> {
+    ) -> LlvmResult<(TranslatedAccess, Ordering, LlvmSymbol)> {
         let data = self.function.inst(inst);
         let InstructionExtra::Access {
             align,
@@ -95,7 +95,7 @@ impl FunctionTranslator<'_, '_> {
         Ok((access, ordering, scope))
     }
 
-    pub(super) fn lower_load(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_load(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let ty = self.function.inst(inst).ty;
         let pointer = self.function.operands(inst)[0];
         let (access, ordering, scope) = self.resolve_access(inst, ty, pointer)?;
@@ -119,7 +119,7 @@ impl FunctionTranslator<'_, '_> {
         self.convert_to_register(ty, id)
     }
 
-    pub(super) fn lower_store(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+    pub(super) fn lower_store(&mut self, inst: LlvmInst) -> LlvmResult<()> {
         let [value, pointer] = self.function.operands(inst) else {
             return Err(make_refusal("a store without two operands"));
         };
@@ -165,7 +165,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         ty: LlvmType,
         id: Id,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         if self.t.is_shader() {
             return Ok(id);
         }
@@ -193,7 +193,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A value in memory form.
-    pub(in crate::translate) fn in_memory(&mut self, value: LlvmValue) -> TranslationResult<Id> {
+    pub(in crate::translate) fn in_memory(&mut self, value: LlvmValue) -> LlvmResult<Id> {
         let ty = self.stored_type(value);
         let memory = self.t.memory_type(ty)?;
         if self.t.is_shader() {
@@ -221,7 +221,7 @@ impl FunctionTranslator<'_, '_> {
         shape: NumericShape,
         pointer: LlvmValue,
         access: TranslatedAccess,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let base = self.lower_value(pointer)?;
         let mut lanes = Vec::new();
         let scalar = shape.to_scalar();
@@ -272,7 +272,7 @@ impl FunctionTranslator<'_, '_> {
         value: LlvmValue,
         pointer: LlvmValue,
         access: TranslatedAccess,
-    ) -> TranslationResult<()> {
+    ) -> LlvmResult<()> {
         let base = self.lower_value(pointer)?;
         let value = self.lower_value(value)?;
         let scalar = shape.to_scalar();

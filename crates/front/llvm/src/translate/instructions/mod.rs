@@ -17,13 +17,13 @@ mod vector;
 pub(super) use partword_atomics::{WORD, has_partword_atomics};
 
 use super::function_body::FunctionTranslator;
-use super::refusal::{TranslationResult, make_refusal};
 use crate::ir::{LlvmInst, LlvmOpcode};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 
 impl FunctionTranslator<'_, '_> {
     /// Translates an instruction other than a phi. Returns the id of its result.
-    pub(super) fn lower_instruction(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
+    pub(super) fn lower_instruction(&mut self, inst: LlvmInst) -> LlvmResult<Option<Id>> {
         if let Some(made) = self
             .lower_scalarised(inst)
             .or_else(|| self.lower_wide(inst))

@@ -6,11 +6,11 @@
 //! bytes, as those of devices are. Variables of modules with such accesses are padded accordingly.
 
 use super::atomic::AtomicSite;
+use crate::LlvmResult;
 use crate::ir::{
     InstructionExtra, LlvmInst, LlvmModule, LlvmOpcode, LlvmSymbol, LlvmValue, Ordering,
 };
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::TranslationResult;
 use crate::translate::shapes::{NumericShape, make_width_mask};
 use crate::translate::translator::LlvmTranslator;
 use spirula_spirv::Id;
@@ -52,7 +52,7 @@ impl LlvmTranslator<'_> {
     pub(in crate::translate) fn make_padding_type(
         &mut self,
         bytes: Option<u64>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let rest = bytes.map_or(0, |bytes| bytes % WORD);
         if !self.uses_partword_atomics || rest == 0 {
             return Ok(None);
@@ -81,7 +81,7 @@ impl FunctionTranslator<'_, '_> {
         pointer: LlvmValue,
         ordering: Ordering,
         scope: LlvmSymbol,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let part = self.find_containing_word(shape, pointer, [ordering; 2], scope)?;
         let AtomicSite {
             pointer,
@@ -102,8 +102,8 @@ impl FunctionTranslator<'_, '_> {
         pointer: LlvmValue,
         orderings: [Ordering; 2],
         scope: LlvmSymbol,
-        new: impl FnOnce(&mut Self, Id) -> TranslationResult<Id>,
-    ) -> TranslationResult<Id> {
+        new: impl FnOnce(&mut Self, Id) -> LlvmResult<Id>,
+    ) -> LlvmResult<Id> {
         let part = self.find_containing_word(shape, pointer, orderings, scope)?;
         let word = self.t.b.int_type(32, false);
         let ones = self.t.make_u32(make_width_mask(shape.width) as u32);
@@ -127,7 +127,7 @@ impl FunctionTranslator<'_, '_> {
         pointer: LlvmValue,
         orderings: [Ordering; 2],
         scope: LlvmSymbol,
-    ) -> TranslationResult<PartwordSite> {
+    ) -> LlvmResult<PartwordSite> {
         let byte = self.t.make_byte_type();
         let pointer = self.lower_pointer(pointer, byte)?;
         let size = NumericShape::new_int(self.t.pointer_bits, 1);

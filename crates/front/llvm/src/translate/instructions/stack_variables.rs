@@ -3,7 +3,7 @@
 use super::partword_atomics::WORD;
 use crate::ir::{InstructionExtra, LlvmBlock, LlvmInst, LlvmOpcode, LlvmValue};
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
@@ -55,12 +55,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// A variable as its allocation's result. It is cast if the result is a generic pointer. Casts
     /// to the pointee type are made at the uses, except for phis, where no cast can be placed.
-    fn adapt_stack_variable(
-        &mut self,
-        inst: LlvmInst,
-        id: Id,
-        joined: bool,
-    ) -> TranslationResult<Id> {
+    fn adapt_stack_variable(&mut self, inst: LlvmInst, id: Id, joined: bool) -> LlvmResult<Id> {
         let ty = self.function.inst(inst).ty;
         let space = self.t.module.types.address_space(ty).unwrap_or(0);
         let class = self.t.storage_class(space)?;
@@ -73,7 +68,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The variable of an allocation; `None` if its size is not constant.
-    fn make_stack_variable(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
+    fn make_stack_variable(&mut self, inst: LlvmInst) -> LlvmResult<Option<Id>> {
         let InstructionExtra::Alloca { ty, align } = self.function.inst(inst).extra else {
             return Err(make_refusal("an allocation without a type"));
         };
@@ -113,7 +108,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A number of elements that is a specialisation constant.
-    fn specialised_element_count(&mut self, count: LlvmValue) -> TranslationResult<Option<Id>> {
+    fn specialised_element_count(&mut self, count: LlvmValue) -> LlvmResult<Option<Id>> {
         let Some(inst) = count
             .as_local()
             .and_then(|local| self.function.inst_of(local))
@@ -144,7 +139,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// An allocation of a number of elements that is computed at run time.
-    pub(super) fn lower_dynamic_allocation(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_dynamic_allocation(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let InstructionExtra::Alloca { ty, align } = self.function.inst(inst).extra else {
             return Err(make_refusal("an allocation without a type"));
         };

@@ -3,15 +3,15 @@
 use crate::ir::{ConstKind, LlvmInst, LlvmOpcode, LlvmValue};
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::loop_hints::LoopHints;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::NumericElement;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::grammar::Op;
 
 /// Words beyond which an instruction would be too long.
 const MAX_WORDS: usize = 65_000;
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn lower_return(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+    pub(super) fn lower_return(&mut self, inst: LlvmInst) -> LlvmResult<()> {
         match self.function.operands(inst).first() {
             Some(&value) => {
                 let ty = self.signature.result;
@@ -27,7 +27,7 @@ impl FunctionTranslator<'_, '_> {
         self.t.b.append_effect(Op::Unreachable, &[]);
     }
 
-    pub(super) fn lower_branch(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+    pub(super) fn lower_branch(&mut self, inst: LlvmInst) -> LlvmResult<()> {
         let targets = self.function.blocks_of(inst);
         match (self.function.operands(inst), targets) {
             (_, [target]) => {
@@ -51,7 +51,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn lower_switch(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+    pub(super) fn lower_switch(&mut self, inst: LlvmInst) -> LlvmResult<()> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
         let shape = self.shape_of(operands[0])?;
@@ -92,7 +92,7 @@ impl FunctionTranslator<'_, '_> {
         Some(halves.collect())
     }
 
-    fn lower_boolean_switch(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+    fn lower_boolean_switch(&mut self, inst: LlvmInst) -> LlvmResult<()> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
         let target = |body: &Self, wanted: u64| {

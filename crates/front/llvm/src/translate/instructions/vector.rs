@@ -2,8 +2,8 @@
 
 use crate::ir::LlvmInst;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::NumericShape;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -11,7 +11,7 @@ use spirula_spirv::grammar::Op;
 const ANY: u32 = u32::MAX;
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn extract_element(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn extract_element(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let operands = self.function.operands(inst);
         let shape = self.shape_of(operands[0])?;
         let vector = self.lower_value(operands[0])?;
@@ -32,7 +32,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    pub(super) fn insert_element(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn insert_element(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let operands = self.function.operands(inst);
         let shape = self.shape_of(operands[0])?;
         let element = self.lower_value(operands[1])?;
@@ -54,7 +54,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    pub(super) fn lower_shuffle(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_shuffle(&mut self, inst: LlvmInst) -> LlvmResult<Id> {
         let operands = self.function.operands(inst);
         let mask = self.function.numbers_of(inst);
         let from = self.shape_of(operands[0])?;

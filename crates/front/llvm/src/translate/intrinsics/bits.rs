@@ -1,9 +1,9 @@
 //! Bit intrinsics.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::{TranslationResult, make_refusal};
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
@@ -22,7 +22,7 @@ const HALVES: &[(u32, u64)] = &[
 pub(super) fn lower_ctpop(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let (shape, value) = body.integer_argument(call, 0)?;
     let ty = body.t.shape_type(shape);
     Ok(Some(body.emit_op(Op::BitCount, ty, [value])))
@@ -32,7 +32,7 @@ pub(super) fn lower_ctpop(
 pub(super) fn lower_leading_zeros(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let (shape, value) = body.integer_argument(call, 0)?;
     let ty = body.t.shape_type(shape);
     let all = body.emit_ext_inst(std_::CLZ, ty, &[value]);
@@ -49,7 +49,7 @@ pub(super) fn lower_leading_zeros(
 pub(super) fn lower_trailing_zeros(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let (shape, mut value) = body.integer_argument(call, 0)?;
     let ty = body.t.shape_type(shape);
     if shape.is_odd() {
@@ -63,7 +63,7 @@ pub(super) fn lower_trailing_zeros(
 pub(super) fn swap_bytes(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.swap_groups(call, 8).map(Some)
 }
 
@@ -71,7 +71,7 @@ pub(super) fn swap_bytes(
 pub(super) fn lower_bitreverse(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     if !body.t.may_use("SPV_KHR_bit_instructions") {
         return body.swap_groups(call, 1).map(Some);
     }
@@ -95,7 +95,7 @@ pub(super) fn lower_bitreverse(
 pub(super) fn lower_funnel_left(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_funnel_shift(call, true).map(Some)
 }
 
@@ -103,7 +103,7 @@ pub(super) fn lower_funnel_left(
 pub(super) fn lower_funnel_right(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_funnel_shift(call, false).map(Some)
 }
 
@@ -111,7 +111,7 @@ pub(super) fn lower_funnel_right(
 pub(super) fn multiply_without_carries(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let (shape, left) = body.integer_argument(call, 0)?;
     let (_, right) = body.integer_argument(call, 1)?;
     if shape.width > 64 {
@@ -158,7 +158,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         call: &ExternalCall<'_>,
         index: usize,
-    ) -> TranslationResult<(NumericShape, Id)> {
+    ) -> LlvmResult<(NumericShape, Id)> {
         let value = call.arg(index)?;
         let shape = self.shape_of(value)?;
         if shape.elem != NumericElement::Int {
@@ -170,7 +170,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Reverses the order of groups of `smallest` bits by swapping increasingly larger halves.
-    fn swap_groups(&mut self, call: &ExternalCall<'_>, smallest: u32) -> TranslationResult<Id> {
+    fn swap_groups(&mut self, call: &ExternalCall<'_>, smallest: u32) -> LlvmResult<Id> {
         let (shape, value) = self.integer_argument(call, 0)?;
         let mut value = self.emit_swapped_groups(shape, value, smallest);
         if shape.is_odd() {
@@ -207,7 +207,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A funnel shift. It is a rotation if both operands are the same.
-    fn lower_funnel_shift(&mut self, call: &ExternalCall<'_>, left: bool) -> TranslationResult<Id> {
+    fn lower_funnel_shift(&mut self, call: &ExternalCall<'_>, left: bool) -> LlvmResult<Id> {
         let (shape, high) = self.integer_argument(call, 0)?;
         let (_, low) = self.integer_argument(call, 1)?;
         let (_, by) = self.integer_argument(call, 2)?;

@@ -2,10 +2,10 @@
 //! additional conditions.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::{TranslationResult, make_refusal};
 use super::find_intrinsic;
 use crate::ir::{LlvmOpcode, LlvmValue, Predicate, ValueKind};
 use crate::translate::call_rules::{ExternalCall, IntrinsicRule};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode};
@@ -48,7 +48,7 @@ pub(super) fn extract_operation<'a>(name: &'a str, prefix: &str) -> &'a str {
 pub(super) fn lower_constrained(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let name = extract_operation(call.name, "llvm.experimental.constrained.");
     if matches!(name, "fcmp" | "fcmps") {
         return body.lower_constrained_comparison(call).map(Some);
@@ -67,7 +67,7 @@ pub(super) fn lower_constrained(
 pub(super) fn lower_fptrunc_round(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let id = body.lower_unconstrained("fptrunc", call)?;
     if let Some(id) = id {
         body.decorate_rounding(id, call.arg(1)?);
@@ -79,7 +79,7 @@ pub(super) fn lower_fptrunc_round(
 pub(super) fn of_stated_error(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let id = body.lower_unconstrained(extract_operation(call.name, "llvm.fpbuiltin."), call)?;
     if let (Some(id), Some(error)) = (id, body.stated_error(call)) {
         let words = [error.to_bits()];
@@ -93,7 +93,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         name: &str,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         if let Some(&(_, op, count)) = OPERATIONS.iter().find(|row| row.0 == name) {
             return self.lower_intrinsic(Some(IntrinsicRule::Op(op, count)), call);
         }
@@ -116,7 +116,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    fn lower_constrained_comparison(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_constrained_comparison(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let predicate = self.metadata_text(call.arg(2)?);
         let Some(predicate) = predicate.and_then(|p| Predicate::from_name_for(p, false)) else {
             return Err(make_refusal("the comparison has no predicate"));

@@ -1,11 +1,11 @@
 //! Fixed-point arithmetic: integers with a constant number of fractional bits.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::{TranslationResult, make_refusal};
 use super::saturating::integer_bounds;
 use crate::ir::{LlvmOpcode, Predicate};
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
@@ -14,7 +14,7 @@ use spirula_spirv::grammar::opencl_std as std_;
 pub(super) fn multiply_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_fixed_product(true, call).map(Some)
 }
 
@@ -22,7 +22,7 @@ pub(super) fn multiply_signed(
 pub(super) fn multiply_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_fixed_product(false, call).map(Some)
 }
 
@@ -30,7 +30,7 @@ pub(super) fn multiply_unsigned(
 pub(super) fn divide_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_fixed_quotient(true, call).map(Some)
 }
 
@@ -38,7 +38,7 @@ pub(super) fn divide_signed(
 pub(super) fn divide_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_fixed_quotient(false, call).map(Some)
 }
 
@@ -60,7 +60,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         signed: bool,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<(NumericShape, [Id; 2], u32)> {
+    ) -> LlvmResult<(NumericShape, [Id; 2], u32)> {
         let shape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.width > 64 {
             return Err(make_refusal(format!(
@@ -86,11 +86,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// A product. It is computed in twice the bits and shifted right by the number of fractional
     /// bits.
-    fn lower_fixed_product(
-        &mut self,
-        signed: bool,
-        call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    fn lower_fixed_product(&mut self, signed: bool, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let (shape, operands, scale) = self.fixed_operands(signed, call)?;
         let ty = self.t.shape_type(shape);
         let (high, back) = if signed {
@@ -141,11 +137,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// A quotient. The dividend is shifted left by the number of fractional bits, in twice the
     /// bits.
-    fn lower_fixed_quotient(
-        &mut self,
-        signed: bool,
-        call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    fn lower_fixed_quotient(&mut self, signed: bool, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let (shape, operands, scale) = self.fixed_operands(signed, call)?;
         if shape.width > 32 {
             return Err(make_refusal(format!(

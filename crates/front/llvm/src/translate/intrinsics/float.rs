@@ -1,7 +1,7 @@
 //! Floating-point intrinsics with two results, or that round to integers.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::TranslationResult;
+use crate::LlvmResult;
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::shapes::NumericShape;
 use spirula_spirv::Id;
@@ -13,7 +13,7 @@ use spirula_spirv::grammar::opencl_std as std_;
 pub(super) fn lower_modf(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let shape = body.shape_of(call.arg(0)?)?;
     body.emit_two_results(std_::MODF, shape, call).map(Some)
 }
@@ -22,7 +22,7 @@ pub(super) fn lower_modf(
 pub(super) fn lower_sincos(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let shape = body.shape_of(call.arg(0)?)?;
     body.emit_two_results(std_::SINCOS, shape, call).map(Some)
 }
@@ -31,7 +31,7 @@ pub(super) fn lower_sincos(
 pub(super) fn lower_sincospi(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let shape = body.shape_of(call.arg(0)?)?;
     let value = body.lower_value(call.arg(0)?)?;
     let value = body.promote_float(shape, value);
@@ -48,7 +48,7 @@ pub(super) fn lower_sincospi(
 pub(super) fn lower_frexp(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let shape = body.shape_of(call.arg(0)?)?.as_int(32);
     body.emit_two_results(std_::FREXP, shape, call).map(Some)
 }
@@ -57,7 +57,7 @@ pub(super) fn lower_frexp(
 pub(super) fn round_to_integer(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_rounded_integer(std_::ROUND, call).map(Some)
 }
 
@@ -65,7 +65,7 @@ pub(super) fn round_to_integer(
 pub(super) fn lower_nearest_integer(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_rounded_integer(std_::RINT, call).map(Some)
 }
 
@@ -76,7 +76,7 @@ impl FunctionTranslator<'_, '_> {
         number: u32,
         second: NumericShape,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let value = self.lower_value(call.arg(0)?)?;
         let value = self.promote_float(shape, value);
@@ -94,11 +94,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.emit_op(Op::CompositeConstruct, both, [first, other]))
     }
 
-    fn emit_rounded_integer(
-        &mut self,
-        number: u32,
-        call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    fn emit_rounded_integer(&mut self, number: u32, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let value = self.lower_value(call.arg(0)?)?;
         let value = self.promote_float(shape, value);

@@ -1,10 +1,10 @@
 //! Floating-point classes: `llvm.is.fpclass`.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::{TranslationResult, make_refusal};
 use crate::ir::Predicate;
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -26,7 +26,7 @@ type FloatClassRange = (u64, u64);
 pub(super) fn is_class(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let Some(classes) = body.t.module.as_u64(call.arg(1)?) else {
         return Err(make_refusal("the classes must be a constant"));
     };
@@ -113,7 +113,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// Whether the representation of a float belongs to one of the classes. The sign of NaNs is
     /// ignored.
-    fn in_ranges(&mut self, shape: NumericShape, value: Id, classes: u64) -> TranslationResult<Id> {
+    fn in_ranges(&mut self, shape: NumericShape, value: Id, classes: u64) -> LlvmResult<Id> {
         let int = shape.as_int(shape.width);
         let (ty, bool) = (self.t.shape_type(int), self.t.shape_type(int.as_bool()));
         let bits = self.emit_op(Op::Bitcast, ty, [value]);

@@ -1,10 +1,10 @@
 //! Integer arithmetic intrinsics, and basic ones on floats.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::{TranslationResult, make_refusal};
 use crate::ir::Predicate;
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::shapes::{NumericElement, NumericShape, make_width_mask};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
@@ -13,7 +13,7 @@ use spirula_spirv::grammar::opencl_std as std_;
 pub(super) fn lower_powi_ldexp(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let number = if call.name.starts_with("llvm.powi") {
         std_::POWN
     } else {
@@ -33,14 +33,14 @@ pub(super) fn lower_powi_ldexp(
 pub(super) fn lower_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_extremum_with_nan(std_::FMIN, call).map(Some)
 }
 
 pub(super) fn lower_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_extremum_with_nan(std_::FMAX, call).map(Some)
 }
 
@@ -48,7 +48,7 @@ pub(super) fn lower_maximum(
 pub(super) fn lower_canonicalize(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     let value = body.lower_value(call.arg(0)?)?;
     let one = body.t.splat_one(shape, false);
@@ -60,7 +60,7 @@ pub(super) fn lower_canonicalize(
 pub(super) fn lower_get_rounding(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     Ok(Some(body.t.make_u32(1)))
 }
 
@@ -68,7 +68,7 @@ pub(super) fn lower_get_rounding(
 pub(super) fn lower_abs(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     let value = body.lower_value(call.arg(0)?)?;
     if shape.elem == NumericElement::Bool {
@@ -83,14 +83,14 @@ pub(super) fn lower_abs(
 pub(super) fn add_unsigned_overflow(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.with_carry(call, Op::IAddCarry, Op::IAdd)
 }
 
 pub(super) fn subtract_unsigned_overflow(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.with_carry(call, Op::ISubBorrow, Op::ISub)
 }
 
@@ -98,7 +98,7 @@ pub(super) fn subtract_unsigned_overflow(
 pub(super) fn add_signed_overflow(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.with_overflow(call, Op::IAdd, |body, shape, [left, right], sum| {
         body.test_signs_differ(shape, [(left, sum), (right, sum)])
     })
@@ -109,7 +109,7 @@ pub(super) fn add_signed_overflow(
 pub(super) fn subtract_signed_overflow(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.with_overflow(call, Op::ISub, |body, shape, [left, right], difference| {
         body.test_signs_differ(shape, [(left, right), (left, difference)])
     })
@@ -118,14 +118,14 @@ pub(super) fn subtract_signed_overflow(
 pub(super) fn multiply_unsigned_overflow(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.with_carry(call, Op::UMulExtended, Op::IMul)
 }
 
 pub(super) fn multiply_signed_overflow(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.with_overflow(call, Op::IMul, |body, shape, [left, right], product| {
         let ty = body.t.shape_type(shape);
         let high = body.emit_ext_inst(std_::S_MUL_HI, ty, &[left, right]);
@@ -138,7 +138,7 @@ pub(super) fn multiply_signed_overflow(
 pub(super) fn compare_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_three_way_compare([Predicate::Slt, Predicate::Sgt], call)
         .map(Some)
 }
@@ -146,17 +146,13 @@ pub(super) fn compare_signed(
 pub(super) fn compare_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_three_way_compare([Predicate::Ult, Predicate::Ugt], call)
         .map(Some)
 }
 
 impl FunctionTranslator<'_, '_> {
-    fn lower_extremum_with_nan(
-        &mut self,
-        number: u32,
-        call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    fn lower_extremum_with_nan(&mut self, number: u32, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let shape = self.result_shape(call.inst)?;
         let left = self.lower_value(call.arg(0)?)?;
         let right = self.lower_value(call.arg(1)?)?;
@@ -183,8 +179,8 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         call: &ExternalCall<'_>,
         op: Op,
-        overflows: impl FnOnce(&mut Self, NumericShape, [Id; 2], Id) -> TranslationResult<Id>,
-    ) -> TranslationResult<Option<Id>> {
+        overflows: impl FnOnce(&mut Self, NumericShape, [Id; 2], Id) -> LlvmResult<Id>,
+    ) -> LlvmResult<Option<Id>> {
         let shape = self.shape_of(call.arg(0)?)?;
         let room = op != Op::IMul || shape.width >= 2 * shape.bits;
         if shape.elem != NumericElement::Int || (shape.is_odd() && !room) {
@@ -214,7 +210,7 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
         extended: Op,
         narrow: Op,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let shape = self.shape_of(call.arg(0)?)?;
         if shape.is_odd() || shape.elem != NumericElement::Int {
             return self.with_overflow(call, narrow, |body, _, _, _| {
@@ -244,7 +240,7 @@ impl FunctionTranslator<'_, '_> {
         shape: NumericShape,
         result: Id,
         overflow: Id,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         if self.keep_flag_separate(call.inst, overflow) {
             return Ok(result);
         }
@@ -263,7 +259,7 @@ impl FunctionTranslator<'_, '_> {
         op: Op,
         operands: [Id; 2],
         signed: bool,
-    ) -> TranslationResult<(Id, Id)> {
+    ) -> LlvmResult<(Id, Id)> {
         let ty = self.t.shape_type(shape);
         let operands = if signed {
             operands.map(|id| self.sign_extend_value(shape, id))
@@ -283,11 +279,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Whether the signs differ in both pairs.
-    fn test_signs_differ(
-        &mut self,
-        shape: NumericShape,
-        pairs: [(Id, Id); 2],
-    ) -> TranslationResult<Id> {
+    fn test_signs_differ(&mut self, shape: NumericShape, pairs: [(Id, Id); 2]) -> LlvmResult<Id> {
         let ty = self.t.shape_type(shape);
         let [a, b] = pairs.map(|(a, b)| self.emit_op(Op::BitwiseXor, ty, [a, b]));
         let both = self.emit_op(Op::BitwiseAnd, ty, [a, b]);
@@ -300,7 +292,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         predicates: [Predicate; 2],
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let to = self.result_shape(call.inst)?;
         let left = self.lower_value(call.arg(0)?)?;

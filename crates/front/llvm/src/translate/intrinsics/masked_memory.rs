@@ -5,11 +5,11 @@
 //! access. Newer modules state the alignment as an attribute, older ones in an argument.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::scalarise_vectors::OF_POINTERS;
 use crate::ir::{AttrKind, ConstKind, LlvmType, LlvmValue};
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::shapes::NumericShape;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
@@ -18,7 +18,7 @@ use spirula_spirv::grammar::enumerants::MemoryAccess;
 pub(super) fn lower_masked_load(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let [pointer, .., mask, otherwise] = call.args[..] else {
         return Err(make_refusal("an argument is missing"));
     };
@@ -33,7 +33,7 @@ pub(super) fn lower_masked_load(
 pub(super) fn lower_masked_store(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let [vector, pointer, .., mask] = call.args[..] else {
         return Err(make_refusal("an argument is missing"));
     };
@@ -48,7 +48,7 @@ pub(super) fn lower_masked_store(
 pub(super) fn lower_masked_gather(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let [pointers, .., mask, otherwise] = call.args[..] else {
         return Err(make_refusal("an argument is missing"));
     };
@@ -74,7 +74,7 @@ pub(super) fn lower_masked_gather(
 pub(super) fn lower_masked_scatter(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let [vector, pointers, .., mask] = call.args[..] else {
         return Err(make_refusal("an argument is missing"));
     };
@@ -97,7 +97,7 @@ pub(super) fn lower_masked_scatter(
 pub(super) fn lower_expand_load(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let (mask, otherwise) = (call.arg(1)?, call.arg(2)?);
     let access = body.lane_access(call, 0, false)?;
     let base = body.lower_pointer(call.arg(0)?, access.memory)?;
@@ -112,7 +112,7 @@ pub(super) fn lower_expand_load(
 pub(super) fn lower_compress_store(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let mask = call.arg(2)?;
     let access = body.lane_access(call, 1, false)?;
     let base = body.lower_pointer(call.arg(1)?, access.memory)?;
@@ -135,7 +135,7 @@ pub(super) struct MaskedLaneAccess {
 
 /// The address of a lane's element.
 type LaneAddressFn<'a, 'b, 'c> =
-    &'a mut dyn FnMut(&mut FunctionTranslator<'b, 'c>, u32) -> TranslationResult<Id>;
+    &'a mut dyn FnMut(&mut FunctionTranslator<'b, 'c>, u32) -> LlvmResult<Id>;
 
 impl<'t, 'm> FunctionTranslator<'t, 'm> {
     /// The accesses to the lanes of the vector that a call loads, or that it stores as its first
@@ -145,7 +145,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         call: &ExternalCall<'_>,
         pointer: usize,
         stated: bool,
-    ) -> TranslationResult<MaskedLaneAccess> {
+    ) -> LlvmResult<MaskedLaneAccess> {
         let vector = match pointer {
             0 => self.inst_type(call.inst),
             _ => self.type_of(call.arg(0)?),
@@ -185,7 +185,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         })
     }
 
-    pub(super) fn step_to(&mut self, base: Id, lane: u32) -> TranslationResult<Id> {
+    pub(super) fn step_to(&mut self, base: Id, lane: u32) -> LlvmResult<Id> {
         if lane == 0 {
             return Ok(base);
         }
@@ -195,7 +195,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// By lane: the number of earlier lanes that the mask selects.
-    fn count_lanes_before(&mut self, mask: LlvmValue) -> TranslationResult<Vec<Id>> {
+    fn count_lanes_before(&mut self, mask: LlvmValue) -> LlvmResult<Vec<Id>> {
         let size = NumericShape::new_int(self.t.pointer_bits, 1);
         let ty = self.t.shape_type(size);
         let mut count = self.t.make_zero(size);
@@ -216,7 +216,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         mask: LlvmValue,
         otherwise: Option<LlvmValue>,
         place: LaneAddressFn<'_, 't, 'm>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let ty = self.inst_type(call.inst);
         let mut lanes = Vec::new();
         for lane in 0..self.lane_count(ty) {
@@ -260,7 +260,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         vector: LlvmValue,
         mask: LlvmValue,
         place: LaneAddressFn<'_, 't, 'm>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let pointee = self.t.pointee_of(access.memory);
         for lane in 0..self.lane_count(self.type_of(vector)) {
             let known = self.known_active(mask, access.length, lane);
@@ -314,7 +314,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         mask: LlvmValue,
         length: Option<LlvmValue>,
         lane: u32,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         if let Some(known) = self.known_active(mask, length, lane) {
             return Ok(self.t.b.constant_bool(known));
         }
@@ -356,7 +356,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         access: MaskedLaneAccess,
         lane: u32,
         known: Option<bool>,
-    ) -> TranslationResult<Option<(Id, Id)>> {
+    ) -> LlvmResult<Option<(Id, Id)>> {
         if known == Some(true) {
             return Ok(None);
         }

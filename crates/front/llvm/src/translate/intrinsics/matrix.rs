@@ -2,9 +2,9 @@
 //! other.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::{TranslationResult, make_refusal};
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
@@ -13,7 +13,7 @@ use spirula_spirv::grammar::enumerants::MemoryAccess;
 pub(super) fn lower_matrix_transpose(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let lanes = body.lane_values(call.arg(0)?)?;
     let [rows, columns] = body.read_matrix_extents(call, [1, 2], lanes.len())?;
     let all: Vec<Id> = (0..rows)
@@ -27,7 +27,7 @@ pub(super) fn lower_matrix_transpose(
 pub(super) fn lower_matrix_multiply(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let left = body.lane_values(call.arg(0)?)?;
     let right = body.lane_values(call.arg(1)?)?;
     let [rows, inner] = body.read_matrix_extents(call, [2, 3], left.len())?;
@@ -64,7 +64,7 @@ pub(super) fn lower_matrix_multiply(
 pub(super) fn lower_matrix_load(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let ty = body.inst_type(call.inst);
     let count = body.lane_count(ty) as usize;
     let [rows, columns] = body.read_matrix_extents(call, [3, 4], count)?;
@@ -87,7 +87,7 @@ pub(super) fn lower_matrix_load(
 pub(super) fn lower_matrix_store(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let matrix = call.arg(0)?;
     let lanes = body.lane_values(matrix)?;
     let [rows, _] = body.read_matrix_extents(call, [4, 5], lanes.len())?;
@@ -111,7 +111,7 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
         at: [usize; 2],
         lanes: usize,
-    ) -> TranslationResult<[usize; 2]> {
+    ) -> LlvmResult<[usize; 2]> {
         let mut extents = [0; 2];
         for (extent, at) in extents.iter_mut().zip(at) {
             let number = self.t.module.as_u64(call.arg(at)?);
@@ -133,7 +133,7 @@ impl FunctionTranslator<'_, '_> {
         pointer: usize,
         memory: Id,
         [row, column]: [usize; 2],
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let base = self.lower_pointer(call.arg(pointer)?, memory)?;
         let size = NumericShape::new_int(self.t.pointer_bits, 1);
         let ty = self.t.shape_type(size);
@@ -148,11 +148,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The memory operands of an access to one element.
-    fn matrix_access(
-        &self,
-        call: &ExternalCall<'_>,
-        volatile: usize,
-    ) -> TranslationResult<Vec<u32>> {
+    fn matrix_access(&self, call: &ExternalCall<'_>, volatile: usize) -> LlvmResult<Vec<u32>> {
         let volatile = self.t.module.as_u64(call.arg(volatile)?) == Some(1);
         Ok(if volatile {
             vec![MemoryAccess::Volatile.0]

@@ -1,7 +1,7 @@
 //! Memory intrinsics.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::TranslationResult;
+use crate::LlvmResult;
 use crate::ir::{AttrKind, LlvmValue};
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::shapes::NumericShape;
@@ -16,7 +16,7 @@ const ONE_STORE: u64 = 256;
 pub(super) fn lower_to_null(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let ty = body.result_type(call.inst)?;
     Ok(Some(body.t.b.constant_null(ty)))
 }
@@ -25,7 +25,7 @@ pub(super) fn lower_to_null(
 pub(super) fn lower_stack_save(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     if !body.has_dynamic_allocation() {
         return lower_to_null(body, call);
     }
@@ -42,7 +42,7 @@ pub(super) fn lower_stack_save(
 pub(super) fn lower_stack_restore(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     if body.has_dynamic_allocation() {
         let byte = body.t.make_byte_type();
         let saved = body.lower_pointer(call.arg(0)?, byte)?;
@@ -58,7 +58,7 @@ pub(super) fn lower_stack_restore(
 pub(super) fn object_size(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     let smallest = call.args.get(1).and_then(|v| body.t.module.as_u64(*v)) == Some(1);
     Ok(Some(
@@ -71,7 +71,7 @@ pub(super) fn object_size(
 pub(super) fn lower_to_zero(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     Ok(Some(body.t.make_zero(shape)))
 }
@@ -80,7 +80,7 @@ pub(super) fn lower_to_zero(
 pub(super) fn mask_pointer(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let pointer = body.lower_value(call.arg(0)?)?;
     let size = NumericShape::new_int(body.t.pointer_bits, 1);
     let bits = body.pointer_bits_as(pointer, size)?;
@@ -98,7 +98,7 @@ pub(super) fn mask_pointer(
 pub(super) fn load_relative(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let byte = body.t.make_byte_type();
     let table = body.lower_pointer(call.arg(0)?, byte)?;
     let size = NumericShape::new_int(body.t.pointer_bits, 1);
@@ -119,7 +119,7 @@ pub(super) fn load_relative(
 pub(super) fn lower_memcpy(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let bytes = call.arg(2)?;
     if body.is_zero(bytes) {
         return Ok(None);
@@ -138,7 +138,7 @@ pub(super) fn lower_memcpy(
 pub(super) fn lower_memmove(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let Some(bytes) = body.t.module.as_u64(call.arg(2)?) else {
         return body.move_loop(call).map(|()| None);
     };
@@ -163,7 +163,7 @@ pub(super) fn lower_memmove(
 pub(super) fn lower_memset(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let (to, value, bytes) = (call.arg(0)?, call.arg(1)?, call.arg(2)?);
     match body.t.module.as_u64(bytes) {
         Some(0) => Ok(None),
@@ -227,7 +227,7 @@ impl FunctionTranslator<'_, '_> {
         to: LlvmValue,
         bytes: u64,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<bool> {
+    ) -> LlvmResult<bool> {
         let Some(local) = to.as_local() else {
             return Ok(false);
         };
@@ -248,7 +248,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Moves byte by byte: upwards if the destination is below the source, otherwise downwards.
-    fn move_loop(&mut self, call: &ExternalCall<'_>) -> TranslationResult<()> {
+    fn move_loop(&mut self, call: &ExternalCall<'_>) -> LlvmResult<()> {
         let byte = self.t.make_byte_type();
         let to = self.lower_pointer(call.arg(0)?, byte)?;
         let from = self.lower_pointer(call.arg(1)?, byte)?;
@@ -316,12 +316,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Stores byte by byte in a loop.
-    fn set_loop(
-        &mut self,
-        to: LlvmValue,
-        value: LlvmValue,
-        bytes: LlvmValue,
-    ) -> TranslationResult<()> {
+    fn set_loop(&mut self, to: LlvmValue, value: LlvmValue, bytes: LlvmValue) -> LlvmResult<()> {
         let byte = self.t.make_byte_type();
         let to = self.lower_pointer(to, byte)?;
         let value = self.lower_value(value)?;

@@ -17,10 +17,10 @@ mod vector_predication;
 mod vector_reductions;
 
 use super::function_body::FunctionTranslator;
-use super::refusal::{TranslationResult, make_refusal};
 use crate::ir::{LlvmInst, LlvmInstFlags, Predicate};
 use crate::translate::call_rules::{ExternalCall, IntrinsicRule};
 use crate::translate::shapes::NumericElement;
+use crate::{LlvmResult, make_refusal};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -447,7 +447,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         intrinsic: Option<IntrinsicRule>,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         match intrinsic {
             None => Err(make_refusal("the intrinsic has no counterpart in SPIR-V")),
             Some(Ignored) => Ok(None),
@@ -493,11 +493,7 @@ impl FunctionTranslator<'_, '_> {
         row.map_or(number, |row| row.1)
     }
 
-    fn first_arguments(
-        &mut self,
-        call: &ExternalCall<'_>,
-        count: usize,
-    ) -> TranslationResult<Vec<Id>> {
+    fn first_arguments(&mut self, call: &ExternalCall<'_>, count: usize) -> LlvmResult<Vec<Id>> {
         let mut ids = Vec::with_capacity(count);
         for index in 0..count {
             let argument = call.arg(index)?;
@@ -514,7 +510,7 @@ impl FunctionTranslator<'_, '_> {
         number: u32,
         signed: bool,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let shape = self.result_shape(call.inst)?;
         let mut left = self.lower_value(call.arg(0)?)?;
         let mut right = self.lower_value(call.arg(1)?)?;
@@ -543,7 +539,7 @@ impl FunctionTranslator<'_, '_> {
         predicate: Predicate,
         shape: super::shapes::NumericShape,
         operands: [Id; 2],
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         self.compare_numbers(predicate, shape, operands[0], operands[1])
     }
 }

@@ -2,7 +2,7 @@
 //! not allowed.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::TranslationResult;
+use crate::LlvmResult;
 use crate::ir::{LlvmOpcode, LlvmValue};
 use crate::translate::call_rules::ExternalCall;
 use spirula_spirv::Id;
@@ -13,7 +13,7 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 pub(super) fn lower_assume(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let condition = call.arg(0)?;
     // With operand bundles the condition is a constant, and the assumption has another meaning.
     if condition.as_const().is_none() && body.t.may_use("SPV_KHR_expect_assume") {
@@ -29,7 +29,7 @@ pub(super) fn lower_assume(
 pub(super) fn lower_expect(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let value = body.lower_value(call.arg(0)?)?;
     if !body.t.may_use("SPV_KHR_expect_assume") {
         return Ok(Some(value));
@@ -43,7 +43,7 @@ pub(super) fn lower_expect(
 pub(super) fn lower_always_true(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     Ok(Some(body.t.b.constant_bool(true)))
 }
 
@@ -51,7 +51,7 @@ pub(super) fn lower_always_true(
 pub(super) fn lower_arithmetic_fence(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let value = body.lower_value(call.arg(0)?)?;
     if !body.t.may_use("SPV_EXT_arithmetic_fence") {
         return Ok(Some(value));
@@ -64,7 +64,7 @@ pub(super) fn lower_arithmetic_fence(
 pub(super) fn lower_lifetime_start(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_lifetime(Op::LifetimeStart, call)
 }
 
@@ -72,7 +72,7 @@ pub(super) fn lower_lifetime_start(
 pub(super) fn lower_lifetime_end(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_lifetime(Op::LifetimeStop, call)
 }
 
@@ -80,7 +80,7 @@ pub(super) fn lower_lifetime_end(
 pub(super) fn lower_annotation(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let value = call.arg(0)?;
     let id = body.lower_value(value)?;
     body.annotate_value(value, call.arg(1)?, id);
@@ -91,7 +91,7 @@ pub(super) fn lower_annotation(
 pub(super) fn lower_variable_annotation(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     lower_annotation(body, call).map(|_| None)
 }
 
@@ -99,7 +99,7 @@ pub(super) fn lower_variable_annotation(
 pub(super) fn lower_debug_declare(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_debug_call(true, call.args)
 }
 
@@ -107,14 +107,14 @@ pub(super) fn lower_debug_declare(
 pub(super) fn lower_debug_value(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_debug_call(false, call.args)
 }
 
 impl FunctionTranslator<'_, '_> {
     /// The beginning or end of a lifetime. It covers the whole variable, which a size of zero means
     /// unless the pointee is a byte.
-    fn emit_lifetime(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
+    fn emit_lifetime(&mut self, op: Op, call: &ExternalCall<'_>) -> LlvmResult<Option<Id>> {
         let pointer = call.arg(call.args.len().saturating_sub(1))?;
         let class = |id| {
             let ty = self.t.b.type_of(id)?;

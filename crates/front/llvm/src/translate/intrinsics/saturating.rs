@@ -1,10 +1,10 @@
 //! Saturating arithmetic and conversions.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::{TranslationResult, make_refusal};
 use crate::ir::Predicate;
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::shapes::{NumericElement, NumericShape, make_width_mask};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
@@ -14,7 +14,7 @@ use spirula_spirv::grammar::opencl_std as std_;
 pub(super) fn to_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_saturating_conversion(Op::ConvertFToS, call)
         .map(Some)
 }
@@ -23,7 +23,7 @@ pub(super) fn to_signed(
 pub(super) fn to_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_saturating_conversion(Op::ConvertFToU, call)
         .map(Some)
 }
@@ -32,7 +32,7 @@ pub(super) fn to_unsigned(
 pub(super) fn add_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_saturating_op(std_::S_ADD_SAT, true, call)
         .map(Some)
 }
@@ -41,7 +41,7 @@ pub(super) fn add_signed(
 pub(super) fn add_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_saturating_op(std_::U_ADD_SAT, false, call)
         .map(Some)
 }
@@ -50,7 +50,7 @@ pub(super) fn add_unsigned(
 pub(super) fn subtract_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_saturating_op(std_::S_SUB_SAT, true, call)
         .map(Some)
 }
@@ -59,7 +59,7 @@ pub(super) fn subtract_signed(
 pub(super) fn subtract_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_saturating_op(std_::U_SUB_SAT, false, call)
         .map(Some)
 }
@@ -68,7 +68,7 @@ pub(super) fn subtract_unsigned(
 pub(super) fn shift_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_saturating_shift(false, call).map(Some)
 }
 
@@ -76,7 +76,7 @@ pub(super) fn shift_unsigned(
 pub(super) fn shift_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_saturating_shift(true, call).map(Some)
 }
 
@@ -91,11 +91,7 @@ pub(super) fn integer_bounds(shape: NumericShape, signed: bool) -> [u64; 2] {
 }
 
 impl FunctionTranslator<'_, '_> {
-    fn lower_saturating_conversion(
-        &mut self,
-        op: Op,
-        call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    fn lower_saturating_conversion(&mut self, op: Op, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let shape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.width > 64 {
             return Err(make_refusal(format!("the result has {} bits", shape.bits)));
@@ -126,7 +122,7 @@ impl FunctionTranslator<'_, '_> {
         number: u32,
         signed: bool,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let shape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.width > 64 {
             return Err(make_refusal(format!(
@@ -150,11 +146,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.mask_high_bits(shape, id))
     }
 
-    fn lower_saturating_shift(
-        &mut self,
-        signed: bool,
-        call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    fn lower_saturating_shift(&mut self, signed: bool, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let shape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.width > 64 {
             return Err(make_refusal(format!(

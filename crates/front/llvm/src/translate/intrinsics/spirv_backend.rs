@@ -1,11 +1,11 @@
 //! Intrinsics of LLVM's SPIR-V backend: `llvm.spv.NAME`.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::{TranslationResult, make_refusal};
 use crate::ir::Predicate;
 use crate::translate::call_rules::IntrinsicRule::{By, Ext, Integer};
 use crate::translate::call_rules::{ExternalCall, IntrinsicRule};
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, GroupOperation, MemorySemantics, Scope};
@@ -140,28 +140,28 @@ pub(super) const ROWS: &[(&str, IntrinsicRule)] = &[
 fn lower_spv_all(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.test_nonzero_lanes(Op::All, call).map(Some)
 }
 
 fn lower_spv_any(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.test_nonzero_lanes(Op::Any, call).map(Some)
 }
 
 fn lower_unsigned_dot(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.multiply_lanes(Op::UDot, call).map(Some)
 }
 
 fn lower_signed_dot(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.multiply_lanes(Op::SDot, call).map(Some)
 }
 
@@ -169,7 +169,7 @@ fn lower_signed_dot(
 fn lower_spv_saturate(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     let value = body.lower_value(call.arg(0)?)?;
     let ty = body.t.shape_type(shape);
@@ -185,7 +185,7 @@ fn lower_spv_saturate(
 fn lower_spv_frac(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     let value = body.lower_value(call.arg(0)?)?;
     let ty = body.t.shape_type(shape);
@@ -197,14 +197,14 @@ fn lower_spv_frac(
 fn lower_group_barrier(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_barrier_or_fence(true, Scope::Workgroup, MemorySemantics::WorkgroupMemory)
 }
 
 fn lower_group_fence(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_barrier_or_fence(false, Scope::Workgroup, MemorySemantics::WorkgroupMemory)
 }
 
@@ -212,14 +212,14 @@ fn lower_group_fence(
 fn lower_device_barrier(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_barrier_or_fence(true, Scope::Device, DEVICE_MEMORY)
 }
 
 fn lower_device_fence(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_barrier_or_fence(false, Scope::Device, DEVICE_MEMORY)
 }
 
@@ -227,7 +227,7 @@ fn lower_device_fence(
 fn lower_all_barrier(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let memory = DEVICE_MEMORY | MemorySemantics::WorkgroupMemory;
     body.emit_barrier_or_fence(true, Scope::Device, memory)
 }
@@ -235,7 +235,7 @@ fn lower_all_barrier(
 fn lower_all_fence(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let memory = DEVICE_MEMORY | MemorySemantics::WorkgroupMemory;
     body.emit_barrier_or_fence(false, Scope::Device, memory)
 }
@@ -243,7 +243,7 @@ fn lower_all_fence(
 fn count_active(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let ballot = body.emit_ballot(call)?;
     let scope = body.t.make_u32(Scope::Subgroup.0);
     let ty = body.result_type(call.inst)?;
@@ -259,7 +259,7 @@ fn count_active(
 fn lower_wave_all(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_non_uniform(Op::GroupNonUniformAll, call)
         .map(Some)
 }
@@ -267,7 +267,7 @@ fn lower_wave_all(
 fn lower_wave_any(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_non_uniform(Op::GroupNonUniformAny, call)
         .map(Some)
 }
@@ -275,14 +275,14 @@ fn lower_wave_any(
 fn lower_wave_ballot(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.emit_ballot(call).map(Some)
 }
 
 fn lower_wave_elect(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_non_uniform(Op::GroupNonUniformElect, call)
         .map(Some)
 }
@@ -290,7 +290,7 @@ fn lower_wave_elect(
 fn lower_wave_read(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_non_uniform(Op::GroupNonUniformShuffle, call)
         .map(Some)
 }
@@ -298,7 +298,7 @@ fn lower_wave_read(
 fn lower_wave_sum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFAdd, Op::GroupNonUniformIAdd];
     body.lower_wave_reduction(ops, call).map(Some)
 }
@@ -307,7 +307,7 @@ fn lower_wave_sum(
 fn lower_wave_sum_before(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFAdd, Op::GroupNonUniformIAdd];
     body.emit_over_wave(GroupOperation::ExclusiveScan, ops, call)
         .map(Some)
@@ -316,7 +316,7 @@ fn lower_wave_sum_before(
 fn lower_wave_product(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMul, Op::GroupNonUniformIMul];
     body.lower_wave_reduction(ops, call).map(Some)
 }
@@ -324,28 +324,28 @@ fn lower_wave_product(
 fn lower_wave_and(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_wave_bits(Op::GroupNonUniformBitwiseAnd, call)
 }
 
 fn lower_wave_or(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_wave_bits(Op::GroupNonUniformBitwiseOr, call)
 }
 
 fn lower_wave_xor(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.lower_wave_bits(Op::GroupNonUniformBitwiseXor, call)
 }
 
 fn lower_wave_signed_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMin, Op::GroupNonUniformSMin];
     body.lower_wave_reduction(ops, call).map(Some)
 }
@@ -353,7 +353,7 @@ fn lower_wave_signed_minimum(
 fn lower_wave_unsigned_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMin, Op::GroupNonUniformUMin];
     body.lower_wave_reduction(ops, call).map(Some)
 }
@@ -361,7 +361,7 @@ fn lower_wave_unsigned_minimum(
 fn lower_wave_signed_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMax, Op::GroupNonUniformSMax];
     body.lower_wave_reduction(ops, call).map(Some)
 }
@@ -369,14 +369,14 @@ fn lower_wave_signed_maximum(
 fn lower_wave_unsigned_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMax, Op::GroupNonUniformUMax];
     body.lower_wave_reduction(ops, call).map(Some)
 }
 
 impl FunctionTranslator<'_, '_> {
     /// Whether all or any lanes are not zero.
-    fn test_nonzero_lanes(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn test_nonzero_lanes(&mut self, op: Op, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let value = self.lower_value(call.arg(0)?)?;
         let truths = match shape.elem {
@@ -395,14 +395,14 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The sum of the products of lanes.
-    fn multiply_lanes(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn multiply_lanes(&mut self, op: Op, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let left = self.lower_value(call.arg(0)?)?;
         let right = self.lower_value(call.arg(1)?)?;
         let ty = self.result_type(call.inst)?;
         Ok(self.emit_op(op, ty, [left, right]))
     }
 
-    fn emit_ballot(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn emit_ballot(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let scope = self.t.make_u32(Scope::Subgroup.0);
         let predicate = self.lower_value(call.arg(0)?)?;
         let ty = self.t.shape_type(NumericShape::new_int(32, 4));
@@ -415,7 +415,7 @@ impl FunctionTranslator<'_, '_> {
         waits: bool,
         scope: Scope,
         memory: MemorySemantics,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let semantics = self
             .t
             .make_u32((MemorySemantics::AcquireRelease | memory).0)
@@ -433,11 +433,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(None)
     }
 
-    fn lower_wave_bits(
-        &mut self,
-        op: Op,
-        call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    fn lower_wave_bits(&mut self, op: Op, call: &ExternalCall<'_>) -> LlvmResult<Option<Id>> {
         if self.shape_of(call.arg(0)?)?.is_float() {
             return Err(make_refusal("bits of floats"));
         }
@@ -445,11 +441,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A reduction over the subgroup, with one instruction for floats and another for integers.
-    fn lower_wave_reduction(
-        &mut self,
-        ops: [Op; 2],
-        call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    fn lower_wave_reduction(&mut self, ops: [Op; 2], call: &ExternalCall<'_>) -> LlvmResult<Id> {
         self.emit_over_wave(GroupOperation::Reduce, ops, call)
     }
 
@@ -458,7 +450,7 @@ impl FunctionTranslator<'_, '_> {
         over: GroupOperation,
         ops: [Op; 2],
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let value = self.lower_value(call.arg(0)?)?;
         let value = self.promote_float(shape, value);

@@ -1,10 +1,10 @@
 //! Vector intrinsics: lane movement, and halves as bits.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::{TranslationResult, make_refusal};
 use crate::ir::ConstKind;
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Scope;
@@ -13,7 +13,7 @@ use spirula_spirv::grammar::enumerants::Scope;
 pub(super) fn lower_vector_reverse(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let mut lanes = body.lane_values(call.arg(0)?)?;
     lanes.reverse();
     body.composed_result(call, &lanes)
@@ -23,7 +23,7 @@ pub(super) fn lower_vector_reverse(
 pub(super) fn lower_vector_extract(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let count = body.lane_count(body.inst_type(call.inst)) as usize;
     let first = body.first_lane(call, 1)?;
     let all = body.lane_values(call.arg(0)?)?;
@@ -37,7 +37,7 @@ pub(super) fn lower_vector_extract(
 pub(super) fn lower_vector_insert(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let first = body.first_lane(call, 2)?;
     let mut lanes = body.lane_values(call.arg(0)?)?;
     let new = body.lane_values(call.arg(1)?)?;
@@ -59,7 +59,7 @@ fn to_half_float(shape: NumericShape) -> NumericShape {
 pub(super) fn to_half_bits(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     let value = body.lower_value(call.arg(0)?)?;
     let ty = body.t.shape_type(to_half_float(shape));
@@ -71,7 +71,7 @@ pub(super) fn to_half_bits(
 pub(super) fn from_half_bits(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let from = body.shape_of(call.arg(0)?)?;
     let value = body.lower_value(call.arg(0)?)?;
     let id = body.emit_bitcast(from, to_half_float(from), value)?;
@@ -83,7 +83,7 @@ pub(super) fn from_half_bits(
 pub(super) fn lower_read_clock(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let scope = body.t.make_u32(Scope::Subgroup.0);
     let ty = body.result_type(call.inst)?;
     Ok(Some(body.emit_op(Op::ReadClockKHR, ty, [scope])))
@@ -94,7 +94,7 @@ pub(super) fn lower_read_clock(
 pub(super) fn lower_vector_splice(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let mut all = body.lane_values(call.arg(0)?)?;
     let count = all.len();
     let first = match call
@@ -125,7 +125,7 @@ pub(super) fn lower_vector_splice(
 pub(super) fn lower_vector_interleave(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let mut columns = Vec::with_capacity(call.args.len());
     for &argument in call.args {
         columns.push(body.lane_values(argument)?);
@@ -141,7 +141,7 @@ pub(super) fn lower_vector_interleave(
 pub(super) fn lower_vector_deinterleave(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let all = body.lane_values(call.arg(0)?)?;
     let result = body.inst_type(call.inst);
     let count = body.t.module.types.element_count(result).unwrap_or(0) as usize;
@@ -172,7 +172,7 @@ pub(super) fn lower_vector_deinterleave(
 pub(super) fn lower_stepvector(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let ty = body.inst_type(call.inst);
     let scalar = body.t.require_shape(body.t.module.types.scalar_type(ty))?;
     let lanes: Vec<Id> = (0..body.lane_count(ty))
@@ -185,7 +185,7 @@ pub(super) fn lower_stepvector(
 pub(super) fn lower_active_lane_mask(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let ty = body.inst_type(call.inst);
     let shape = body.shape_of(call.arg(0)?)?;
     let first = body.lower_value(call.arg(0)?)?;
@@ -210,7 +210,7 @@ pub(super) fn lower_active_lane_mask(
 pub(super) fn lower_leading_false(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let to = body.result_shape(call.inst)?;
     let count = body.lane_count(body.type_of(call.arg(0)?));
     let none = body.t.make_splat(to, u64::from(count));
@@ -222,7 +222,7 @@ pub(super) fn lower_leading_false(
 pub(super) fn lower_ct_select(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let operands = [call.arg(0)?, call.arg(1)?, call.arg(2)?];
     body.emit_select_of(call.inst, operands).map(Some)
 }
@@ -233,7 +233,7 @@ pub(super) fn lower_ct_select(
 pub(super) fn add_partial_reduction(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let mut sums = body.lane_values(call.arg(0)?)?;
     let all = body.lane_values(call.arg(1)?)?;
     let element = body.t.module.types.scalar_type(body.inst_type(call.inst));
@@ -254,7 +254,7 @@ pub(super) fn add_partial_reduction(
 
 /// A function of a lane's Boolean.
 type LanePredicateFn<'a, 'b, 'c> =
-    &'a mut dyn FnMut(&mut FunctionTranslator<'b, 'c>, u32, Id) -> TranslationResult<Id>;
+    &'a mut dyn FnMut(&mut FunctionTranslator<'b, 'c>, u32, Id) -> LlvmResult<Id>;
 
 impl<'t, 'm> FunctionTranslator<'t, 'm> {
     /// The number of the first nonzero lane of the first argument for which `counts` holds,
@@ -264,7 +264,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         call: &ExternalCall<'_>,
         none: Id,
         counts: LanePredicateFn<'_, 't, 'm>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let to = self.result_shape(call.inst)?;
         let ty = self.t.shape_type(to);
         let value = call.arg(0)?;
@@ -290,13 +290,13 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         call: &ExternalCall<'_>,
         lanes: &[Id],
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let ty = self.inst_type(call.inst);
         self.compose_lanes(ty, lanes).map(Some)
     }
 
     /// A constant lane number in an argument.
-    fn first_lane(&self, call: &ExternalCall<'_>, index: usize) -> TranslationResult<usize> {
+    fn first_lane(&self, call: &ExternalCall<'_>, index: usize) -> LlvmResult<usize> {
         let lane = self.t.module.as_u64(call.arg(index)?);
         match lane.filter(|lane| *lane < 1 << 16) {
             Some(lane) => Ok(lane as usize),

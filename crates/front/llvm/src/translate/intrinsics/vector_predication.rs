@@ -6,12 +6,12 @@
 //! reductions.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::{TranslationResult, make_refusal};
 use super::constrained_float::extract_operation;
 use super::find_intrinsic;
 use super::vector_reductions::{LaneReductionRule, find_reduction};
 use crate::ir::{LlvmOpcode, LlvmValue, Predicate};
 use crate::translate::call_rules::ExternalCall;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -24,7 +24,7 @@ const RENAMED: &[(&str, &str)] = &[("roundtozero", "trunc")];
 pub(super) fn lower_vp_intrinsic(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     let name = extract_operation(call.name, PREFIX);
     let opcode = LlvmOpcode::from_name(name);
     match (name, opcode) {
@@ -70,10 +70,7 @@ pub(super) fn lower_vp_intrinsic(
 
 impl FunctionTranslator<'_, '_> {
     /// The mask and the length, which are the last arguments.
-    fn lanes_meant(
-        &self,
-        call: &ExternalCall<'_>,
-    ) -> TranslationResult<(LlvmValue, Option<LlvmValue>)> {
+    fn lanes_meant(&self, call: &ExternalCall<'_>) -> LlvmResult<(LlvmValue, Option<LlvmValue>)> {
         match *call.args {
             [.., mask, length] => Ok((mask, Some(length))),
             _ => Err(make_refusal("an argument is missing")),
@@ -84,7 +81,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         opcode: LlvmOpcode,
         call: &ExternalCall<'_>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let shape = self.result_shape(call.inst)?;
         let left = self.lower_value(call.arg(0)?)?;
         let mut right = self.lower_value(call.arg(1)?)?;
@@ -100,7 +97,7 @@ impl FunctionTranslator<'_, '_> {
                 .all(|n| self.known_active(mask, length, n) == Some(true));
             if !all {
                 let active = lanes.map(|lane| self.emit_lane_active(mask, length, lane));
-                let active = active.collect::<TranslationResult<Vec<Id>>>()?;
+                let active = active.collect::<LlvmResult<Vec<Id>>>()?;
                 let active = self.compose_vector(shape.as_bool(), &active);
                 let ty = self.t.shape_type(shape);
                 let one = self.t.make_splat(shape, 1);
@@ -110,7 +107,7 @@ impl FunctionTranslator<'_, '_> {
         self.emit_binary(call.inst, opcode, [left, right])
     }
 
-    fn lower_predicated_comparison(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_predicated_comparison(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let integer = call.name.starts_with("llvm.vp.icmp");
         let predicate = self.metadata_text(call.arg(2)?);
         let predicate = predicate.and_then(|p| Predicate::from_name_for(p, integer));
@@ -124,7 +121,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// `llvm.vp.merge(condition, yes, no, length)`: lanes past the length are those of `no`.
-    fn lower_vp_merge(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_vp_merge(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let (condition, length) = (call.arg(0)?, Some(call.arg(3)?));
         let (yes, no) = (call.arg(1)?, call.arg(2)?);
         let ty = self.inst_type(call.inst);
@@ -140,7 +137,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// `llvm.vp.reduce.NAME(start, vector, mask, length)`
-    fn lower_predicated_reduction(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_predicated_reduction(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let name = extract_operation(call.name, "llvm.vp.reduce.");
         let Some(join) = find_reduction(name) else {
             return Err(make_refusal("the intrinsic has no counterpart in SPIR-V"));
@@ -173,7 +170,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// `llvm.vp.cttz.elts(vector, whether zero is poison, mask, length)`: the number of lanes
     /// before the first nonzero one, or the length.
-    fn lower_predicated_first(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_predicated_first(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Id> {
         let (mask, length) = self.lanes_meant(call)?;
         let Some(end) = length else {
             return Err(make_refusal("an argument is missing"));
@@ -198,7 +195,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    fn lower_predicated_load(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
+    fn lower_predicated_load(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Option<Id>> {
         let (mask, length) = self.lanes_meant(call)?;
         let mut access = self.lane_access(call, 0, false)?;
         access.length = length;
@@ -208,7 +205,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    fn lower_predicated_store(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
+    fn lower_predicated_store(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Option<Id>> {
         let (mask, length) = self.lanes_meant(call)?;
         let mut access = self.lane_access(call, 1, false)?;
         access.length = length;
@@ -218,10 +215,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    fn lower_predicated_gather(
-        &mut self,
-        call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    fn lower_predicated_gather(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Option<Id>> {
         let (mask, length) = self.lanes_meant(call)?;
         let pointers = call.arg(0)?;
         let mut access = self.lane_access(call, 0, false)?;
@@ -232,10 +226,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    fn lower_predicated_scatter(
-        &mut self,
-        call: &ExternalCall<'_>,
-    ) -> TranslationResult<Option<Id>> {
+    fn lower_predicated_scatter(&mut self, call: &ExternalCall<'_>) -> LlvmResult<Option<Id>> {
         let (mask, length) = self.lanes_meant(call)?;
         let pointers = call.arg(1)?;
         let mut access = self.lane_access(call, 1, false)?;

@@ -1,9 +1,9 @@
 //! Vector reductions: lanes are combined one after the other.
 
 use super::super::function_body::FunctionTranslator;
-use super::super::refusal::{TranslationResult, make_refusal};
 use crate::translate::call_rules::ExternalCall;
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
@@ -49,7 +49,7 @@ pub(super) fn find_reduction(name: &str) -> Option<LaneReductionRule> {
 pub(super) fn lower_reduce_add(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(
         LaneReductionRule::Op(Op::IAdd, Op::LogicalNotEqual),
         call,
@@ -60,14 +60,14 @@ pub(super) fn lower_reduce_add(
 pub(super) fn lower_reduce_mul(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(LaneReductionRule::Op(Op::IMul, Op::LogicalAnd), call, 0)
 }
 
 pub(super) fn lower_reduce_and(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(
         LaneReductionRule::Op(Op::BitwiseAnd, Op::LogicalAnd),
         call,
@@ -78,14 +78,14 @@ pub(super) fn lower_reduce_and(
 pub(super) fn lower_reduce_or(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(LaneReductionRule::Op(Op::BitwiseOr, Op::LogicalOr), call, 0)
 }
 
 pub(super) fn lower_reduce_xor(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(
         LaneReductionRule::Op(Op::BitwiseXor, Op::LogicalNotEqual),
         call,
@@ -96,28 +96,28 @@ pub(super) fn lower_reduce_xor(
 pub(super) fn signed_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(LaneReductionRule::Ext(std_::S_MAX, true), call, 0)
 }
 
 pub(super) fn signed_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(LaneReductionRule::Ext(std_::S_MIN, true), call, 0)
 }
 
 pub(super) fn unsigned_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(LaneReductionRule::Ext(std_::U_MAX, false), call, 0)
 }
 
 pub(super) fn unsigned_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(LaneReductionRule::Ext(std_::U_MIN, false), call, 0)
 }
 
@@ -125,7 +125,7 @@ pub(super) fn unsigned_minimum(
 pub(super) fn float_add(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(LaneReductionRule::Op(Op::FAdd, Op::FAdd), call, 1)
 }
 
@@ -133,35 +133,35 @@ pub(super) fn float_add(
 pub(super) fn float_multiply(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(LaneReductionRule::Op(Op::FMul, Op::FMul), call, 1)
 }
 
 pub(super) fn float_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(LaneReductionRule::Ext(std_::FMAX, false), call, 0)
 }
 
 pub(super) fn float_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(LaneReductionRule::Ext(std_::FMIN, false), call, 0)
 }
 
 pub(super) fn nan_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(LaneReductionRule::Nan(std_::FMAX), call, 0)
 }
 
 pub(super) fn nan_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> TranslationResult<Option<Id>> {
+) -> LlvmResult<Option<Id>> {
     body.reduce_vector(LaneReductionRule::Nan(std_::FMIN), call, 0)
 }
 
@@ -172,7 +172,7 @@ impl FunctionTranslator<'_, '_> {
         join: LaneReductionRule,
         call: &ExternalCall<'_>,
         vector: usize,
-    ) -> TranslationResult<Option<Id>> {
+    ) -> LlvmResult<Option<Id>> {
         let value = call.arg(vector)?;
         let element = self.t.module.types.scalar_type(self.type_of(value));
         let scalar = self.t.require_shape(element)?;
@@ -202,7 +202,7 @@ impl FunctionTranslator<'_, '_> {
         join: LaneReductionRule,
         scalar: NumericShape,
         [all, lane]: [Id; 2],
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let ty = self.t.shape_type(scalar);
         Ok(match (join, scalar.elem) {
             (LaneReductionRule::Op(_, op), NumericElement::Bool)

@@ -5,8 +5,8 @@ use crate::ir::{
     InstructionExtra, LlvmAlign, LlvmInst, LlvmInstFlags, LlvmOpcode, LlvmValue, Ordering,
 };
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
 use spirula_spirv::grammar::{Op, opencl_std as std_};
@@ -44,7 +44,7 @@ fn split_into_pieces(bits: u32) -> Vec<IntegerPiece> {
 
 impl FunctionTranslator<'_, '_> {
     /// The properties of a load or store. An atomic one is refused.
-    fn require_plain_access(&self, inst: LlvmInst) -> TranslationResult<WideAccess> {
+    fn require_plain_access(&self, inst: LlvmInst) -> LlvmResult<WideAccess> {
         let data = self.function.inst(inst);
         match data.extra {
             InstructionExtra::Access {
@@ -85,7 +85,7 @@ impl FunctionTranslator<'_, '_> {
         (pointer, ty, [mask.0, align as u32])
     }
 
-    pub(super) fn load_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<Id> {
+    pub(super) fn load_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> LlvmResult<Id> {
         let access = self.require_plain_access(inst)?;
         let base = self.lower_value(self.function.operands(inst)[0])?;
         let number = self.t.shape_type(LIMB_SHAPE);
@@ -112,11 +112,7 @@ impl FunctionTranslator<'_, '_> {
         self.compose_limbs(ty, wide, &limbs)
     }
 
-    pub(super) fn store_wide(
-        &mut self,
-        inst: LlvmInst,
-        wide: LimbInteger,
-    ) -> TranslationResult<()> {
+    pub(super) fn store_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> LlvmResult<()> {
         let access = self.require_plain_access(inst)?;
         let [value, pointer] = self.function.operands(inst) else {
             return Err(make_refusal("a store without two operands"));
@@ -144,7 +140,7 @@ impl FunctionTranslator<'_, '_> {
         inst: LlvmInst,
         from: Option<LimbInteger>,
         to: Option<LimbInteger>,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let value = self.function.operands(inst)[0];
         let ty = self.inst_type(inst);
         match (self.function.inst(inst).opcode, from, to) {
@@ -227,7 +223,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A number of at most 64 bits, or a pointer, as a limb.
-    fn first_limb(&mut self, value: LlvmValue, signed: bool) -> TranslationResult<Id> {
+    fn first_limb(&mut self, value: LlvmValue, signed: bool) -> LlvmResult<Id> {
         let id = self.lower_value(value)?;
         if self.is_pointer(value) {
             return self.pointer_bits_as(id, LIMB_SHAPE);
@@ -252,7 +248,7 @@ impl FunctionTranslator<'_, '_> {
         to: NumericShape,
         limbs: &[Id],
         signed: bool,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         if to.elem != NumericElement::Float || to.width == 16 {
             return Err(make_refusal(
                 "a float narrower than 32 bits from an integer of more than 64 bits",
@@ -298,7 +294,7 @@ impl FunctionTranslator<'_, '_> {
         value: LlvmValue,
         to: LimbInteger,
         signed: bool,
-    ) -> TranslationResult<Vec<Id>> {
+    ) -> LlvmResult<Vec<Id>> {
         let shape = self.shape_of(value)?;
         if shape.elem != NumericElement::Float {
             return Err(make_refusal(

@@ -4,8 +4,8 @@ use super::{LIMB, LIMB_SHAPE, LimbInteger};
 use crate::ir::{LlvmInst, LlvmValue, Predicate, ValueKind};
 use crate::translate::call_rules::LlvmCallee;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::shapes::NumericShape;
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, opencl_std as std_};
 
@@ -23,7 +23,7 @@ impl FunctionTranslator<'_, '_> {
         &mut self,
         inst: LlvmInst,
         result: Option<LimbInteger>,
-    ) -> Option<TranslationResult<Option<Id>>> {
+    ) -> Option<LlvmResult<Option<Id>>> {
         let callee = self.function.callee(inst).and_then(|v| v.as_const());
         let func = callee.and_then(|constant| self.t.callee_of(constant))?;
         let LlvmCallee::Intrinsic(Some(_), name) = *self.t.find_callee(func) else {
@@ -58,7 +58,7 @@ impl FunctionTranslator<'_, '_> {
         wide: LimbInteger,
         stem: &str,
         args: &[LlvmValue],
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let left = self.lower_limbs(args[0])?;
         let limbs = match stem {
             "umin" | "umax" | "smin" | "smax" => {
@@ -109,7 +109,7 @@ impl FunctionTranslator<'_, '_> {
         wide: LimbInteger,
         operation: &str,
         vector: LlvmValue,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let mut all: Option<Vec<Id>> = None;
         for lane in self.lane_values(vector)? {
             let lane = self.limbs_of(lane, wide);
@@ -137,7 +137,7 @@ impl FunctionTranslator<'_, '_> {
         operation: &str,
         left: &[Id],
         right: &[Id],
-    ) -> TranslationResult<Vec<Id>> {
+    ) -> LlvmResult<Vec<Id>> {
         let Some((_, predicate)) = EXTREMES.iter().find(|row| row.0 == operation) else {
             return Err(make_refusal(format!(
                 "the intrinsic on an integer of {} bits",
@@ -236,7 +236,7 @@ impl FunctionTranslator<'_, '_> {
         wide: LimbInteger,
         left: bool,
         args: &[LlvmValue],
-    ) -> TranslationResult<Vec<Id>> {
+    ) -> LlvmResult<Vec<Id>> {
         let [high, low, by] = args[..] else {
             return Err(make_refusal("an argument is missing"));
         };
@@ -279,7 +279,7 @@ impl FunctionTranslator<'_, '_> {
         wide: LimbInteger,
         operation: &str,
         args: &[LlvmValue],
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let (left, right) = (self.lower_limbs(args[0])?, self.lower_limbs(args[1])?);
         let bool = self.t.b.bool_type();
         let whole = wide.last_bits() == LIMB;

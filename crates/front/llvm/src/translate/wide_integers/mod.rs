@@ -18,13 +18,13 @@ mod conversions;
 mod intrinsics;
 
 use super::function_body::FunctionTranslator;
-use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use crate::ir::{
     ConstKind, InstructionExtra, LlvmConst, LlvmInst, LlvmOpcode, LlvmType, LlvmTypeKind,
     LlvmValue, Predicate,
 };
 use crate::translate::shapes::{NumericShape, make_width_mask};
+use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -68,7 +68,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The composite of an integer's limbs.
-    pub(super) fn wide_type(&mut self, ty: LlvmType, wide: LimbInteger) -> TranslationResult<Id> {
+    pub(super) fn wide_type(&mut self, ty: LlvmType, wide: LimbInteger) -> LlvmResult<Id> {
         let limb = self.b.int_type(LIMB, false);
         let align = self.module.layout.abi_align(&self.module.types, ty);
         let size = u64::from(LIMB / 8) * wide.limbs as u64;
@@ -85,7 +85,7 @@ impl LlvmTranslator<'_> {
         &mut self,
         constant: LlvmConst,
         wide: LimbInteger,
-    ) -> TranslationResult<Id> {
+    ) -> LlvmResult<Id> {
         let data = self.module.consts.get(constant);
         let ty = self.register_type(data.ty)?;
         let bits = match &data.kind {
@@ -110,7 +110,7 @@ impl LlvmTranslator<'_> {
 
 impl FunctionTranslator<'_, '_> {
     /// Translates an instruction on wide integers; `None` if it needs no special treatment.
-    pub(super) fn lower_wide(&mut self, inst: LlvmInst) -> Option<TranslationResult<Option<Id>>> {
+    pub(super) fn lower_wide(&mut self, inst: LlvmInst) -> Option<LlvmResult<Option<Id>>> {
         if !self.t.types.has_wide_integers {
             return None;
         }
@@ -146,7 +146,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The limbs of a value.
-    fn lower_limbs(&mut self, value: LlvmValue) -> TranslationResult<Vec<Id>> {
+    fn lower_limbs(&mut self, value: LlvmValue) -> LlvmResult<Vec<Id>> {
         let ty = self.type_of(value);
         let wide = self.t.find_wide_type(ty);
         let wide =
@@ -174,12 +174,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A value composed of limbs. The bits above the width are cleared.
-    fn compose_limbs(
-        &mut self,
-        ty: LlvmType,
-        wide: LimbInteger,
-        limbs: &[Id],
-    ) -> TranslationResult<Id> {
+    fn compose_limbs(&mut self, ty: LlvmType, wide: LimbInteger, limbs: &[Id]) -> LlvmResult<Id> {
         let mut limbs = limbs.to_vec();
         if wide.last_bits() < LIMB {
             let number = self.t.shape_type(LIMB_SHAPE);
@@ -208,7 +203,7 @@ impl FunctionTranslator<'_, '_> {
         limbs
     }
 
-    fn lower_wide_binary(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<Id> {
+    fn lower_wide_binary(&mut self, inst: LlvmInst, wide: LimbInteger) -> LlvmResult<Id> {
         let ty = self.inst_type(inst);
         let [left, right] = self.function.operands(inst) else {
             return Err(make_refusal("an operation without two operands"));
@@ -238,7 +233,7 @@ impl FunctionTranslator<'_, '_> {
         self.compose_limbs(ty, wide, &limbs)
     }
 
-    fn compare_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<Id> {
+    fn compare_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> LlvmResult<Id> {
         let InstructionExtra::Compare(predicate) = self.function.inst(inst).extra else {
             return Err(make_refusal("a comparison without a predicate"));
         };
@@ -290,7 +285,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A switch: first the number of the matching case is computed, then a switch on it.
-    fn lower_wide_switch(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<()> {
+    fn lower_wide_switch(&mut self, inst: LlvmInst, wide: LimbInteger) -> LlvmResult<()> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
         let selector = self.lower_limbs(operands[0])?;
