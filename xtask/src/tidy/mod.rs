@@ -22,6 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("spirula-diagnostics", &[]),
     ("spirula-entity", &[]),
     ("spirula-scalar", &[]),
+    ("spirula-text", &["spirula-diagnostics"]),
     ("spirula-spirv", &["spirula-diagnostics", "spirula-entity"]),
     ("spirula-program", &["spirula-scalar"]),
     ("spirula-resource", &["spirula-spirv", "spirula-scalar"]),
@@ -33,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-spirv",
             "spirula-scalar",
             "spirula-program",
+            "spirula-text",
         ],
     ),
     (
@@ -42,6 +44,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-entity",
             "spirula-kernel",
             "spirula-program",
+            "spirula-text",
         ],
     ),
     (

@@ -1,18 +1,18 @@
 //! The parser of declarations outside of functions, and of types.
 
-use super::lexer::KernelToken;
 use super::parse::KernelParser;
 use crate::ir::{
     ArrayDimension, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind, FuncId, MemorySpace,
     PlainValue, VarId, VariableType,
 };
 use spirula_diagnostics::SourceDiagnostic;
+use spirula_text::TextToken;
 
 impl KernelParser {
     pub(super) fn parse_program(&mut self) -> Result<(), SourceDiagnostic> {
         self.functions_in_order();
         let mut opaque_types = Vec::new();
-        while *self.peek() != KernelToken::End {
+        while *self.peek() != TextToken::End {
             self.builder.set_place(self.next_place());
             if self.eat_word("opaque") {
                 opaque_types.push(self.parse_string()?);
@@ -44,10 +44,10 @@ impl KernelParser {
         let mut is_definition = false;
         for token in self.iter_tokens() {
             match token {
-                KernelToken::Function(name) if is_definition => names.push(name.clone()),
+                TextToken::Function(name) if is_definition => names.push(name.clone()),
                 _ => {}
             }
-            is_definition = matches!(token, KernelToken::Word(word) if word == "function");
+            is_definition = matches!(token, TextToken::Word(word) if word == "function");
         }
         for name in names {
             self.builder.declare_function(&name);
@@ -164,7 +164,7 @@ impl KernelParser {
         let mut shape = None;
         if self.eat_mark("[") {
             shape = Some(self.parse_list("]", |parser| match parser.peek() {
-                KernelToken::Var(_) => Ok(ArrayDimension::Var(parser.parse_var()?)),
+                TextToken::Value(_) => Ok(ArrayDimension::Var(parser.parse_var()?)),
                 _ => Ok(ArrayDimension::Literal(parser.parse_literal()?.to_signed())),
             })?);
         }

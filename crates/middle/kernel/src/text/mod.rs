@@ -18,10 +18,18 @@
 
 mod declaration;
 mod fragment;
-mod lexer;
 mod parse;
 mod print;
 mod statement;
 
 pub use parse::parse_program;
 pub use print::print_program;
+
+use spirula_text::{TokenSyntax, ValueNames};
+
+/// The tokens of this form.
+const SYNTAX: TokenSyntax = TokenSyntax {
+    comment: ";",
+    values: ValueNames::Names,
+    name_characters: "",
+};

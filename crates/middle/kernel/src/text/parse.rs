@@ -1,11 +1,12 @@
 //! The parser: tokens and expressions.
 
-use super::lexer::{KernelToken, lex_tokens};
+use super::SYNTAX;
 use crate::ProgramBuilder;
 use crate::ir::{ExprId, KernelProgram, VarId, VariableType};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::{ProgramParameter, ScalarLiteral, ScalarOperator, ScalarType, SizeClass};
+use spirula_text::{PlacedToken, TextToken, lex_tokens};
 
 /// Deepest nesting of blocks and expressions.
 pub(crate) const DEPTH: u32 = 200;
@@ -22,7 +23,7 @@ pub fn parse_program(text: &str) -> Result<KernelProgram, SourceDiagnostic> {
         ));
     }
     let mut parser = KernelParser {
-        tokens: lex_tokens(text)?,
+        tokens: lex_tokens(text, &SYNTAX)?,
         at: 0,
         builder: ProgramBuilder::new(),
         globals: FxHashMap::default(),
@@ -34,7 +35,7 @@ pub fn parse_program(text: &str) -> Result<KernelProgram, SourceDiagnostic> {
 }
 
 pub(super) struct KernelParser {
-    tokens: Vec<(KernelToken, SourceLocation)>,
+    tokens: Vec<PlacedToken>,
     at: usize,
     pub builder: ProgramBuilder,
     pub globals: FxHashMap<String, VarId>,
@@ -44,22 +45,22 @@ pub(super) struct KernelParser {
 
 impl KernelParser {
     /// The next token.
-    pub fn peek(&self) -> &KernelToken {
-        &self.tokens[self.at].0
+    pub fn peek(&self) -> &TextToken {
+        &self.tokens[self.at].token
     }
 
     /// The place of the next token.
     pub fn next_place(&self) -> SourceLocation {
-        self.tokens[self.at].1
+        self.tokens[self.at].place
     }
 
-    pub fn iter_tokens(&self) -> impl Iterator<Item = &KernelToken> {
-        self.tokens.iter().map(|(token, _)| token)
+    pub fn iter_tokens(&self) -> impl Iterator<Item = &TextToken> {
+        self.tokens.iter().map(|placed| &placed.token)
     }
 
-    pub fn next(&mut self) -> KernelToken {
+    pub fn next(&mut self) -> TextToken {
         let token = self.peek().clone();
-        if token != KernelToken::End {
+        if token != TextToken::End {
             self.at += 1;
         }
         token
@@ -70,7 +71,7 @@ impl KernelParser {
     }
 
     pub fn eat_mark(&mut self, mark: &str) -> bool {
-        let found = matches!(self.peek(), KernelToken::Mark(m) if *m == mark);
+        let found = matches!(self.peek(), TextToken::Mark(m) if *m == mark);
         self.at += usize::from(found);
         found
     }
@@ -84,7 +85,7 @@ impl KernelParser {
     }
 
     pub fn eat_word(&mut self, word: &str) -> bool {
-        let found = matches!(self.peek(), KernelToken::Word(w) if w == word);
+        let found = matches!(self.peek(), TextToken::Word(w) if w == word);
         self.at += usize::from(found);
         found
     }
@@ -100,7 +101,7 @@ impl KernelParser {
     pub fn parse_string(&mut self) -> Result<String, SourceDiagnostic> {
         let fault = self.fault_here("expected a string");
         match self.next() {
-            KernelToken::Text(text) => Ok(text),
+            TextToken::Text(text) => Ok(text),
             _ => Err(fault),
         }
     }
@@ -108,14 +109,14 @@ impl KernelParser {
     pub fn function_name(&mut self) -> Result<String, SourceDiagnostic> {
         let fault = self.fault_here("expected the name of a function");
         match self.next() {
-            KernelToken::Function(name) => Ok(name),
+            TextToken::Function(name) => Ok(name),
             _ => Err(fault),
         }
     }
 
     /// Parses a word that names a row of a table.
     pub fn one_of<T: Copy>(&mut self, rows: &[(&str, T)]) -> Option<T> {
-        let KernelToken::Word(word) = self.peek() else {
+        let TextToken::Word(word) = self.peek() else {
             return None;
         };
         let found = rows.iter().find(|(name, _)| name == word)?.1;
@@ -126,7 +127,7 @@ impl KernelParser {
     pub fn parse_scalar_type(&mut self) -> Result<ScalarType, SourceDiagnostic> {
         let fault = self.fault_here("expected a scalar type");
         match self.next() {
-            KernelToken::Word(word) => ScalarType::from_name(&word).ok_or(fault),
+            TextToken::Word(word) => ScalarType::from_name(&word).ok_or(fault),
             _ => Err(fault),
         }
     }
@@ -134,7 +135,7 @@ impl KernelParser {
     /// Parses a name that is not in use yet.
     pub fn new_name(&mut self) -> Result<String, SourceDiagnostic> {
         let fault = self.fault_here("expected a new variable");
-        let KernelToken::Var(name) = self.next() else {
+        let TextToken::Value(name) = self.next() else {
             return Err(fault);
         };
         if self.globals.contains_key(&name) || self.locals.contains_key(&name) {
@@ -149,7 +150,7 @@ impl KernelParser {
     /// Parses the name of a declared variable.
     pub fn parse_var(&mut self) -> Result<VarId, SourceDiagnostic> {
         let fault = self.fault_here("expected a variable");
-        let KernelToken::Var(name) = self.next() else {
+        let TextToken::Value(name) = self.next() else {
             return Err(fault);
         };
         let found = self.locals.get(&name).or_else(|| self.globals.get(&name));
@@ -187,7 +188,7 @@ impl KernelParser {
             return Ok(ScalarLiteral::new(ScalarType::Unit, 0));
         }
         match self.next() {
-            KernelToken::Word(word) => ScalarLiteral::from_text(&word).ok_or(fault),
+            TextToken::Word(word) => ScalarLiteral::from_text(&word).ok_or(fault),
             _ => Err(fault),
         }
     }
@@ -205,14 +206,14 @@ impl KernelParser {
 
     fn expr_within(&mut self) -> Result<ExprId, SourceDiagnostic> {
         let word = match self.peek() {
-            KernelToken::Var(_) => {
+            TextToken::Value(_) => {
                 let var = self.parse_var()?;
                 return match self.builder.program().var(var).ty {
                     VariableType::Scalar(_) => Ok(self.builder.read_var(var)),
                     _ => Err(self.fault_here("memory is no operand")),
                 };
             }
-            KernelToken::Word(word) => word.clone(),
+            TextToken::Word(word) => word.clone(),
             _ => {
                 let literal = self.parse_literal()?;
                 return Ok(self.builder.make_literal(literal));
@@ -250,7 +251,7 @@ impl KernelParser {
 
     fn parse_size_class(&mut self) -> Result<SizeClass, SourceDiagnostic> {
         let fault = self.fault_here("unknown class of sizes");
-        let KernelToken::Word(word) = self.next() else {
+        let TextToken::Word(word) = self.next() else {
             return Err(fault);
         };
         match word.as_str() {
@@ -282,7 +283,7 @@ impl KernelParser {
     pub fn parse_number<T: std::str::FromStr>(&mut self) -> Result<T, SourceDiagnostic> {
         let fault = self.fault_here("expected a number");
         match self.next() {
-            KernelToken::Word(word) => word.parse().map_err(|_| fault),
+            TextToken::Word(word) => word.parse().map_err(|_| fault),
             _ => Err(fault),
         }
     }

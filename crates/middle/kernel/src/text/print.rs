@@ -1,6 +1,6 @@
 //! The printer of the text form.
 
-use super::lexer::is_plain;
+use super::SYNTAX;
 use crate::ir::{
     ArrayDimension, AtomicOp, AtomicStmt, BlockSize, CallStmt, CopyOperand, CopyStmt, EntryDecl,
     EntryDeclValue, EntryKind, ExprData, ExprId, FuncArgument, FuncId, KernelCapture, KernelId,
@@ -124,7 +124,7 @@ impl KernelPrinter<'_> {
     }
 
     fn print_name(&mut self, sigil: char, name: &str) {
-        if !name.is_empty() && name.chars().all(is_plain) {
+        if SYNTAX.is_plain_name(name) {
             put!(self, "{sigil}{name}")
         } else {
             put!(self, "{sigil}{name:?}")

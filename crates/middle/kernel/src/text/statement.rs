@@ -1,6 +1,5 @@
 //! The parser of statements.
 
-use super::lexer::KernelToken;
 use super::parse::{DEPTH, KernelParser};
 use crate::ir::{
     AtomicOp, AtomicStmt, BlockSize, CallStmt, CopyOperand, CopyStmt, FuncArgument, KernelCapture,
@@ -8,6 +7,7 @@ use crate::ir::{
     MessageSegment, StaticData, StmtBlock, StmtKind, SyncKind, VarId, VariableType,
 };
 use spirula_diagnostics::SourceDiagnostic;
+use spirula_text::TextToken;
 
 impl KernelParser {
     /// Parses `{ statements }`.
@@ -20,7 +20,7 @@ impl KernelParser {
         let outer = self.builder.current_place();
         self.builder.begin_block();
         while !self.eat_mark("}") {
-            if *self.peek() == KernelToken::End {
+            if *self.peek() == TextToken::End {
                 return Err(self.fault_here("expected \"}\""));
             }
             self.builder.set_place(self.next_place());
@@ -33,12 +33,12 @@ impl KernelParser {
 
     fn parse_statement(&mut self) -> Result<(), SourceDiagnostic> {
         match self.peek() {
-            KernelToken::Var(_) => {
+            TextToken::Value(_) => {
                 let to = self.parse_var()?;
                 self.expect_mark("=")?;
                 return self.parse_assignment(to);
             }
-            KernelToken::Mark("(") => {
+            TextToken::Mark("(") => {
                 self.next();
                 let outputs = self.parse_list(")", Self::parse_var)?;
                 self.expect_mark("=")?;
@@ -293,7 +293,7 @@ impl KernelParser {
     fn parse_message(&mut self) -> Result<MessageId, SourceDiagnostic> {
         self.expect_mark("{")?;
         let parts = self.parse_list("}", |parser| match parser.peek() {
-            KernelToken::Text(_) => Ok(MessageSegment::Text(parser.parse_string()?)),
+            TextToken::Text(_) => Ok(MessageSegment::Text(parser.parse_string()?)),
             _ => Ok(MessageSegment::Value(parser.parse_expr()?)),
         })?;
         let backtrace = if self.eat_word("at") {

@@ -1,7 +1,6 @@
 //! The text form of functions: its printer and its parser.
 
 mod build_body;
-mod lexer;
 mod parse;
 mod parse_body;
 mod print;
@@ -10,3 +9,12 @@ mod syntax;
 pub use parse::parse_function;
 pub(crate) use print::{NodeNames, format_axes, format_body, format_list};
 pub use print::{print_function, write_function};
+
+use spirula_text::{TokenSyntax, ValueNames};
+
+/// The tokens of this form.
+const SYNTAX: TokenSyntax = TokenSyntax {
+    comment: "//",
+    values: ValueNames::Numbers,
+    name_characters: "$-",
+};

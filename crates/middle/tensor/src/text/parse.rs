@@ -1,7 +1,7 @@
 //! Parser of functions.
 
+use super::SYNTAX;
 use super::build_body::{build_combiner, build_structured};
-use super::lexer::{PlacedToken, TensorToken, lex_tokens};
 use super::parse_body::parse_body;
 use super::syntax::{CombinerSyntax, ExprArena};
 use crate::ir::{
@@ -11,6 +11,7 @@ use crate::ir::{
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::{ScalarLiteral, ScalarType};
+use spirula_text::{PlacedToken, TextToken, lex_tokens};
 
 /// Deepest nesting of expressions and blocks.
 const NESTING: u32 = 100;
@@ -27,7 +28,7 @@ const VALUES: usize = 1 << 20;
 /// When the text is not well formed, or the function is not valid ([`verify_function`](crate::verify_function)). The
 /// diagnostic has the place in the text.
 pub fn parse_function(text: &str) -> Result<TensorFunction, SourceDiagnostic> {
-    let tokens = lex_tokens(text)?;
+    let tokens = lex_tokens(text, &SYNTAX)?;
     let mut parser = TensorParser {
         tokens,
         at: 0,
@@ -52,12 +53,12 @@ pub(super) struct TensorParser {
 
 impl TensorParser {
     /// The next token.
-    pub fn token(&self) -> &TensorToken {
+    pub fn token(&self) -> &TextToken {
         &self.tokens[self.at].token
     }
 
     /// The token after the next one.
-    pub fn token_after(&self) -> &TensorToken {
+    pub fn token_after(&self) -> &TextToken {
         let last = self.tokens.len() - 1;
         &self.tokens[(self.at + 1).min(last)].token
     }
@@ -73,9 +74,9 @@ impl TensorParser {
     }
 
     /// Takes the next token; the end is never passed.
-    fn take_token(&mut self) -> TensorToken {
+    fn take_token(&mut self) -> TextToken {
         let token = self.token().clone();
-        if token != TensorToken::End {
+        if token != TextToken::End {
             self.at += 1;
         }
         token
@@ -87,7 +88,7 @@ impl TensorParser {
     }
 
     pub fn is_mark(&self, mark: &str) -> bool {
-        matches!(self.token(), TensorToken::Mark(m) if *m == mark)
+        matches!(self.token(), TextToken::Mark(m) if *m == mark)
     }
 
     /// Takes a mark, if it is next.
@@ -105,7 +106,7 @@ impl TensorParser {
     }
 
     pub fn is_word(&self, word: &str) -> bool {
-        matches!(self.token(), TensorToken::Word(w) if w == word)
+        matches!(self.token(), TextToken::Word(w) if w == word)
     }
 
     /// Takes a keyword, if it is next.
@@ -129,7 +130,7 @@ impl TensorParser {
         read: impl Fn(&str) -> Option<T>,
     ) -> Result<T, SourceDiagnostic> {
         let meaning = match self.token() {
-            TensorToken::Word(word) => read(word),
+            TextToken::Word(word) => read(word),
             _ => None,
         };
         match meaning {
@@ -169,13 +170,15 @@ impl TensorParser {
 
     /// The number of a value.
     fn parse_value_number(&mut self) -> Result<TensorValue, SourceDiagnostic> {
-        match *self.token() {
-            TensorToken::Value(number) if number < VALUES => {
+        let TextToken::Value(number) = self.token() else {
+            return self.error("expected a value");
+        };
+        match number.parse() {
+            Ok(number) if number < VALUES => {
                 self.at += 1;
                 Ok(TensorValue::new(number))
             }
-            TensorToken::Value(_) => self.error(format!("values are numbered below {VALUES}")),
-            _ => self.error("expected a value"),
+            _ => self.error(format!("values are numbered below {VALUES}")),
         }
     }
 
@@ -226,7 +229,7 @@ impl TensorParser {
                 self.expect_mark(",")?;
             }
             let extent = match self.token() {
-                TensorToken::Value(_) if is_parameter => {
+                TextToken::Value(_) if is_parameter => {
                     let place = self.place();
                     let value = self.parse_value_number()?;
                     if !self.is_defined(value) {
@@ -245,7 +248,7 @@ impl TensorParser {
 
     /// A size: `10` or `%3`.
     pub fn parse_extent(&mut self) -> Result<DimExtent, SourceDiagnostic> {
-        if let TensorToken::Value(_) = self.token() {
+        if let TextToken::Value(_) = self.token() {
             return Ok(DimExtent::Value(self.parse_value()?));
         }
         let size = |word: &str| word.parse().ok().filter(|n| *n <= i64::MAX as u64);
@@ -254,7 +257,7 @@ impl TensorParser {
 
     /// Values with types, which become defined.
     fn parse_typed_values(&mut self) -> Result<Vec<TensorValue>, SourceDiagnostic> {
-        if !matches!(self.token(), TensorToken::Value(_)) {
+        if !matches!(self.token(), TextToken::Value(_)) {
             return Ok(Vec::new());
         }
         self.parse_list(|parser| {
@@ -269,7 +272,7 @@ impl TensorParser {
 
     /// Values that have been defined; there may be none.
     fn parse_values(&mut self) -> Result<Vec<TensorValue>, SourceDiagnostic> {
-        if !matches!(self.token(), TensorToken::Value(_)) {
+        if !matches!(self.token(), TextToken::Value(_)) {
             return Ok(Vec::new());
         }
         self.parse_list(Self::parse_value)
@@ -277,7 +280,7 @@ impl TensorParser {
 
     fn parse_function(&mut self) -> Result<(), SourceDiagnostic> {
         self.expect_word("func")?;
-        let TensorToken::Function(name) = self.token().clone() else {
+        let TextToken::Function(name) = self.token().clone() else {
             return self.error("expected the name of a function");
         };
         self.at += 1;
@@ -307,7 +310,7 @@ impl TensorParser {
         }
         self.parse_block(body, "return")?;
         self.expect_mark("}")?;
-        if *self.token() != TensorToken::End {
+        if *self.token() != TextToken::End {
             return self.error("expected the end of the text");
         }
         let results = &self.function.block(body).results;
@@ -329,8 +332,8 @@ impl TensorParser {
                 self.expect_mark(",")?;
             }
             sizes.push(match self.take_token() {
-                TensorToken::Value(number) => format!("%{number}"),
-                TensorToken::Word(word) => word,
+                TextToken::Value(number) => format!("%{number}"),
+                TextToken::Word(word) => word,
                 _ => return self.error("expected a size"),
             });
         }
@@ -343,7 +346,7 @@ impl TensorParser {
         let place = self.place();
         let value = self.parse_value_number()?;
         let name = match self.token().clone() {
-            TensorToken::Text(name) => {
+            TextToken::Text(name) => {
                 self.at += 1;
                 name
             }
@@ -361,7 +364,7 @@ impl TensorParser {
     /// `%1 = 4` or `%1 repeats 4`; the values may be defined later.
     fn parse_demand(&mut self) -> Result<SizeConstraint, SourceDiagnostic> {
         let extent = |parser: &mut Self| match parser.token() {
-            TensorToken::Value(_) => Ok(DimExtent::Value(parser.parse_value_number()?)),
+            TextToken::Value(_) => Ok(DimExtent::Value(parser.parse_value_number()?)),
             _ => parser.parse_extent(),
         };
         let first = extent(self)?;
@@ -495,7 +498,7 @@ impl TensorParser {
 
     /// A literal with its type: `1i32`, `-0.5f32`, `()`.
     fn parse_literal(&mut self) -> Result<ScalarLiteral, SourceDiagnostic> {
-        if self.is_mark("(") && matches!(self.token_after(), TensorToken::Mark(")")) {
+        if self.is_mark("(") && matches!(self.token_after(), TextToken::Mark(")")) {
             self.at += 2;
             return Ok(ScalarLiteral::new(ScalarType::Unit, 0));
         }
@@ -544,13 +547,13 @@ impl TensorParser {
         let condition = self.parse_value()?;
         self.expect_word("else")?;
         let is_piece =
-            |parser: &Self| matches!(parser.token(), TensorToken::Text(_) | TensorToken::Value(_));
+            |parser: &Self| matches!(parser.token(), TextToken::Text(_) | TextToken::Value(_));
         // An operation may follow whose first token is a value.
-        let is_result = |parser: &Self| matches!(parser.token_after(), TensorToken::Mark(":"));
+        let is_result = |parser: &Self| matches!(parser.token_after(), TextToken::Mark(":"));
         let mut message = Vec::new();
         if is_piece(self) && !is_result(self) {
             message = self.parse_list(|parser| {
-                if let TensorToken::Text(text) = parser.token().clone() {
+                if let TextToken::Text(text) = parser.token().clone() {
                     parser.at += 1;
                     return Ok(MessagePiece::Text(text));
                 }
@@ -559,7 +562,7 @@ impl TensorParser {
         }
         let mut origin = String::new();
         if self.skip_word("from") {
-            let TensorToken::Text(text) = self.token().clone() else {
+            let TextToken::Text(text) = self.token().clone() else {
                 return self.error("expected a string");
             };
             self.at += 1;

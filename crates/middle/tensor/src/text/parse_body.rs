@@ -1,6 +1,5 @@
 //! Parser of bodies: axes, lines, reductions, results, and scalar expressions.
 
-use super::lexer::TensorToken;
 use super::parse::TensorParser;
 use super::syntax::{
     AxisSyntax, BodySyntax, DestinationSyntax, ExprArena, ExprKind, ExprList, ExprRef, FoldSyntax,
@@ -8,6 +7,7 @@ use super::syntax::{
 };
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
+use spirula_text::TextToken;
 
 /// The axes and the body of a structured operation, after the word `over`.
 pub(super) fn parse_body(parser: &mut TensorParser) -> Result<BodySyntax, SourceDiagnostic> {
@@ -123,12 +123,12 @@ fn parse_fold(parser: &mut TensorParser, body: &mut BodySyntax) -> Result<(), So
 }
 
 /// Index arithmetic that is written with signs.
-fn find_infix_operator(token: &TensorToken) -> Option<ScalarOp> {
+fn find_infix_operator(token: &TextToken) -> Option<ScalarOp> {
     match token {
-        TensorToken::Mark("+") => Some(ScalarOp::Add),
-        TensorToken::Mark("*") => Some(ScalarOp::Mul),
-        TensorToken::Word(word) if word == "div" => Some(ScalarOp::SDiv),
-        TensorToken::Word(word) if word == "mod" => Some(ScalarOp::SMod),
+        TextToken::Mark("+") => Some(ScalarOp::Add),
+        TextToken::Mark("*") => Some(ScalarOp::Mul),
+        TextToken::Word(word) if word == "div" => Some(ScalarOp::SDiv),
+        TextToken::Word(word) if word == "mod" => Some(ScalarOp::SMod),
         _ => None,
     }
 }
@@ -205,12 +205,12 @@ impl TensorParser {
     fn parse_primary(&mut self, arena: &mut ExprArena) -> Result<ExprRef, SourceDiagnostic> {
         let place = self.place();
         match self.token().clone() {
-            TensorToken::Value(_) => {
+            TextToken::Value(_) => {
                 let value = self.parse_value()?;
                 let position = self.nest(|parser| parser.parse_indices(arena))?;
                 Ok(arena.push_expr(ExprKind::Element(value, position), place))
             }
-            TensorToken::Mark("(") => {
+            TextToken::Mark("(") => {
                 self.skip_token();
                 if self.skip_mark(")") {
                     let unit = ScalarLiteral::new(ScalarType::Unit, 0);
@@ -220,7 +220,7 @@ impl TensorParser {
                 self.expect_mark(")")?;
                 Ok(inner)
             }
-            TensorToken::Word(word) => {
+            TextToken::Word(word) => {
                 if let Some(kind) = read_name(&word) {
                     self.skip_token();
                     return Ok(arena.push_expr(kind, place));

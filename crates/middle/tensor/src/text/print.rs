@@ -15,7 +15,7 @@
 //! Elements have lines of their own, as have nodes that are used more than once. Index arithmetic is written with
 //! operators.
 
-use super::lexer::is_plain;
+use super::SYNTAX;
 use crate::ir::{
     AxisKind, DimExtent, MessagePiece, NodeData, NodeGraph, OpKind, ScalarCombiner, ScalarNode,
     SizeRelation, StructuredOp, TensorBlock, TensorConstant, TensorFunction, TensorOp,
@@ -96,7 +96,7 @@ impl<'a> TensorPrinter<'a> {
     /// The function's name, in quotes where it needs them to be read back.
     fn format_name(&self) -> String {
         let name = &self.function.name;
-        if self.is_whole && !name.chars().all(is_plain) {
+        if name.is_empty() || self.is_whole && !SYNTAX.is_plain_name(name) {
             format!("{name:?}")
         } else {
             name.clone()
