@@ -25,7 +25,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("spirula-text", &["spirula-diagnostics"]),
     ("spirula-spirv", &["spirula-diagnostics", "spirula-entity"]),
     ("spirula-program", &["spirula-scalar"]),
-    ("spirula-resource", &["spirula-spirv", "spirula-scalar"]),
+    (
+        "spirula-resource",
+        &["spirula-diagnostics", "spirula-spirv", "spirula-scalar"],
+    ),
     (
         "spirula-kernel",
         &[

@@ -1,17 +1,24 @@
-//! Resources of kernels besides buffers: images, samplers and pipes, as devices and their callers share them.
+//! The types that devices and their callers share: images, samplers and pipes, and the reports of checked launches.
 //!
 //! - [`TexelFormat`]: formats of texels, and how components become numbers and back.
 //! - [`ImageShape`]: dimensions, format, size, layers and levels of an image.
 //! - [`ImageType`]: the type of an image in a module, and whether an image fits it.
 //! - [`SamplerState`]: addressing, filters, border and comparison of a sampler.
 //! - [`PipeShape`]: packets of a pipe, and the layout of its memory.
+//!
+//! Checked launches have their types here, too: [`CheckOptions`] state what is checked, and a [`FaultReport`] describes a
+//! fault.
 
+mod check_options;
+mod fault_report;
 mod image_shape;
 mod image_type;
 mod pipe_shape;
 mod sampler;
 mod texel_format;
 
+pub use check_options::CheckOptions;
+pub use fault_report::{FaultKind, FaultReport, InstructionSite, InvocationId};
 pub use image_shape::{ImageDimensions, ImageShape};
 pub use image_type::ImageType;
 pub use pipe_shape::{HEADER_WORDS, MOST_RESERVATIONS, PIPE_MAGIC, PipeShape, RESERVATION_WORDS};

@@ -63,5 +63,5 @@ pub use layout::invocation_range::InvocationRange;
 pub use memory::guarded_pages::GuardedPages;
 pub use memory::memory_span::MemorySpan;
 pub use pipe::PipeShape;
-pub use sanitizer::kernel_sanitizer::{CheckOptions, KernelSanitizer};
-pub use sanitizer::report::{FaultKind as ReportKind, FaultReport, InstructionSite, InvocationId};
+pub use sanitizer::kernel_sanitizer::KernelSanitizer;
+pub use spirula_resource::{CheckOptions, FaultKind, FaultReport, InstructionSite, InvocationId};

@@ -1,8 +1,8 @@
 //! Errors of devices.
 
-use spirula_cpu::FaultReport;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_legalize::LegalizeError;
+use spirula_resource::FaultReport;
 
 /// Reasons why a device refuses a request or fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

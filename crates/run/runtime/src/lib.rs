@@ -47,9 +47,9 @@ pub use launch_builder::{
 };
 pub use machine::DeviceMachine;
 pub use profile::{DeviceProfile, KernelTime};
-pub use spirula_cpu::{CheckOptions, FaultReport, InstructionSite, InvocationId, ReportKind};
 pub use spirula_program::ByteRegion;
 pub use spirula_resource::{
-    BorderColour, DepthComparison, ImageDimensions, ImageShape, PipeShape, SamplerAddressing,
-    SamplerFilter, SamplerState, TexelFormat,
+    BorderColour, CheckOptions, DepthComparison, FaultKind, FaultReport, ImageDimensions,
+    ImageShape, InstructionSite, InvocationId, PipeShape, SamplerAddressing, SamplerFilter,
+    SamplerState, TexelFormat,
 };

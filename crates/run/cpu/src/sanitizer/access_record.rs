@@ -5,9 +5,9 @@
 #![allow(unsafe_code)]
 
 use super::access_info as info;
-use super::report::InvocationId;
 use super::shadow_cell::{CellAccess, ShadowPhases};
 use crate::layout::launch_context::LaunchContext;
+use spirula_resource::InvocationId;
 
 /// The number of the copier, which makes the copies of a workgroup in the place of an invocation. It runs beside all
 /// invocations until they have waited for it.

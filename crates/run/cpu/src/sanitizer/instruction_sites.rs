@@ -1,10 +1,10 @@
 //! The instructions that checks may have something to say about, by number.
 
 use super::load_purpose::LoadPurpose;
-use super::report::InstructionSite;
 use crate::analysis::analysed_module::AnalysedModule;
 use crate::module::typed_module::ExtSet;
 use rustc_hash::FxHashMap;
+use spirula_resource::InstructionSite;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, Inst, InstRef, ModuleSection};

@@ -46,7 +46,6 @@ pub(crate) mod instruction_sites;
 pub(crate) mod instrument;
 pub(crate) mod kernel_sanitizer;
 pub(crate) mod load_purpose;
-pub(crate) mod report;
 pub(crate) mod runtime;
 pub(crate) mod shadow_cell;
 pub(crate) mod shadow_memory;

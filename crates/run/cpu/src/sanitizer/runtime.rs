@@ -9,9 +9,9 @@
 use super::access_info as info;
 use super::access_record::{AccessRecord, FaultOrigin};
 use super::argument_shadow::ArgumentShadow;
-use super::report::FaultKind;
 use super::workgroup_state::{PrivateShadow, WorkgroupState};
 use crate::layout::launch_context::LaunchContext;
+use spirula_resource::FaultKind;
 use std::mem::offset_of;
 
 /// Offsets of fields that generated code reads.

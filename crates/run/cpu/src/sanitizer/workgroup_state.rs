@@ -11,13 +11,13 @@ use super::access_record::{AccessRecord, COPIER, FaultOrigin, current_invocation
 use super::argument_shadow::ArgumentShadow;
 use super::happens_before::HappensBefore;
 use super::kernel_sanitizer::{FaultKey, KernelSanitizer};
-use super::report::{FaultKind, FaultReport, InvocationId};
 use super::shadow_cell::{
     self, ATOMIC, CellAccess, CellConflict, FLAGS, HALF, INVOCATION, KEPT, MANY, PHASE_SHIFT,
     ShadowPhases, WRITTEN, site_of,
 };
 use super::shadow_memory::CellGranules;
 use crate::layout::launch_context::LaunchContext;
+use spirula_resource::{FaultKind, FaultReport, InvocationId};
 use std::collections::BTreeMap;
 
 /// Loop iterations as which waiting for others counts.
