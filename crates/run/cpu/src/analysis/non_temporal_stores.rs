@@ -7,9 +7,7 @@
 //! of each thread, and kernels with atomics have none.
 
 use super::analysed_module::AnalysedModule;
-use super::pointer_roots::{
-    BoundVariable, ParameterPositions, PointerRoots, find_parameter_positions,
-};
+use super::pointer_roots::{BoundVariable, ParameterIndex, PointerRoots, find_parameters};
 use crate::module::operand_ids::operand_ids;
 use rustc_hash::FxHashSet;
 use spirula_spirv::Id;
@@ -22,7 +20,7 @@ pub(crate) struct NonTemporalStores {
     /// The pointers that are stored to.
     pub pointers: FxHashSet<Id>,
     /// The arguments and bindings that are only stored to.
-    pub positions: ParameterPositions,
+    pub parameters: Vec<ParameterIndex>,
 }
 
 impl NonTemporalStores {
@@ -44,14 +42,14 @@ impl NonTemporalStores {
             }
         }
         let is_written = |id: Id| uses.stored.contains(&id) && !uses.others.contains(&id);
-        let positions = find_parameter_positions(program, bound, is_written);
+        let parameters = find_parameters(program, bound, is_written);
         let pointers = uses.pointers.iter();
         NonTemporalStores {
             pointers: pointers
                 .filter(|(_, root)| is_written(*root))
                 .map(|(pointer, _)| *pointer)
                 .collect(),
-            positions,
+            parameters: parameters.into_iter().map(|(index, _)| index).collect(),
         }
     }
 }

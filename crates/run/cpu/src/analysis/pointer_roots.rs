@@ -19,13 +19,13 @@ pub(crate) struct BoundVariable {
     pub is_array: bool,
 }
 
-/// Positions of a kernel's memory among its parameters.
-#[derive(Default)]
-pub(crate) struct ParameterPositions {
-    /// Positions among the arguments.
-    pub arguments: Vec<usize>,
-    /// Rows of the table of bindings.
-    pub bindings: Vec<usize>,
+/// The parameter through which a kernel gets memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ParameterIndex {
+    /// Position among the arguments.
+    Argument(usize),
+    /// Row of the table of bindings.
+    Binding(usize),
 }
 
 /// Maps each pointer to the argument or bound variable that it points into.
@@ -60,17 +60,20 @@ impl PointerRoots {
     }
 }
 
-/// The positions of the arguments and bound variables for which `holds` is true. Arrays of bindings are left out.
-pub(crate) fn find_parameter_positions(
+/// The arguments and bound variables for which `holds` is true, with their ids. Arrays of bindings are left out.
+pub(crate) fn find_parameters(
     program: &AnalysedModule<'_>,
     bound: &[BoundVariable],
     holds: impl Fn(Id) -> bool,
-) -> ParameterPositions {
+) -> Vec<(ParameterIndex, Id)> {
     let params = program.functions.get(program.entry.func).params.iter();
-    let params = params.enumerate().filter(|(_, id)| holds(**id));
-    let bound = bound.iter().filter(|b| !b.is_array && holds(b.id));
-    ParameterPositions {
-        arguments: params.map(|(at, _)| at).collect(),
-        bindings: bound.map(|b| b.row as usize).collect(),
-    }
+    let arguments = params
+        .enumerate()
+        .map(|(at, id)| (ParameterIndex::Argument(at), *id));
+    let bound = bound.iter().filter(|b| !b.is_array);
+    let bindings = bound.map(|b| (ParameterIndex::Binding(b.row as usize), b.id));
+    arguments
+        .chain(bindings)
+        .filter(|(_, id)| holds(*id))
+        .collect()
 }

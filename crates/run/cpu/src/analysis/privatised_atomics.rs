@@ -6,7 +6,7 @@
 //! a copy of its own, and the copies are merged at the end. Compilers know this as the privatisation of reductions.
 
 use super::analysed_module::AnalysedModule;
-use super::pointer_roots::{BoundVariable, PointerRoots, find_parameter_positions};
+use super::pointer_roots::{BoundVariable, ParameterIndex, PointerRoots, find_parameters};
 use super::provenance::PointerProvenance;
 use crate::module::operand_ids::operand_ids;
 use crate::module::types::{LoweredTypeKind, ScalarRepr};
@@ -35,15 +35,6 @@ pub(crate) struct PrivatisedUpdate {
     pub operator: PrivatisedOperator,
     /// Bytes of a number.
     pub bytes: u64,
-}
-
-/// The parameter through which a kernel gets the memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ParameterIndex {
-    /// Position among the arguments.
-    Argument(usize),
-    /// Row of the table of bindings.
-    Binding(usize),
 }
 
 /// The memory that a kernel only updates.
@@ -80,40 +71,25 @@ impl PrivatisedAtomics {
         }
         let update = |id: Id| uses.updates.get(&id).copied().flatten();
         let is_counted = |id: Id| update(id).is_some() && !uses.others.contains(&id);
-        let positions = find_parameter_positions(program, bound, is_counted);
-        let params = &program.functions.get(program.entry.func).params;
-        let arguments = positions.arguments.into_iter();
-        let arguments =
-            arguments.filter_map(|at| Some((ParameterIndex::Argument(at), update(params[at])?)));
-        let bindings = positions.bindings.into_iter().filter_map(|row| {
-            let mut same = bound.iter().filter(|b| b.row as usize == row);
-            // Several variables may be the same memory.
-            match (same.next(), same.next()) {
-                (Some(b), None) => Some((ParameterIndex::Binding(row), update(b.id)?)),
-                _ => None,
+        let mut counted = find_parameters(program, bound, is_counted);
+        // Several variables may be the same memory.
+        counted.retain(|(index, _)| match index {
+            ParameterIndex::Argument(_) => true,
+            ParameterIndex::Binding(row) => {
+                bound.iter().filter(|b| b.row as usize == *row).count() == 1
             }
         });
-        let parameters: Vec<(ParameterIndex, PrivatisedUpdate)> =
-            arguments.chain(bindings).collect();
         // A pointer that is only an address may point to the same memory.
-        if parameters.is_empty() || PointerProvenance::from_program(program).has_unknown() {
+        if counted.is_empty() || PointerProvenance::from_program(program).has_unknown() {
             return PrivatisedAtomics::default();
         }
-        let is_parameter = |root: Id| {
-            let argument = params.iter().position(|p| *p == root);
-            let argument = argument.map(ParameterIndex::Argument);
-            let binding = bound.iter().find(|b| b.id == root);
-            let binding = binding.map(|b| ParameterIndex::Binding(b.row as usize));
-            let index = argument.or(binding);
-            parameters.iter().any(|(known, _)| Some(*known) == index)
-        };
-        let pointers = uses.pointers.iter();
+        let is_parameter = |root: Id| counted.iter().any(|(_, id)| *id == root);
+        let pointers = uses.pointers.iter().filter(|(_, root)| is_parameter(*root));
+        let parameters = counted.iter();
+        let parameters = parameters.filter_map(|(index, id)| Some((*index, update(*id)?)));
         PrivatisedAtomics {
-            pointers: pointers
-                .filter(|(_, root)| is_parameter(*root))
-                .map(|(pointer, _)| *pointer)
-                .collect(),
-            parameters,
+            pointers: pointers.map(|(pointer, _)| *pointer).collect(),
+            parameters: parameters.collect(),
         }
     }
 }

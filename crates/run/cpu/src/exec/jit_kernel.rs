@@ -103,3 +103,24 @@ impl JitKernel {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::JitOptions;
+    use spirula_spirv::grammar::enumerants::ExecutionModel;
+    use spirula_spirv::ir::SpirvModule;
+    use spirula_spirv::text::{ParseOptions, parse_assembly};
+
+    impl JitKernel {
+        /// Compiles the kernel `main` of a module in assembly.
+        pub(crate) fn from_assembly(text: &str) -> JitKernel {
+            let words = parse_assembly(text, &ParseOptions::default());
+            let words = words.unwrap_or_else(|faults| panic!("{}", faults[0]));
+            let module = SpirvModule::from_words(words).expect("the assembler writes modules");
+            let (model, options) = (ExecutionModel::Kernel, JitOptions::default());
+            let kernel = JitKernel::compile_entry_point(&module, "main", model, &[], &options);
+            kernel.unwrap_or_else(|error| panic!("{error}"))
+        }
+    }
+}

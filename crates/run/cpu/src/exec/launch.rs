@@ -1,6 +1,7 @@
 //! Launches: their arguments and bindings, and the reasons why they fail.
 
 use super::guard::TrapReason;
+use crate::analysis::pointer_roots::ParameterIndex;
 use crate::image::{HostImage, SamplerState};
 use crate::layout::invocation_range::InvocationRange;
 use crate::layout::launch_context::LaunchContext;
@@ -21,6 +22,16 @@ pub enum JitArgument<'a> {
     Image(HostImage),
     /// A sampler.
     Sampler(SamplerState),
+}
+
+impl JitArgument<'_> {
+    /// Address and bytes of the memory that the argument points to.
+    pub(super) fn memory(&self) -> Option<[u64; 2]> {
+        match self {
+            JitArgument::Memory(memory) => Some([memory.address as u64, memory.length]),
+            _ => None,
+        }
+    }
 }
 
 /// A resource that is bound to a descriptor.
@@ -73,6 +84,20 @@ pub struct JitLaunch<'a> {
     pub threads: usize,
     /// The time limit, if there is one. It is kept on Linux only.
     pub timeout: Option<Duration>,
+}
+
+impl JitLaunch<'_> {
+    /// Address and bytes of a parameter's memory. `bindings` is the launch's table of bindings.
+    pub(super) fn find_memory(
+        &self,
+        index: ParameterIndex,
+        bindings: &[[u64; 2]],
+    ) -> Option<[u64; 2]> {
+        match index {
+            ParameterIndex::Argument(at) => self.arguments.get(at)?.memory(),
+            ParameterIndex::Binding(row) => bindings.get(row).copied(),
+        }
+    }
 }
 
 /// Why a launch failed.

@@ -1,9 +1,8 @@
 //! Non-temporal stores of a launch: whether it writes enough memory, and the fence after its stores.
 
 use super::jit_kernel::JitKernel;
-use super::launch::{JitArgument, JitLaunch};
+use super::launch::JitLaunch;
 use super::launch_grid::LaunchGrid;
-use crate::analysis::pointer_roots::ParameterPositions;
 
 /// Fewest bytes for which it pays: more than the caches keep for the next launch.
 const LEAST_BYTES: u64 = 16 << 20;
@@ -28,18 +27,11 @@ impl JitKernel {
         grid: &LaunchGrid,
         bindings: &[[u64; 2]],
     ) -> bool {
-        let ParameterPositions {
-            arguments: written,
-            bindings: rows,
-        } = &self.non_temporal.positions;
-        let arguments = written
-            .iter()
-            .filter_map(|at| match launch.arguments.get(*at) {
-                Some(JitArgument::Memory(memory)) => Some(memory.length),
-                _ => None,
-            });
-        let bound = rows.iter().filter_map(|row| Some(bindings.get(*row)?[1]));
-        let bytes = arguments.chain(bound).fold(0, u64::saturating_add);
+        let written = self.non_temporal.parameters.iter();
+        let memory = written.filter_map(|index| launch.find_memory(*index, bindings));
+        let bytes = memory
+            .map(|[_, length]| length)
+            .fold(0, u64::saturating_add);
         bytes >= LEAST_BYTES && grid.local[0] >= LEAST_ROW
     }
 }
@@ -47,10 +39,7 @@ impl JitKernel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::JitOptions;
-    use spirula_spirv::grammar::enumerants::ExecutionModel;
-    use spirula_spirv::ir::SpirvModule;
-    use spirula_spirv::text::{ParseOptions, parse_assembly};
+    use crate::analysis::pointer_roots::ParameterIndex;
 
     /// Which arguments of a kernel of two buffers and a number are only written.
     fn find_written_arguments(body: &str) -> Vec<usize> {
@@ -84,14 +73,13 @@ mod tests {
             OpReturn
             OpFunctionEnd"
         );
-        let words =
-            parse_assembly(&text, &ParseOptions::default()).unwrap_or_else(|f| panic!("{}", f[0]));
-        let module = SpirvModule::from_words(words).expect("what the assembler writes is a module");
-        let options = JitOptions::default();
-        let kernel =
-            JitKernel::compile_entry_point(&module, "main", ExecutionModel::Kernel, &[], &options);
-        let kernel = kernel.unwrap_or_else(|error| panic!("{error}"));
-        kernel.non_temporal.positions.arguments.clone()
+        let kernel = JitKernel::from_assembly(&text);
+        let written = kernel.non_temporal.parameters.iter();
+        let arguments = written.filter_map(|index| match index {
+            ParameterIndex::Argument(at) => Some(*at),
+            ParameterIndex::Binding(_) => None,
+        });
+        arguments.collect()
     }
 
     #[test]

@@ -5,7 +5,8 @@
 use super::jit_kernel::JitKernel;
 use super::launch::{JitArgument, JitLaunch};
 use super::launch_grid::{LaunchGrid, checked_product};
-use crate::analysis::privatised_atomics::{ParameterIndex, PrivatisedOperator, PrivatisedUpdate};
+use crate::analysis::pointer_roots::ParameterIndex;
+use crate::analysis::privatised_atomics::{PrivatisedOperator, PrivatisedUpdate};
 use crate::memory::guarded_pages::GuardedPages;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -51,14 +52,10 @@ impl JitKernel {
         if threads <= 1 {
             return Some(Vec::new());
         }
-        let arguments = launch.arguments.iter().map(|argument| match argument {
-            JitArgument::Memory(memory) => Some([memory.address as u64, memory.length]),
-            _ => None,
-        });
-        let arguments: Vec<Option<[u64; 2]>> = arguments.collect();
-        let all_memory = arguments.iter().flatten().chain(bindings);
+        let arguments = launch.arguments.iter().filter_map(JitArgument::memory);
+        let all_memory = arguments.chain(bindings.iter().copied());
         let overlaps = |memory: [u64; 2]| {
-            let meets = |other: &&[u64; 2]| {
+            let meets = |other: &[u64; 2]| {
                 memory[0] < other[0].saturating_add(other[1])
                     && other[0] < memory[0].saturating_add(memory[1])
             };
@@ -69,10 +66,7 @@ impl JitKernel {
         let mut elements = 0;
         let mut all = Vec::new();
         for (index, update) in &self.privatised.parameters {
-            let memory = match index {
-                ParameterIndex::Argument(at) => (*arguments.get(*at)?)?,
-                ParameterIndex::Binding(row) => *bindings.get(*row)?,
-            };
+            let memory = launch.find_memory(*index, bindings)?;
             let is_whole = memory.iter().all(|n| n.is_multiple_of(update.bytes));
             if !is_whole || memory[1] > MAX_BYTES || overlaps(memory) {
                 return None;
@@ -209,10 +203,6 @@ impl PrivatisedOperator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::JitOptions;
-    use spirula_spirv::grammar::enumerants::ExecutionModel;
-    use spirula_spirv::ir::SpirvModule;
-    use spirula_spirv::text::{ParseOptions, parse_assembly};
 
     /// Whether a kernel only counts in its argument.
     fn is_counted(body: &str) -> bool {
@@ -240,13 +230,7 @@ mod tests {
             OpReturn
             OpFunctionEnd"
         );
-        let words =
-            parse_assembly(&text, &ParseOptions::default()).unwrap_or_else(|f| panic!("{}", f[0]));
-        let module = SpirvModule::from_words(words).expect("what the assembler writes is a module");
-        let options = JitOptions::default();
-        let kernel =
-            JitKernel::compile_entry_point(&module, "main", ExecutionModel::Kernel, &[], &options);
-        let kernel = kernel.unwrap_or_else(|error| panic!("{error}"));
+        let kernel = JitKernel::from_assembly(&text);
         assert_eq!(
             kernel.may_wait,
             kernel.privatised.parameters.is_empty(),
