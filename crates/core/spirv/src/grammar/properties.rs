@@ -95,6 +95,35 @@ impl Op {
         matches!(self, Op::ControlBarrier | Op::MemoryBarrier)
     }
 
+    /// Arithmetic of two floating-point numbers: sum, difference, product, quotient and remainders.
+    #[inline]
+    pub const fn is_float_arithmetic(self) -> bool {
+        matches!(
+            self,
+            Op::FAdd | Op::FSub | Op::FMul | Op::FDiv | Op::FRem | Op::FMod
+        )
+    }
+
+    /// Comparisons of two floating-point numbers, ordered and unordered.
+    #[inline]
+    pub const fn is_float_comparison(self) -> bool {
+        matches!(
+            self,
+            Op::FOrdEqual
+                | Op::FOrdNotEqual
+                | Op::FOrdLessThan
+                | Op::FOrdLessThanEqual
+                | Op::FOrdGreaterThan
+                | Op::FOrdGreaterThanEqual
+                | Op::FUnordEqual
+                | Op::FUnordNotEqual
+                | Op::FUnordLessThan
+                | Op::FUnordLessThanEqual
+                | Op::FUnordGreaterThan
+                | Op::FUnordGreaterThanEqual
+        )
+    }
+
     /// Whether the result stays the same when the two operands are exchanged.
     #[inline]
     pub const fn is_commutative(self) -> bool {

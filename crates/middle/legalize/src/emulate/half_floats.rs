@@ -10,47 +10,38 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
 use spirula_spirv::ir::InstRef;
 
-/// Instructions that compute floats from floats.
-const ROUNDED: &[Op] = &[
-    Op::FAdd,
-    Op::FSub,
-    Op::FMul,
-    Op::FDiv,
-    Op::FRem,
-    Op::FMod,
-    Op::Dot,
-    Op::VectorTimesScalar,
-    Op::MatrixTimesVector,
-    Op::VectorTimesMatrix,
-    Op::GroupNonUniformFAdd,
-    Op::GroupNonUniformFMul,
-];
+/// Whether an instruction computes floats from floats.
+fn is_rounded(op: Op) -> bool {
+    op.is_float_arithmetic()
+        || matches!(
+            op,
+            Op::Dot
+                | Op::VectorTimesScalar
+                | Op::MatrixTimesVector
+                | Op::VectorTimesMatrix
+                | Op::GroupNonUniformFAdd
+                | Op::GroupNonUniformFMul
+        )
+}
 
-/// Instructions that move, compare or select.
-const PLAIN: &[Op] = &[
-    Op::FNegate,
-    Op::FOrdEqual,
-    Op::FOrdNotEqual,
-    Op::FOrdLessThan,
-    Op::FOrdLessThanEqual,
-    Op::FOrdGreaterThan,
-    Op::FOrdGreaterThanEqual,
-    Op::FUnordEqual,
-    Op::FUnordNotEqual,
-    Op::FUnordLessThan,
-    Op::FUnordLessThanEqual,
-    Op::FUnordGreaterThan,
-    Op::FUnordGreaterThanEqual,
-    Op::IsNan,
-    Op::IsInf,
-    Op::Select,
-    Op::VectorShuffle,
-    Op::CompositeConstruct,
-    Op::VectorExtractDynamic,
-    Op::VectorInsertDynamic,
-    Op::GroupNonUniformFMin,
-    Op::GroupNonUniformFMax,
-];
+/// Whether an instruction moves, compares or selects.
+fn is_exact(op: Op) -> bool {
+    op.is_float_comparison()
+        || MOVES.contains(&op)
+        || matches!(
+            op,
+            Op::FNegate
+                | Op::IsNan
+                | Op::IsInf
+                | Op::Select
+                | Op::VectorShuffle
+                | Op::CompositeConstruct
+                | Op::VectorExtractDynamic
+                | Op::VectorInsertDynamic
+                | Op::GroupNonUniformFMin
+                | Op::GroupNonUniformFMax
+        )
+}
 
 /// The smallest normal half, 2 to the power of -14, as a float.
 const SMALLEST: u32 = 0x3880_0000;
@@ -64,10 +55,10 @@ impl<'a> TypeEmulator<'a> {
         inst: InstRef<'a>,
         made: Option<EmulatedShape>,
     ) -> Result<(), SourceDiagnostic> {
-        if PLAIN.contains(&inst.op()) || MOVES.contains(&inst.op()) {
+        if is_exact(inst.op()) {
             return Ok(());
         }
-        let Some(shape) = made.filter(|_| ROUNDED.contains(&inst.op())) else {
+        let Some(shape) = made.filter(|_| is_rounded(inst.op())) else {
             let text = format!("{} of floats of 16 bits", inst.op());
             return Err(self.diagnose_instruction(inst, &text));
         };

@@ -48,30 +48,12 @@ const TAKEN: &[Op] = &[
     Op::AtomicFMaxEXT,
 ];
 
-/// Arithmetic and comparisons that are computed in 32-bit floats.
-const COMPUTED: &[Op] = &[
-    Op::FAdd,
-    Op::FSub,
-    Op::FMul,
-    Op::FDiv,
-    Op::FRem,
-    Op::FMod,
-    Op::FNegate,
-    Op::FOrdEqual,
-    Op::FOrdNotEqual,
-    Op::FOrdLessThan,
-    Op::FOrdLessThanEqual,
-    Op::FOrdGreaterThan,
-    Op::FOrdGreaterThanEqual,
-    Op::FUnordEqual,
-    Op::FUnordNotEqual,
-    Op::FUnordLessThan,
-    Op::FUnordLessThanEqual,
-    Op::FUnordGreaterThan,
-    Op::FUnordGreaterThanEqual,
-    Op::IsNan,
-    Op::IsInf,
-];
+/// Whether an instruction is computed in 32-bit floats: arithmetic and comparisons.
+fn is_computed(op: Op) -> bool {
+    op.is_float_arithmetic()
+        || op.is_float_comparison()
+        || matches!(op, Op::FNegate | Op::IsNan | Op::IsInf)
+}
 
 impl ShaderLowering<'_> {
     fn is_bfloat16(&self, value: Id) -> bool {
@@ -83,7 +65,7 @@ impl ShaderLowering<'_> {
 
     /// Refuses instructions that are not supported for bfloat16.
     pub fn check_bfloat16(&self, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
-        if TAKEN.contains(&inst.op()) || COMPUTED.contains(&inst.op()) {
+        if TAKEN.contains(&inst.op()) || is_computed(inst.op()) {
             return Ok(());
         }
         let mut ids = Vec::new();
@@ -137,7 +119,7 @@ pub fn lower_bfloat_arithmetic(
     inst: InstRef<'_>,
 ) -> Option<Result<Id, SourceDiagnostic>> {
     let op = inst.op();
-    if !COMPUTED.contains(&op) || !l.is_bfloat16(inst.id_operand(0)) {
+    if !is_computed(op) || !l.is_bfloat16(inst.id_operand(0)) {
         return None;
     }
     let gives_bfloat16 = l.is_bfloat16(expect_result(inst));
