@@ -47,12 +47,15 @@ impl fmt::Display for LegalizeError {
 impl std::error::Error for LegalizeError {}
 
 /// The diagnostic that a construct at an instruction is not supported.
-pub fn diagnose_instruction(inst: InstRef<'_>, what: &str) -> SourceDiagnostic {
-    SourceDiagnostic::error(inst.place(), format!("{what} is not supported for Vulkan"))
+pub fn diagnose_instruction(inst: InstRef<'_>, construct: &str) -> SourceDiagnostic {
+    SourceDiagnostic::error(
+        inst.place(),
+        format!("{construct} is not supported for Vulkan"),
+    )
 }
 
 /// The diagnostic that a construct at an unknown place is not supported.
-pub fn diagnose_unsupported(what: &str) -> SourceDiagnostic {
-    let text = format!("{what} is not supported for Vulkan");
+pub fn diagnose_unsupported(construct: &str) -> SourceDiagnostic {
+    let text = format!("{construct} is not supported for Vulkan");
     SourceDiagnostic::error(SourceLocation::Unknown, text)
 }

@@ -88,22 +88,22 @@ pub(crate) fn is_pipe(memory: &MemorySpan) -> bool {
 
 /// Runs an operation on a pipe. Reads and writes return 0, or all bits where they fail. Reservations return their
 /// number, or 0 where they fail. Queries return a number of packets.
-pub(crate) extern "C" fn run_pipe_operation(what: u64, operands: *const PipeOperands) -> u64 {
-    let Some(what) = PipeUse::ALL.get(what as usize) else {
+pub(crate) extern "C" fn run_pipe_operation(operation: u64, operands: *const PipeOperands) -> u64 {
+    let Some(operation) = PipeUse::ALL.get(operation as usize) else {
         return u64::MAX;
     };
     // SAFETY: generated code passes the operands, which lie on its stack.
     let operands = unsafe { *operands };
     if operands.pipe == 0 {
-        return failure_value(*what);
+        return failure_value(*operation);
     }
     let mut pipe = LockedPipe::lock_words(operands.pipe as *mut u64);
-    let done = pipe.perform_operation(*what, &operands);
-    done.unwrap_or(failure_value(*what))
+    let done = pipe.perform_operation(*operation, &operands);
+    done.unwrap_or(failure_value(*operation))
 }
 
-fn failure_value(what: PipeUse) -> u64 {
-    match what {
+fn failure_value(operation: PipeUse) -> u64 {
+    match operation {
         PipeUse::ReserveRead | PipeUse::ReserveWrite | PipeUse::Packets | PipeUse::Capacity => 0,
         _ => u64::MAX,
     }
@@ -190,8 +190,8 @@ impl LockedPipe {
         unsafe { self.words.add(first as usize).cast::<u8>().add(at as usize) }
     }
 
-    fn perform_operation(&mut self, what: PipeUse, operands: &PipeOperands) -> Option<u64> {
-        match what {
+    fn perform_operation(&mut self, operation: PipeUse, operands: &PipeOperands) -> Option<u64> {
+        match operation {
             PipeUse::Packets => {
                 return Some(
                     self.read_field(PipeHeaderField::Written)
@@ -202,24 +202,24 @@ impl LockedPipe {
             _ if operands.size != u64::from(self.shape.packet) => return None,
             _ => {}
         }
-        match what {
+        match operation {
             PipeUse::ReserveRead | PipeUse::ReserveWrite => {
-                self.reserve_packets(what.is_read(), operands.id)
+                self.reserve_packets(operation.is_read(), operands.id)
             }
             PipeUse::CommitRead | PipeUse::CommitWrite => self
-                .commit_reservation(what.is_read(), operands.id)
+                .commit_reservation(operation.is_read(), operands.id)
                 .map(|()| 0),
             PipeUse::ReadReserved | PipeUse::WriteReserved => {
-                let [first, count, _] = self.open_reservation(what.is_read(), operands.id)?;
+                let [first, count, _] = self.open_reservation(operation.is_read(), operands.id)?;
                 let packet = (operands.index < count).then_some(first + operands.index)?;
-                self.copy_packet(what.is_read(), packet, operands.packet);
+                self.copy_packet(operation.is_read(), packet, operands.packet);
                 Some(0)
             }
             _ => {
-                let id = self.reserve_packets(what.is_read(), 1)?;
-                let [packet, ..] = self.open_reservation(what.is_read(), id)?;
-                self.copy_packet(what.is_read(), packet, operands.packet);
-                self.commit_reservation(what.is_read(), id).map(|()| 0)
+                let id = self.reserve_packets(operation.is_read(), 1)?;
+                let [packet, ..] = self.open_reservation(operation.is_read(), id)?;
+                self.copy_packet(operation.is_read(), packet, operands.packet);
+                self.commit_reservation(operation.is_read(), id).map(|()| 0)
             }
         }
     }
@@ -319,7 +319,7 @@ mod tests {
 
     fn operate_on_packet(
         pipe: &mut [u64],
-        what: PipeUse,
+        operation: PipeUse,
         id: u64,
         index: u64,
         packet: &mut u32,
@@ -331,7 +331,7 @@ mod tests {
             packet: std::ptr::from_mut(packet) as u64,
             size: 4,
         };
-        run_pipe_operation(what as u64, &operands)
+        run_pipe_operation(operation as u64, &operands)
     }
 
     #[test]

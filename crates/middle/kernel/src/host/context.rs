@@ -77,8 +77,8 @@ impl HostStepLowering<'_> {
         }
     }
 
-    pub(super) fn unsupported_diagnostic(&self, what: &str) -> SourceDiagnostic {
-        unsupported_diagnostic(self.place, what)
+    pub(super) fn unsupported_diagnostic(&self, construct: &str) -> SourceDiagnostic {
+        unsupported_diagnostic(self.place, construct)
     }
 
     pub(super) fn push_step(&mut self, step: HostStep) {

@@ -30,13 +30,13 @@ impl KernelLowering<'_> {
     }
 
     /// Whether the kernel has barriers. An invocation that fails has to go on to them.
-    pub(super) fn waits_for_others(&self) -> bool {
+    pub(super) fn has_barriers(&self) -> bool {
         self.memory_use.waits[self.data.body.index()]
     }
 
     /// Whether the workgroup has to know of failures of its invocations.
     pub(super) fn shares_failure(&self) -> bool {
-        self.can_fail() && self.waits_for_others()
+        self.can_fail() && self.has_barriers()
     }
 
     /// The word in shared memory that holds whether an invocation of the workgroup has failed.

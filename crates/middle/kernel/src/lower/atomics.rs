@@ -70,7 +70,7 @@ impl KernelLowering<'_> {
             let word = self.shared_word(&element, index)?;
             self.emit_atomic(&word, atomic.op, element.ty, value, expected)?
         } else {
-            let old = self.on_binding(element.memory, Some(ty), |l, binding| {
+            let old = self.emit_for_binding(element.memory, Some(ty), |l, binding| {
                 let word = l.device_word(binding, element.ty, index);
                 l.emit_atomic(&word, atomic.op, element.ty, value, expected)
                     .map(Some)
@@ -119,7 +119,7 @@ impl KernelLowering<'_> {
                 scope: self.const_u32(2),
             });
         }
-        let class = self.class_of(element.memory)?;
+        let class = self.find_alias_class(element.memory)?;
         let own = self.shared_variable(class)?.size;
         let (pointer, shift) = if size < own {
             let (pointer, shift) =

@@ -25,7 +25,7 @@ impl KernelLowering<'_> {
         if let VariableType::Array(_) = self.p.var(to).ty {
             return self.copy_private(to, from);
         }
-        let class = self.class_of(to)?;
+        let class = self.find_alias_class(to)?;
         if self.needs_reference(class) {
             let u32_ty = self.uint_type(32);
             let from = self.reference_variable(from);

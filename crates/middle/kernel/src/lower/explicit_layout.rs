@@ -24,7 +24,7 @@ impl KernelLowering<'_> {
         size: u64,
         index: Id,
     ) -> Result<Id, SourceDiagnostic> {
-        let class = self.class_of(var)?;
+        let class = self.find_alias_class(var)?;
         let ty = self.uint_type(32);
         let first = if self.needs_reference(class) {
             let reference = self.reference_variable(var);
@@ -34,7 +34,7 @@ impl KernelLowering<'_> {
             let made = made.ok_or_else(|| {
                 unsupported_diagnostic(self.place, "shared memory that is nowhere")
             })?;
-            self.laid_out_first(class, made)
+            self.first_layout_unit(class, made)
         };
         let by = self.const_u32((GRAIN / size).trailing_zeros());
         let first = self.emit_value(Op::ShiftLeftLogical, ty, &[first, by]);
@@ -49,7 +49,7 @@ impl KernelLowering<'_> {
     }
 
     /// The offset of an allocation in units of [`GRAIN`].
-    pub(super) fn laid_out_first(&mut self, class: usize, made: SharedAllocation) -> Id {
+    pub(super) fn first_layout_unit(&mut self, class: usize, made: SharedAllocation) -> Id {
         let classes = self.memory_use.classes.iter().take(class);
         let mut bytes: Vec<ExprId> = classes
             .flat_map(|class| class.allocations.iter().map(|made| made.bytes))

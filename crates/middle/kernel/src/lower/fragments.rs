@@ -35,7 +35,7 @@ impl KernelLowering<'_> {
                 let ty = self.fragment_type(fragment);
                 let stride = self.lower_stride(from)?;
                 let order = self.lower_fragment_order(from.order);
-                let loaded = self.at_patch(from, Some(ty), |l, pointer| {
+                let loaded = self.emit_for_fragment(from, Some(ty), |l, pointer| {
                     let operands = [pointer.word(), order.word(), stride.word(), NON_PRIVATE];
                     Some(l.b.append_value(Op::CooperativeMatrixLoadKHR, ty, &operands))
                 })?;
@@ -47,7 +47,7 @@ impl KernelLowering<'_> {
                 let value = self.load_fragment_value(*from)?;
                 let stride = self.lower_stride(to)?;
                 let order = self.lower_fragment_order(to.order);
-                self.at_patch(to, None, |l, pointer| {
+                self.emit_for_fragment(to, None, |l, pointer| {
                     let operands = [pointer, value, order, stride].map(Id::word);
                     let operands = [&operands[..], &[NON_PRIVATE]].concat();
                     l.b.append_effect(Op::CooperativeMatrixStoreKHR, &operands);
@@ -154,7 +154,7 @@ impl KernelLowering<'_> {
     fn pointee_size(&mut self, patch: &FragmentAddress) -> Result<u64, SourceDiagnostic> {
         match self.p.var(patch.first.memory).ty {
             VariableType::Memory(MemorySpace::Shared) => {
-                let class = self.class_of(patch.first.memory)?;
+                let class = self.find_alias_class(patch.first.memory)?;
                 Ok(self.shared_variable(class)?.size)
             }
             // Elements of 32 bits may begin at any multiple of 4 bytes.
@@ -166,7 +166,11 @@ impl KernelLowering<'_> {
     }
 
     /// Converts a number of elements to units of the pointee.
-    fn in_units(&mut self, patch: &FragmentAddress, count: Id) -> Result<Id, SourceDiagnostic> {
+    fn scale_to_pointee_units(
+        &mut self,
+        patch: &FragmentAddress,
+        count: Id,
+    ) -> Result<Id, SourceDiagnostic> {
         let (own, unit) = (patch.first.ty.size(), self.pointee_size(patch)?);
         let ty = self.uint_type(32);
         if own == unit {
@@ -183,25 +187,25 @@ impl KernelLowering<'_> {
 
     fn lower_stride(&mut self, patch: &FragmentAddress) -> Result<Id, SourceDiagnostic> {
         let stride = self.lower_index(patch.stride)?;
-        self.in_units(patch, stride)
+        self.scale_to_pointee_units(patch, stride)
     }
 
     /// Calls a closure with a pointer to a fragment's first element.
-    fn at_patch(
+    fn emit_for_fragment(
         &mut self,
         patch: &FragmentAddress,
         given: Option<Id>,
         mut each: impl FnMut(&mut Self, Id) -> Option<Id>,
     ) -> Result<Option<Id>, SourceDiagnostic> {
         let index = self.lower_index(patch.first.index)?;
-        let index = self.in_units(patch, index)?;
+        let index = self.scale_to_pointee_units(patch, index)?;
         let words = (self.pointee_size(patch)? / 4) as u32;
         match self.p.var(patch.first.memory).ty {
             VariableType::Memory(MemorySpace::Shared) => {
                 let pointer = self.shared_pointer(patch.first.memory, index)?;
                 Ok(each(self, pointer))
             }
-            _ => self.on_binding(patch.first.memory, given, |l, binding| {
+            _ => self.emit_for_binding(patch.first.memory, given, |l, binding| {
                 let pointer = l.device_words(binding, words, index);
                 Ok(each(l, pointer))
             }),

@@ -27,7 +27,7 @@ impl KernelLowering<'_> {
         element: &MemoryElement,
     ) -> Result<Id, SourceDiagnostic> {
         let is_shared = self.p.var(element.memory).ty == VariableType::Memory(MemorySpace::Shared);
-        let splits = self.layout.is_none() && self.memory_use.mixes_shared();
+        let splits = self.layout.is_none() && self.memory_use.has_mixed_shared_sizes();
         if is_shared && !splits {
             self.narrow_index(element.index)
         } else {

@@ -285,7 +285,7 @@ impl KernelLowering<'_> {
             _ => None,
         });
         for (binding, var) in memories.enumerate() {
-            let class = self.memory_use.class_of.get(&var).copied();
+            let class = self.memory_use.alias_class.get(&var).copied();
             if class.is_some_and(|class| self.memory_use.classes[class].bindings.len() > 1) {
                 let reference = self.reference_variable(var);
                 let binding = self.const_u32(binding as u32);

@@ -17,8 +17,8 @@ use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
 const VOLATILE: u32 = 1;
 
 impl KernelLowering<'_> {
-    pub(super) fn class_of(&self, var: VarId) -> Result<usize, SourceDiagnostic> {
-        let class = self.memory_use.class_of.get(&var).copied();
+    pub(super) fn find_alias_class(&self, var: VarId) -> Result<usize, SourceDiagnostic> {
+        let class = self.memory_use.alias_class.get(&var).copied();
         class.ok_or_else(|| unsupported_diagnostic(self.place, "memory that refers to nothing"))
     }
 
@@ -35,7 +35,7 @@ impl KernelLowering<'_> {
     }
 
     /// Converts bits of memory to a value.
-    pub(super) fn value_of_bits(&mut self, ty: ScalarType, bits: Id) -> Id {
+    pub(super) fn from_memory_bits(&mut self, ty: ScalarType, bits: Id) -> Id {
         match ty {
             ScalarType::Bool => {
                 let zero = self.const_uint(8, 0);
@@ -64,7 +64,7 @@ impl KernelLowering<'_> {
             }
             VariableType::Memory(MemorySpace::Shared) => {
                 let read = self.read_shared(element.memory, ty.size(), index, element.volatile)?;
-                Ok(self.value_of_bits(ty, read))
+                Ok(self.from_memory_bits(ty, read))
             }
             _ => {
                 let volatile = element.volatile;
@@ -72,10 +72,10 @@ impl KernelLowering<'_> {
                     let pointer = l.device_pointer(binding, ty.size(), index);
                     Ok(Some(l.load_bits(bits, pointer, volatile)))
                 };
-                let read = self.on_binding(element.memory, Some(bits), read)?;
+                let read = self.emit_for_binding(element.memory, Some(bits), read)?;
                 let read = read
                     .ok_or_else(|| unsupported_diagnostic(self.place, "memory that is nowhere"))?;
-                Ok(self.value_of_bits(ty, read))
+                Ok(self.from_memory_bits(ty, read))
             }
         }
     }
@@ -100,7 +100,7 @@ impl KernelLowering<'_> {
                 self.write_shared(element.memory, ty.size(), index, bits, volatile)
             }
             _ => {
-                self.on_binding(element.memory, None, |l, binding| {
+                self.emit_for_binding(element.memory, None, |l, binding| {
                     let pointer = l.device_pointer(binding, ty.size(), index);
                     l.store_bits(pointer, bits, volatile);
                     Ok(None)
@@ -130,13 +130,13 @@ impl KernelLowering<'_> {
 
     /// Calls a closure with the binding that a variable refers to. If several bindings are possible, the variable
     /// holds which, and a chain of branches selects it. Returns the closure's result, which has type `given`.
-    pub(super) fn on_binding(
+    pub(super) fn emit_for_binding(
         &mut self,
         var: VarId,
         given: Option<Id>,
         mut each: impl FnMut(&mut Self, u32) -> Result<Option<Id>, SourceDiagnostic>,
     ) -> Result<Option<Id>, SourceDiagnostic> {
-        let class = self.class_of(var)?;
+        let class = self.find_alias_class(var)?;
         let bindings = self.memory_use.classes[class].bindings.clone();
         let Some((last, others)) = bindings.split_last() else {
             return Err(unsupported_diagnostic(

@@ -40,7 +40,7 @@ pub(super) struct SharedAllocation {
 /// The facts about a kernel.
 pub(super) struct KernelMemoryUse {
     /// The alias class of each memory variable.
-    pub class_of: FxHashMap<VarId, usize>,
+    pub alias_class: FxHashMap<VarId, usize>,
     /// Alias classes. Those that were merged into others are empty.
     pub classes: Vec<AliasClass>,
     /// For each variable, whether a statement assigns it.
@@ -97,7 +97,7 @@ impl KernelMemoryUse {
     }
 
     /// Whether shared memory is accessed in elements of several sizes. An explicit layout simplifies such accesses.
-    pub fn mixes_shared(&self) -> bool {
+    pub fn has_mixed_shared_sizes(&self) -> bool {
         let is_mixed = |class: &AliasClass| {
             let sizes = (class.sizes | class.atomic_sizes) & !16;
             !class.allocations.is_empty() && sizes.count_ones() > 1
@@ -122,7 +122,7 @@ pub(super) fn analyse_memory_use(
     let mut analysis = MemoryUseAnalysis {
         program,
         facts: KernelMemoryUse {
-            class_of: FxHashMap::default(),
+            alias_class: FxHashMap::default(),
             classes: Vec::new(),
             changed: vec![false; program.vars.len()],
             fails: vec![false; program.blocks.len()],
@@ -149,7 +149,7 @@ pub(super) fn analyse_memory_use(
 impl MemoryUseAnalysis<'_> {
     fn class_of_var(&mut self, var: VarId) -> usize {
         let next = self.facts.classes.len();
-        let class = *self.facts.class_of.entry(var).or_insert(next);
+        let class = *self.facts.alias_class.entry(var).or_insert(next);
         if class == next {
             self.facts.classes.push(AliasClass::default());
             self.sets.add_set();
@@ -177,10 +177,15 @@ impl MemoryUseAnalysis<'_> {
     }
 
     fn into_memory_use(mut self) -> KernelMemoryUse {
-        let vars: Vec<(VarId, usize)> = self.facts.class_of.iter().map(|(v, c)| (*v, *c)).collect();
+        let vars: Vec<(VarId, usize)> = self
+            .facts
+            .alias_class
+            .iter()
+            .map(|(v, c)| (*v, *c))
+            .collect();
         for (var, class) in vars {
             let root = self.find_root(class);
-            self.facts.class_of.insert(var, root);
+            self.facts.alias_class.insert(var, root);
         }
         self.facts
     }
@@ -373,7 +378,7 @@ impl MemoryUseAnalysis<'_> {
         found
     }
 
-    fn unsupported_diagnostic(&self, what: &str) -> SourceDiagnostic {
-        unsupported_diagnostic(self.place, what)
+    fn unsupported_diagnostic(&self, construct: &str) -> SourceDiagnostic {
+        unsupported_diagnostic(self.place, construct)
     }
 }

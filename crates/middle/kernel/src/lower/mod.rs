@@ -53,7 +53,7 @@ pub fn lower_kernel(
     kernel: KernelId,
 ) -> Result<LoweredKernel, SourceDiagnostic> {
     let memory_use = memory_use::analyse_memory_use(program, kernel)?;
-    let gains = memory_use.mixes_shared();
+    let gains = memory_use.has_mixed_shared_sizes();
     let mut lowered = lower_as(program, kernel, memory_use, None)?;
     if gains {
         let memory_use = memory_use::analyse_memory_use(program, kernel)?;

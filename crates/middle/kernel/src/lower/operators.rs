@@ -383,7 +383,7 @@ impl KernelLowering<'_> {
             ScalarOp::FPow if scalar == ScalarType::F32 => {
                 let magnitude = self.emit_glsl(glsl::FABS, ty, &args[..1]);
                 let power = self.emit_glsl(glsl::POW, ty, &[magnitude, args[1]]);
-                self.whole_power(scalar, args, power)
+                self.complete_power(scalar, args, power)
             }
             _ => return self.lower_math_function(operator, args),
         })

@@ -95,12 +95,12 @@ impl KernelLowering<'_> {
 
     /// Makes a variable refer to an allocation of shared memory.
     pub(super) fn lower_alloc(&mut self, to: VarId, bytes: ExprId) -> Result<(), SourceDiagnostic> {
-        let class = self.class_of(to)?;
+        let class = self.find_alias_class(to)?;
         if !self.needs_reference(class) {
             return Ok(());
         }
         if self.layout.is_some() {
-            let first = self.laid_out_first(class, SharedAllocation { var: to, bytes });
+            let first = self.first_layout_unit(class, SharedAllocation { var: to, bytes });
             let reference = self.reference_variable(to);
             self.emit_store(reference, first);
             return Ok(());
@@ -128,7 +128,7 @@ impl KernelLowering<'_> {
 
     /// A pointer to an element of shared memory; the index counts elements of the class.
     pub(super) fn shared_pointer(&mut self, var: VarId, index: Id) -> Result<Id, SourceDiagnostic> {
-        let class = self.class_of(var)?;
+        let class = self.find_alias_class(var)?;
         let shared = self.shared_variable(class)?;
         let u32_ty = self.uint_type(32);
         let mut index = index;
@@ -157,7 +157,7 @@ impl KernelLowering<'_> {
         index: Id,
         volatile: bool,
     ) -> Result<Id, SourceDiagnostic> {
-        let class = self.class_of(var)?;
+        let class = self.find_alias_class(var)?;
         let ty = self.uint_type(size as u32 * 8);
         if self.layout.is_some() {
             let pointer = self.laid_out_pointer(var, size, index)?;
@@ -198,7 +198,7 @@ impl KernelLowering<'_> {
         bits: Id,
         volatile: bool,
     ) -> Result<(), SourceDiagnostic> {
-        let class = self.class_of(var)?;
+        let class = self.find_alias_class(var)?;
         if self.layout.is_some() {
             let pointer = self.laid_out_pointer(var, size, index)?;
             self.store_shared_bits(pointer, bits, volatile);

@@ -24,7 +24,7 @@ pub(super) struct SpinLoop {
 
 impl KernelLowering<'_> {
     /// Whether a loop with this body may wait for an invocation that fails.
-    pub(super) fn awaits_others(&self, body: StmtBlock) -> bool {
+    pub(super) fn may_await_others(&self, body: StmtBlock) -> bool {
         let at = body.index();
         self.can_fail() && self.memory_use.asks[at] && !self.memory_use.waits[at]
     }
@@ -40,7 +40,7 @@ impl KernelLowering<'_> {
     }
 
     /// Extends a loop's condition: the loop also ends when the program has failed.
-    pub(super) fn unless_stopped(&mut self, waiting: SpinLoop, more: Id) -> Id {
+    pub(super) fn and_not_stopped(&mut self, waiting: SpinLoop, more: Id) -> Id {
         let (word, flag) = (self.uint_type(32), self.b.bool_type());
         let [zero, one, last] = [0, 1, ROUNDS - 1].map(|n| self.const_u32(n));
         let rounds = self.emit_load(word, waiting.rounds);

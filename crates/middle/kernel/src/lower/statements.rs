@@ -25,7 +25,7 @@ impl KernelLowering<'_> {
         let mut at = 0;
         while let Some(stmt) = stmts.get(at) {
             if !self.pending || self.has_barrier(stmt) {
-                if !self.waits_for_nothing(stmt, stmts.get(at + 1), block) {
+                if !self.is_redundant_barrier(stmt, stmts.get(at + 1), block) {
                     self.lower_statement(stmt)?;
                 }
                 at += 1;
@@ -50,7 +50,7 @@ impl KernelLowering<'_> {
     }
 
     /// Whether a barrier is redundant: it directly precedes another that covers it, or it ends the kernel.
-    fn waits_for_nothing(
+    fn is_redundant_barrier(
         &self,
         stmt: &KernelStmt,
         next: Option<&KernelStmt>,
@@ -98,7 +98,7 @@ impl KernelLowering<'_> {
         match &stmt.kind {
             StmtKind::Assert { .. } => true,
             StmtKind::Call(call) => self.body_of(call).is_some_and(|b| self.may_fail_in(b)),
-            StmtKind::While { body, .. } if self.awaits_others(*body) => true,
+            StmtKind::While { body, .. } if self.may_await_others(*body) => true,
             kind => kind.nested_blocks().any(|b| self.may_fail_in(b)),
         }
     }
@@ -255,7 +255,7 @@ impl KernelLowering<'_> {
         condition: ExprId,
         body: StmtBlock,
     ) -> Result<(), SourceDiagnostic> {
-        if !self.awaits_others(body) {
+        if !self.may_await_others(body) {
             return self.lower_loop(body, |l| l.lower_expr(condition), |_| {});
         }
         let stopped = self.begin_waiting();
@@ -263,7 +263,7 @@ impl KernelLowering<'_> {
             body,
             |l| {
                 let more = l.lower_expr(condition)?;
-                Ok(l.unless_stopped(stopped, more))
+                Ok(l.and_not_stopped(stopped, more))
             },
             |_| {},
         )?;
@@ -278,13 +278,13 @@ impl KernelLowering<'_> {
         more: impl FnOnce(&mut Self) -> Result<Id, SourceDiagnostic>,
         next: impl FnOnce(&mut Self),
     ) -> Result<(), SourceDiagnostic> {
-        let fails = self.memory_use.fails[body.index()] && self.waits_for_others();
+        let fails = self.memory_use.fails[body.index()] && self.has_barriers();
         self.pending |= fails;
         let stop = fails && !self.memory_use.waits[body.index()];
         self.emit_loop(
             |l| {
                 let more = more(l)?;
-                Ok(l.unless_failed(stop, more))
+                Ok(l.and_not_failed(stop, more))
             },
             |l| l.lower_block(body),
             next,
@@ -293,7 +293,7 @@ impl KernelLowering<'_> {
         Ok(())
     }
 
-    fn unless_failed(&mut self, stop: bool, more: Id) -> Id {
+    fn and_not_failed(&mut self, stop: bool, more: Id) -> Id {
         if !stop {
             return more;
         }

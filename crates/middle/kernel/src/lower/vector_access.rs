@@ -40,7 +40,7 @@ impl KernelLowering<'_> {
     ) -> Result<(), SourceDiagnostic> {
         let vector = self.make_word_vector(from, to.len())?;
         let index = self.lower_index(from.index)?;
-        let values = if self.in_pieces(from, vector)? {
+        let values = if self.is_split_by_element(from, vector)? {
             self.read_pieces(from, vector, index)?
         } else {
             let whole = self.divide_vector_index(index, vector.count);
@@ -50,7 +50,7 @@ impl KernelLowering<'_> {
                     let pointer = self.shared_pointer(from.memory, whole)?;
                     Some(self.load_shared(ty, pointer))
                 }
-                _ => self.on_binding(from.memory, Some(ty), |l, binding| {
+                _ => self.emit_for_binding(from.memory, Some(ty), |l, binding| {
                     let pointer = l.device_words(binding, vector.word_count(), whole);
                     Ok(Some(l.emit_load(ty, pointer)))
                 })?,
@@ -75,7 +75,7 @@ impl KernelLowering<'_> {
         let values: Result<Vec<Id>, _> =
             values.iter().map(|value| self.lower_expr(*value)).collect();
         let values = values?;
-        if self.in_pieces(to, vector)? {
+        if self.is_split_by_element(to, vector)? {
             return self.write_pieces(to, index, &values);
         }
         let whole = self.divide_vector_index(index, vector.count);
@@ -86,7 +86,7 @@ impl KernelLowering<'_> {
                 self.store_shared(pointer, words);
             }
             _ => {
-                self.on_binding(to.memory, None, |l, binding| {
+                self.emit_for_binding(to.memory, None, |l, binding| {
                     let pointer = l.device_words(binding, vector.word_count(), whole);
                     l.emit_store(pointer, words);
                     Ok(None)
@@ -112,7 +112,7 @@ impl KernelLowering<'_> {
     }
 
     /// Whether a vector has to be accessed element by element.
-    fn in_pieces(
+    fn is_split_by_element(
         &mut self,
         element: &MemoryElement,
         vector: WordVector,
@@ -123,7 +123,7 @@ impl KernelLowering<'_> {
         if self.layout.is_some() {
             return Ok(true);
         }
-        let class = self.class_of(element.memory)?;
+        let class = self.find_alias_class(element.memory)?;
         let own = self.shared_variable(class)?.size;
         Ok(own != WIDEST || vector.byte_count() != WIDEST)
     }
@@ -216,7 +216,7 @@ impl KernelLowering<'_> {
                 }
             }
         }
-        let of_bits = |bits| self.value_of_bits(vector.ty, bits);
+        let of_bits = |bits| self.from_memory_bits(vector.ty, bits);
         elements.into_iter().map(of_bits).collect()
     }
 

@@ -250,12 +250,14 @@ impl KernelVerifier<'_> {
         Ok(())
     }
 
-    fn on_host(&self, what: &str) -> Result<(), SourceDiagnostic> {
-        self.require_rule(5, !self.is_device, || format!("{what} is for the host"))
+    fn on_host(&self, construct: &str) -> Result<(), SourceDiagnostic> {
+        self.require_rule(5, !self.is_device, || {
+            format!("{construct} is for the host")
+        })
     }
 
-    fn on_device(&self, what: &str) -> Result<(), SourceDiagnostic> {
-        self.require_rule(5, self.is_device, || format!("{what} is for kernels"))
+    fn on_device(&self, construct: &str) -> Result<(), SourceDiagnostic> {
+        self.require_rule(5, self.is_device, || format!("{construct} is for kernels"))
     }
 
     fn verify_declaration(&mut self, var: VarId) -> Result<(), SourceDiagnostic> {

@@ -111,7 +111,7 @@ fn can_use_pointers(module: &SpirvModule, variables: &[&InterfaceBinding]) -> bo
     let decorations = IdDecorations::from_module(module);
     let definitions = IdDefinitions::from_module(module);
     let is_plain = |b: &&InterfaceBinding| {
-        let is = |what| decorations.get(module, b.variable, what).is_some();
+        let is = |decoration| decorations.get(module, b.variable, decoration).is_some();
         let is_shared = !is_vulkan && (is(Decoration::Coherent) || is(Decoration::Volatile));
         let class = definitions
             .get(module, b.variable)

@@ -17,18 +17,23 @@ impl<'a> TypeEmulator<'a> {
         };
         let value = inst.id_operand(0);
         let made = match inst.op() {
-            Op::FConvert => self.between_floats(inst, from, to),
+            Op::FConvert => self.convert_float_width(inst, from, to),
             Op::UConvert | Op::SConvert => {
-                self.between_integers(value, inst.op() == Op::SConvert, from, to, ty)
+                self.convert_integer_width(value, inst.op() == Op::SConvert, from, to, ty)
             }
-            Op::ConvertUToF | Op::ConvertSToF => self.of_integers(inst, from, to)?,
-            _ => self.of_floats(inst, from, to)?,
+            Op::ConvertUToF | Op::ConvertSToF => self.convert_to_float(inst, from, to)?,
+            _ => self.convert_to_integer(inst, from, to)?,
         };
         self.replace_result(inst, made);
         Ok(())
     }
 
-    fn between_floats(&mut self, inst: InstRef<'a>, from: EmulatedShape, to: EmulatedShape) -> Id {
+    fn convert_float_width(
+        &mut self,
+        inst: InstRef<'a>,
+        from: EmulatedShape,
+        to: EmulatedShape,
+    ) -> Id {
         match (from.kind, to.kind) {
             (EmulatedScalar::Half, EmulatedScalar::Float | EmulatedScalar::Half) => {
                 inst.id_operand(0)
@@ -42,7 +47,7 @@ impl<'a> TypeEmulator<'a> {
         }
     }
 
-    fn between_integers(
+    fn convert_integer_width(
         &mut self,
         value: Id,
         signed: bool,
@@ -69,7 +74,7 @@ impl<'a> TypeEmulator<'a> {
             };
         }
         let whole = match from.kind {
-            EmulatedScalar::Narrow { .. } if signed => self.extended_sign(value, from),
+            EmulatedScalar::Narrow { .. } if signed => self.extend_narrow_sign(value, from),
             _ => self.cast_to_unsigned(value, from),
         };
         if !is_wide(to) {
@@ -98,7 +103,7 @@ impl<'a> TypeEmulator<'a> {
     }
 
     /// Converts an integer to a float.
-    fn of_integers(
+    fn convert_to_float(
         &mut self,
         inst: InstRef<'a>,
         from: EmulatedShape,
@@ -108,7 +113,7 @@ impl<'a> TypeEmulator<'a> {
         if !matches!(from.kind, EmulatedScalar::Wide { .. }) {
             let value = match from.kind {
                 EmulatedScalar::Narrow { .. } if signed => {
-                    self.extended_sign(inst.id_operand(0), from)
+                    self.extend_narrow_sign(inst.id_operand(0), from)
                 }
                 _ => inst.id_operand(0),
             };
@@ -226,7 +231,7 @@ impl<'a> TypeEmulator<'a> {
     }
 
     /// Converts a float to an integer.
-    fn of_floats(
+    fn convert_to_integer(
         &mut self,
         inst: InstRef<'a>,
         from: EmulatedShape,

@@ -163,8 +163,8 @@ impl<'a> TypeEmulator<'a> {
     }
 
     /// The refusal of an instruction.
-    pub fn diagnose_instruction(&self, inst: InstRef<'_>, what: &str) -> SourceDiagnostic {
-        let text = format!("{what} cannot be done without what the device lacks");
+    pub fn diagnose_instruction(&self, inst: InstRef<'_>, construct: &str) -> SourceDiagnostic {
+        let text = format!("{construct} cannot be done without what the device lacks");
         SourceDiagnostic::error(inst.place(), text)
     }
 

@@ -64,7 +64,7 @@ impl<'a> TypeEmulator<'a> {
                 let mut map = Vec::new();
                 for operand in inst.id_operands(2).collect::<Vec<_>>() {
                     if let Some(shape) = self.find_shape(operand) {
-                        map.push((operand, self.extended_sign(operand, shape)));
+                        map.push((operand, self.extend_narrow_sign(operand, shape)));
                     }
                 }
                 let value = self.duplicate_instruction(inst, &map);

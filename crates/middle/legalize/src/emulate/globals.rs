@@ -32,8 +32,8 @@ impl<'a> TypeEmulator<'a> {
                             .is_some_and(|s| s.kind.needs_emulation());
                     }
                     if changes {
-                        let what = "an operation on specialisation constants of this size";
-                        return Err(self.diagnose_instruction(inst, what));
+                        let text = "an operation on specialisation constants of this size";
+                        return Err(self.diagnose_instruction(inst, text));
                     }
                 }
                 _ => {}
@@ -115,8 +115,8 @@ impl<'a> TypeEmulator<'a> {
                 (inst.op(), vec![words[0], words[1], bits])
             }
             _ if inst.op() == Op::SpecConstant => {
-                let what = "a specialisation constant of 64 bits, or a float of 16,";
-                return Err(self.diagnose_instruction(inst, what));
+                let text = "a specialisation constant of 64 bits, or a float of 16,";
+                return Err(self.diagnose_instruction(inst, text));
             }
             EmulatedScalar::Half => {
                 let value = f16_to_f32(bits as u16);

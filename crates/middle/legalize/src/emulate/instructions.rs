@@ -11,7 +11,7 @@ impl<'a> TypeEmulator<'a> {
     /// Emulates an instruction of a function.
     pub fn rewrite_instruction(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         self.at = inst.handle();
-        if self.on_buffers(inst)? {
+        if self.emulate_buffer_instruction(inst)? {
             return Ok(());
         }
         let made = inst.result().and_then(|id| self.find_shape(id));
@@ -54,11 +54,11 @@ impl<'a> TypeEmulator<'a> {
             | Op::ConvertSToF => self.emulate_conversion(inst),
             Op::Bitcast | Op::ConvertUToPtr | Op::ConvertPtrToU => self.emulate_bitcast(inst),
             Op::ExtInst => self.emulate_extended(inst, made.or(given)),
-            _ => self.by_kind(inst, made, given),
+            _ => self.emulate_by_kind(inst, made, given),
         }
     }
 
-    fn by_kind(
+    fn emulate_by_kind(
         &mut self,
         inst: InstRef<'a>,
         made: Option<EmulatedShape>,
@@ -105,7 +105,9 @@ impl<'a> TypeEmulator<'a> {
                     let ty = self.make_uint_type();
                     self.extract_component(ty, index, 0)
                 }
-                EmulatedScalar::Narrow { signed: true, .. } => self.extended_sign(index, shape),
+                EmulatedScalar::Narrow { signed: true, .. } => {
+                    self.extend_narrow_sign(index, shape)
+                }
                 _ => self.cast_to_unsigned(index, shape),
             },
             None => index,

@@ -103,7 +103,7 @@ pub fn emulate_missing_types(
 ) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
     let one = |fault: SourceDiagnostic| vec![fault];
     let mut source = module.clone();
-    if word_buffers::passes_pointers(&source) {
+    if word_buffers::has_pointer_parameters(&source) {
         crate::passes::run_passes(&mut source, "inline-all,adce").map_err(one)?;
     }
     let mut made = TypeEmulator::new(&source, lacking)

@@ -86,7 +86,7 @@ impl<'a> TypeEmulator<'a> {
         for operand in operands {
             let shape = self.find_shape(operand);
             if let Some(shape) = shape.filter(|s| matches!(s.kind, EmulatedScalar::Narrow { .. })) {
-                let value = self.extended_sign(operand, shape);
+                let value = self.extend_narrow_sign(operand, shape);
                 map.push((operand, value));
             }
         }
@@ -107,7 +107,7 @@ impl<'a> TypeEmulator<'a> {
     }
 
     /// Sign-extends a narrow integer.
-    pub fn extended_sign(&mut self, value: Id, shape: EmulatedShape) -> Id {
+    pub fn extend_narrow_sign(&mut self, value: Id, shape: EmulatedShape) -> Id {
         let ty = self.make_uint_vector_type(shape.count);
         let by = self.splat_uint(32 - shape.kind.width(), shape.count);
         let up = self.emit_value(Op::ShiftLeftLogical, ty, &[value, by]);

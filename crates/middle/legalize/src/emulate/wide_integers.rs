@@ -57,7 +57,7 @@ impl<'a> TypeEmulator<'a> {
             Op::VectorExtractDynamic => self.emulate_dynamic_extract(inst),
             Op::VectorInsertDynamic => self.emulate_dynamic_insert(inst),
             _ if SHIFTS.contains(&op) && !self.is_wide(inst.id_operand(0)) => {
-                self.shifted_by(inst, count)
+                self.shift_by_wide_amount(inst, count)
             }
             _ => self.emulate_components(inst, count),
         }
@@ -69,7 +69,11 @@ impl<'a> TypeEmulator<'a> {
     }
 
     /// Emulates a shift of which only the amount is wide.
-    fn shifted_by(&mut self, inst: InstRef<'a>, count: u32) -> Result<(), SourceDiagnostic> {
+    fn shift_by_wide_amount(
+        &mut self,
+        inst: InstRef<'a>,
+        count: u32,
+    ) -> Result<(), SourceDiagnostic> {
         let wide = inst.id_operand(1);
         let lanes = self.split_shift_amounts(wide);
         let ty = self.make_uint_vector_type(count);

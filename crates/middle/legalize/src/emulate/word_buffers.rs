@@ -19,7 +19,7 @@ const CLASSES: &[StorageClass] = &[
 ];
 
 /// Whether a function has pointers to buffers as parameters, so that it must be inlined.
-pub fn passes_pointers(module: &SpirvModule) -> bool {
+pub fn has_pointer_parameters(module: &SpirvModule) -> bool {
     let pointers = module.section_insts(ModuleSection::Globals).filter(|i| {
         let is_pointer = i.op() == Op::TypePointer;
         is_pointer
@@ -176,7 +176,10 @@ impl<'a> TypeEmulator<'a> {
     }
 
     /// Emulates an instruction if it uses or computes a pointer to words.
-    pub fn on_buffers(&mut self, inst: InstRef<'a>) -> Result<bool, SourceDiagnostic> {
+    pub fn emulate_buffer_instruction(
+        &mut self,
+        inst: InstRef<'a>,
+    ) -> Result<bool, SourceDiagnostic> {
         if !self.lacking.narrow {
             return Ok(false);
         }

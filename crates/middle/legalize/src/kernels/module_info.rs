@@ -258,10 +258,10 @@ impl<'a> KernelModuleInfo<'a> {
     }
 
     /// The diagnostic that a construct at an id is not supported.
-    pub fn diagnose_id(&self, at: Id, what: &str) -> SourceDiagnostic {
+    pub fn diagnose_id(&self, at: Id, construct: &str) -> SourceDiagnostic {
         match self.definitions.get(self.module, at) {
-            Some(inst) => diagnose_instruction(inst, what),
-            None => diagnose_unsupported(what),
+            Some(inst) => diagnose_instruction(inst, construct),
+            None => diagnose_unsupported(construct),
         }
     }
 }

@@ -35,7 +35,7 @@ pub fn prepare_module(
     }
     std_library::link_library(&mut module, options)?;
     keep_entry_point(&mut module, options.entry.as_deref())?;
-    own_copies(&mut module);
+    copy_by_value_parameters(&mut module);
     run_passes(&mut module, PASSES)?;
     opaque_variables::replace_variables(&mut module);
     Ok(module)
@@ -53,7 +53,7 @@ fn keep_entry_point(module: &mut SpirvModule, entry: Option<&str>) -> Result<(),
                 let text = format!("the module has no entry point {name}");
                 SourceDiagnostic::error(SourceLocation::Unknown, text)
             }
-            None => no_kernels(module),
+            None => make_no_kernels_error(module),
         };
         return Err(fault);
     }
@@ -75,7 +75,7 @@ fn keep_entry_point(module: &mut SpirvModule, entry: Option<&str>) -> Result<(),
 }
 
 /// Vulkan runs entry points and does not link modules, so a module of functions alone is refused.
-fn no_kernels(module: &SpirvModule) -> SourceDiagnostic {
+fn make_no_kernels_error(module: &SpirvModule) -> SourceDiagnostic {
     let functions = module.functions().iter().copied();
     let mut defined = functions.filter(|f| !module.function(*f).blocks.is_empty());
     let first = defined.next();
@@ -94,7 +94,7 @@ fn no_kernels(module: &SpirvModule) -> SourceDiagnostic {
 
 /// Makes functions with by-value pointer parameters copy the pointee themselves, so that they can be inlined. Kernels are
 /// never called.
-fn own_copies(module: &mut SpirvModule) {
+fn copy_by_value_parameters(module: &mut SpirvModule) {
     let points = module.section_insts(ModuleSection::EntryPoints);
     let kernels: Vec<u32> = points.map(|p| p.operand_word(1)).collect();
     let mut by_value: Vec<(Inst, Id)> = Vec::new();
@@ -122,13 +122,13 @@ fn own_copies(module: &mut SpirvModule) {
             let Ok(at) = by_value.binary_search_by_key(&param, |(_, id)| *id) else {
                 continue;
             };
-            own_copy(module, &ids, func, param, ty);
+            copy_by_value_parameter(module, &ids, func, param, ty);
             module.remove_inst(by_value[at].0);
         }
     }
 }
 
-fn own_copy(module: &mut SpirvModule, ids: &IdWords, func: Func, param: Id, ty: Id) {
+fn copy_by_value_parameter(module: &mut SpirvModule, ids: &IdWords, func: Func, param: Id, ty: Id) {
     let copy = module.fresh_id();
     let function: Vec<Inst> = module.function_insts(func).map(|i| i.handle()).collect();
     for inst in function {

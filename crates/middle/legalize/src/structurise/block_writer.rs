@@ -71,12 +71,12 @@ impl ControlFlowEmitter<'_> {
                 .iter()
                 .map(|e| e.to)
                 .collect();
-            let mut words = vec![value.word(), self.own_label(to[0]).word()];
-            let mut targets = vec![(1, self.own_label(to[0]))];
+            let mut words = vec![value.word(), self.node_label(to[0]).word()];
+            let mut targets = vec![(1, self.node_label(to[0]))];
             for (number, node) in to.iter().enumerate().skip(1) {
                 words.push(number as u32);
-                targets.push((words.len(), self.own_label(*node)));
-                words.push(self.own_label(*node).word());
+                targets.push((words.len(), self.node_label(*node)));
+                words.push(self.node_label(*node).word());
             }
             return (Op::Switch, MultiwayTerminator { words, targets });
         }
@@ -90,22 +90,22 @@ impl ControlFlowEmitter<'_> {
     }
 
     pub(super) fn has_writes(&self, node: u32, edge: ControlFlowEdge) -> bool {
-        edge.note != NONE || !self.moves_of(node, edge).is_empty()
+        edge.note != NONE || !self.list_phi_stores(node, edge).is_empty()
     }
 
-    pub(super) fn moves_of(&self, node: u32, edge: ControlFlowEdge) -> Vec<PhiStore> {
+    pub(super) fn list_phi_stores(&self, node: u32, edge: ControlFlowEdge) -> Vec<PhiStore> {
         if edge.origin == NONE {
             return Vec::new();
         }
         let to = self.module.label(self.cfg.block(edge.origin));
-        let from = self.own_label(node);
+        let from = self.node_label(node);
         let moves = self.moves.get(&from).into_iter().flatten();
         moves.filter(|m| m.to == to).copied().collect()
     }
 
     /// Emits the stores of an edge for its target.
     pub(super) fn emit_edge_stores(&mut self, node: u32, edge: ControlFlowEdge) {
-        for PhiStore { slot, value, .. } in self.moves_of(node, edge) {
+        for PhiStore { slot, value, .. } in self.list_phi_stores(node, edge) {
             self.append_instruction(Op::Store, &[slot.word(), value.word()]);
         }
         if edge.note != NONE {

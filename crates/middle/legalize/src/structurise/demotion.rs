@@ -51,7 +51,7 @@ impl DemotionSlots {
     }
 
     /// The variable of a value, created at the first query.
-    pub fn of_value(&mut self, module: &mut SpirvModule, value: Id, ty: Id) -> Id {
+    pub fn find_value_slot(&mut self, module: &mut SpirvModule, value: Id, ty: Id) -> Id {
         if let Some(known) = self.of[value] {
             return known;
         }
@@ -118,7 +118,7 @@ pub fn demote_values(
             continue;
         };
         let def = def.handle();
-        let slot = slots.of_value(module, value, ty);
+        let slot = slots.find_value_slot(module, value, ty);
         if !stored[value] {
             stored.set(value, true);
             let store = module.create_inst(Op::Store, &[slot.word(), value.word()]);

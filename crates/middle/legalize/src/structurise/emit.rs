@@ -135,8 +135,8 @@ impl ControlFlowEmitter<'_> {
         let mut below = Vec::new();
         loop {
             if let Some(node) = next {
-                let part = match self.graph.headed_by(node) {
-                    Some(inner) if inner != around => self.a_loop(inner, around),
+                let part = match self.graph.find_headed_loop(node) {
+                    Some(inner) if inner != around => self.emit_loop_construct(inner, around),
                     _ => self.emit_node(node, around),
                 }?;
                 (pending, next) = (part.pending, part.next);
@@ -156,7 +156,11 @@ impl ControlFlowEmitter<'_> {
     }
 
     /// Emits a loop construct; returns the nodes that follow it within the loop `around`.
-    fn a_loop(&mut self, inner: u32, around: u32) -> Result<EmittedPart, SourceDiagnostic> {
+    fn emit_loop_construct(
+        &mut self,
+        inner: u32,
+        around: u32,
+    ) -> Result<EmittedPart, SourceDiagnostic> {
         let LoopConstructLabels {
             header,
             next,
@@ -165,7 +169,7 @@ impl ControlFlowEmitter<'_> {
         let first = self.graph.loops[inner as usize].header;
         self.open_block(header);
         self.append_instruction(Op::LoopMerge, &[merge.word(), next.word(), 0]);
-        let body = self.own_label(first);
+        let body = self.node_label(first);
         self.emit_branch(body);
         let left = self.emit_subtree(first, inner)?;
         if !left.is_empty() {
@@ -214,7 +218,7 @@ impl ControlFlowEmitter<'_> {
 
     /// Emits a node and its arms; returns the nodes that follow.
     fn emit_node(&mut self, node: u32, around: u32) -> Result<EmittedPart, SourceDiagnostic> {
-        let label = self.own_label(node);
+        let label = self.node_label(node);
         let block = if self.graph.is_dispatcher(node) {
             self.open_block(label)
         } else {
@@ -224,7 +228,7 @@ impl ControlFlowEmitter<'_> {
             block
         };
         let edges = self.graph.edges[node as usize].clone();
-        let arm = |e: &&ControlFlowEdge| self.way_of(node, **e, around) == EdgeRoute::Arm;
+        let arm = |e: &&ControlFlowEdge| self.find_edge_route(node, **e, around) == EdgeRoute::Arm;
         let arms: Vec<u32> = edges.iter().filter(arm).map(|e| e.to).collect();
         let (pending, next) = match edges[..] {
             [] => {
@@ -254,7 +258,7 @@ impl ControlFlowEmitter<'_> {
             self.take_terminator(block);
         }
         self.emit_edge_stores(node, edge);
-        match self.way_of(node, edge, around) {
+        match self.find_edge_route(node, edge, around) {
             EdgeRoute::Arm => {
                 let label = self.entry_label(edge.to);
                 self.emit_branch(label);
@@ -287,7 +291,7 @@ impl ControlFlowEmitter<'_> {
         // Smaller arms come first, the largest last. If no other arm reaches the merge block, the largest continues there, so that code
         // after `if (c) return;` is not nested.
         let mut order: Vec<usize> = (0..edges.len()).collect();
-        order.sort_by_key(|at| match self.way_of(node, edges[*at], around) {
+        order.sort_by_key(|at| match self.find_edge_route(node, edges[*at], around) {
             EdgeRoute::Arm => 1 + self.graph.sizes[edges[*at].to as usize],
             _ => 0,
         });
@@ -296,7 +300,7 @@ impl ControlFlowEmitter<'_> {
         let mut rest = None;
         for (number, &at) in order.iter().enumerate() {
             let edge = edges[at];
-            let way = self.way_of(node, edge, around);
+            let way = self.find_edge_route(node, edge, around);
             if way == EdgeRoute::Arm && number + 1 == edges.len() && pending.is_empty() {
                 rest = Some(edge);
                 break;
@@ -329,7 +333,7 @@ impl ControlFlowEmitter<'_> {
         merge: Id,
         around: u32,
     ) -> Result<(Id, PendingTargets), SourceDiagnostic> {
-        let way = self.way_of(node, edge, around);
+        let way = self.find_edge_route(node, edge, around);
         let is_plain = way == EdgeRoute::Arm && !self.has_writes(node, edge);
         let label = if is_plain {
             self.entry_label(edge.to)
@@ -376,7 +380,7 @@ impl ControlFlowEmitter<'_> {
     ) -> Vec<u32> {
         for (edge, label) in edges.iter().zip(labels) {
             let old = match edge.origin {
-                NONE => self.own_label(edge.to),
+                NONE => self.node_label(edge.to),
                 origin => self.module.label(self.cfg.block(origin)),
             };
             for target in &selector.targets {
@@ -416,7 +420,7 @@ impl ControlFlowEmitter<'_> {
     }
 
     /// The route of a node's edge within the loop `around`.
-    fn way_of(&self, node: u32, edge: ControlFlowEdge, around: u32) -> EdgeRoute {
+    fn find_edge_route(&self, node: u32, edge: ControlFlowEdge, around: u32) -> EdgeRoute {
         match self.route_target(edge.to, around) {
             EdgeRoute::Fall
                 if self.graph.entries[edge.to as usize] == 1
@@ -451,13 +455,13 @@ impl ControlFlowEmitter<'_> {
 
     /// The label by which a node is entered from outside of the loop whose header it is.
     fn entry_label(&self, node: u32) -> Id {
-        match self.graph.headed_by(node) {
+        match self.graph.find_headed_loop(node) {
             Some(inner) => self.loops[inner as usize].header,
-            None => self.own_label(node),
+            None => self.node_label(node),
         }
     }
 
-    pub(super) fn own_label(&self, node: u32) -> Id {
+    pub(super) fn node_label(&self, node: u32) -> Id {
         match node.checked_sub(self.graph.blocks) {
             Some(at) => self.dispatchers[at as usize],
             None => self.module.label(self.cfg.block(node)),

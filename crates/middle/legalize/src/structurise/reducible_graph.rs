@@ -95,7 +95,7 @@ impl ReducibleGraph {
     }
 
     /// The loop whose header a node is.
-    pub fn headed_by(&self, node: u32) -> Option<u32> {
+    pub fn find_headed_loop(&self, node: u32) -> Option<u32> {
         let at = self.innermost[node as usize];
         (at != NONE && self.loops[at as usize].header == node).then_some(at)
     }
@@ -110,7 +110,7 @@ impl ReducibleGraph {
                 at => self.loops[at as usize].header,
             };
             let components = search.find_components(&self.edges, &nodes, header);
-            let headers = self.single_entries(&search, &components, &nodes, around);
+            let headers = self.make_single_entries(&search, &components, &nodes, around);
             search.clear_nodes(&nodes);
             for (mut inside, header) in components.into_iter().zip(headers) {
                 let at = self.loops.len() as u32;
@@ -133,7 +133,7 @@ impl ReducibleGraph {
 
     /// The headers through which components are entered: their one entry, or a new dispatcher.
     /// Only the nodes around them have edges into them.
-    fn single_entries(
+    fn make_single_entries(
         &mut self,
         search: &StrongComponentSearch,
         components: &[Vec<u32>],
@@ -188,7 +188,8 @@ impl ReducibleGraph {
 
     /// Whether an edge leads back to the header of a loop that it comes from.
     pub fn is_back(&self, from: u32, to: u32) -> bool {
-        self.headed_by(to).is_some_and(|l| self.contains(l, from))
+        self.find_headed_loop(to)
+            .is_some_and(|l| self.contains(l, from))
     }
 
     fn find_dominators(&mut self) {

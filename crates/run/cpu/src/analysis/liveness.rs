@@ -104,7 +104,7 @@ impl<'a, 'm> SegmentLiveness<'a, 'm> {
     fn scan_instruction(&mut self, inst: InstRef<'_>, segment: &mut u32) {
         match inst.op() {
             Op::Phi => self.scan_phi(inst),
-            Op::Store if self.whole_variable(inst.id_operand(0)).is_some() => {
+            Op::Store if self.find_whole_variable(inst.id_operand(0)).is_some() => {
                 self.record_use(inst.id_operand(1), *segment);
                 self.record_definition(inst.id_operand(0), *segment);
                 return;
@@ -178,7 +178,7 @@ impl<'a, 'm> SegmentLiveness<'a, 'm> {
     }
 
     /// The promoted variable that a pointer is the whole address of; none for pointers to its members.
-    fn whole_variable(&self, id: Id) -> Option<Id> {
+    fn find_whole_variable(&self, id: Id) -> Option<Id> {
         self.promoted_variable(id)
             .filter(|variable| *variable == id)
     }

@@ -88,7 +88,7 @@ impl PointerProvenance {
             }
         }
         if !settled {
-            provenance.give_up(program);
+            provenance.mark_all_unknown(program);
         }
         provenance.note_accesses(program);
         provenance
@@ -222,7 +222,7 @@ impl PointerProvenance {
     }
 
     /// All pointers but variables and parameters of the entry point become unknown.
-    fn give_up(&mut self, program: &AnalysedModule<'_>) {
+    fn mark_all_unknown(&mut self, program: &AnalysedModule<'_>) {
         for func in &program.functions.bottom_up {
             for inst in program.module.function_insts(*func) {
                 if let Some(id) = inst.result()

@@ -153,7 +153,7 @@ impl ReachedFunctions {
                 || (inst.op() == Op::FunctionCall && self.call_suspends(inst.id_operand(0)));
         }
         let order = if suspends {
-            bodies_first(&cfg)
+            order_bodies_first(&cfg)
         } else {
             cfg.reverse_postorder().to_vec()
         };
@@ -364,7 +364,7 @@ impl ReachedCallGraph {
 
 /// A reverse post-order in which the blocks of a loop stand before the blocks after the loop. Then the earliest
 /// suspended lanes of a subgroup are those that are furthest from leaving the loop.
-fn bodies_first(cfg: &FlowGraph) -> Vec<u32> {
+fn order_bodies_first(cfg: &FlowGraph) -> Vec<u32> {
     let depth = loop_depths(cfg);
     let mut order = Vec::with_capacity(cfg.len());
     if cfg.is_empty() {

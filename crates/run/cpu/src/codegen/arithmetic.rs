@@ -92,7 +92,7 @@ pub(crate) fn lower_dot(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 }
 
 /// `OpVectorTimesScalar` and `OpMatrixTimesScalar`.
-pub(crate) fn times_scalar(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_scalar_product(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let operands = [inst.id_operand(0), inst.id_operand(1)];
     let values = lower.map_lanes(ty, &operands, LaneDomain::Real, emit_fmul)?;
@@ -122,11 +122,11 @@ impl ClifLowering<'_, '_, '_> {
 
     /// A zero of a floating-point value's type.
     pub fn zero_like(&mut self, value: Value) -> Value {
-        self.real_like(value, 0.0)
+        self.make_float_constant(value, 0.0)
     }
 
     /// A constant of a floating-point value's type.
-    pub fn real_like(&mut self, value: Value, number: f64) -> Value {
+    pub fn make_float_constant(&mut self, value: Value, number: f64) -> Value {
         match self.value_type(value) {
             types::F64 => self.emit_f64const(number),
             _ => self.emit_f32const(number as f32),

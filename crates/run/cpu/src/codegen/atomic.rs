@@ -189,7 +189,7 @@ impl ClifLowering<'_, '_, '_> {
         let pointer: PointerOperand = self.read_pointer(pointer)?;
         let pointer = self.hooks().before_atomic(self, id, pointer)?;
         let flags = if private && self.shared.gang.is_some() {
-            self.unseen_flags()
+            self.unshared_access_flags()
         } else {
             plain_flags()
         };
@@ -201,7 +201,7 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// Flags of atomic accesses to memory that no other thread can see, in code for gangs.
-    fn unseen_flags(&mut self) -> MemFlagsData {
+    fn unshared_access_flags(&mut self) -> MemFlagsData {
         let region = AliasRegionData {
             user_id: 1,
             description: "atomics that nobody sees".into(),
@@ -223,7 +223,7 @@ impl ClifLowering<'_, '_, '_> {
             address: place.address,
             private: !is_gang,
             flags: if is_gang {
-                self.unseen_flags()
+                self.unshared_access_flags()
             } else {
                 plain_flags()
             },

@@ -84,7 +84,7 @@ pub(crate) fn emit_bitfield_insert(
     let mask = lower.builder.ins().ishl(mask, offset);
     let rest = lower.builder.ins().band_not(v[0], mask);
     let all = lower.builder.ins().bor(rest, field);
-    lower.unless_outside(lane, v[2], all, v[0])
+    lower.select_inside_width(lane, v[2], all, v[0])
 }
 
 /// `OpBitFieldUExtract`: base, offset, count.
@@ -95,7 +95,7 @@ pub(crate) fn extract_unsigned(lower: &mut ClifLowering, lane: LaneTypes, v: &[V
     let shifted = lower.builder.ins().ushr(v[0], offset);
     let field = lower.builder.ins().band(shifted, mask);
     let zero = lower.emit_iconst(clif_type(lane.to), 0);
-    lower.unless_outside(lane, v[1], field, zero)
+    lower.select_inside_width(lane, v[1], field, zero)
 }
 
 /// `OpBitFieldSExtract`: a field that reaches beyond the width ends there, its sign included.
@@ -152,7 +152,7 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// A field that begins at the width or beyond has no bits.
-    fn unless_outside(
+    fn select_inside_width(
         &mut self,
         lane: LaneTypes,
         offset: Value,

@@ -53,12 +53,12 @@ pub(crate) fn is_nan(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Val
 
 /// `OpIsInf`.
 pub(crate) fn is_infinite(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    lower.against_infinity(IntCC::Equal, v[0])
+    lower.compare_with_infinity(IntCC::Equal, v[0])
 }
 
 /// `OpIsFinite`.
 pub(crate) fn is_finite(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    lower.against_infinity(IntCC::UnsignedLessThan, v[0])
+    lower.compare_with_infinity(IntCC::UnsignedLessThan, v[0])
 }
 
 /// `OpIsNormal`, on the bits: an exponent that is neither all zeros nor all ones.
@@ -88,7 +88,7 @@ pub(crate) fn sign_bit(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> V
 }
 
 /// `OpAny` and `OpAll`.
-pub(crate) fn any_all(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_any_all(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let values = lower.read_values(inst.id_operand(0))?;
     let all = inst.op() == Op::All;
     let mut result = lower.emit_iconst(types::I8, i64::from(all));
@@ -127,7 +127,7 @@ pub(crate) fn lower_select(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
 }
 
 impl ClifLowering<'_, '_, '_> {
-    fn against_infinity(&mut self, condition: IntCC, value: Value) -> Value {
+    fn compare_with_infinity(&mut self, condition: IntCC, value: Value) -> Value {
         let infinity = match self.value_type(value) {
             types::F64 => 0x7ff0_0000_0000_0000,
             _ => 0x7f80_0000,

@@ -48,7 +48,7 @@ pub(crate) fn lower_cooperative_load(lower: &mut ClifLowering, inst: InstRef) ->
     for n in 0..shape.parts {
         let (address, there) = lower.component_address(shape, n, pointer, layout, stride)?;
         let zero = lower.scalar_constant(shape.scalar, 0);
-        let value = lower.where_there(there, Some(zero), |lower| {
+        let value = lower.emit_where_present(there, Some(zero), |lower| {
             let leaves = [shape.component_leaf()];
             let access = PointerAccess {
                 pointer,
@@ -83,7 +83,7 @@ pub(crate) fn lower_cooperative_store(lower: &mut ClifLowering, inst: InstRef) -
     for n in 0..shape.parts {
         let (address, there) = lower.component_address(shape, n, pointer, layout, stride)?;
         let value = values[n as usize];
-        lower.where_there(there, None, |lower| {
+        lower.emit_where_present(there, None, |lower| {
             let leaves = [shape.component_leaf()];
             let access = PointerAccess {
                 pointer,
@@ -193,7 +193,7 @@ impl ClifLowering<'_, '_, '_> {
 
     /// Emits `work` under a condition, if there is one. The result is that of `work`, or `other` where the condition
     /// is false.
-    fn where_there(
+    fn emit_where_present(
         &mut self,
         there: Option<Value>,
         other: Option<Value>,

@@ -24,7 +24,7 @@ pub(crate) fn is_crowded(func: &Function) -> bool {
     }
     let lives = compute_live_ranges(func);
     let length: u64 = lives.iter().map(|[from, to]| u64::from(to - from)).sum();
-    length > MOST_LENGTH && most_alive(&lives) > MOST_ALIVE
+    length > MOST_LENGTH && count_most_live(&lives) > MOST_ALIVE
 }
 
 /// The numbers of the instructions between which each value is live.
@@ -52,7 +52,7 @@ fn compute_live_ranges(func: &Function) -> Vec<[u32; 2]> {
 }
 
 /// The greatest number of values that are live at once.
-fn most_alive(lives: &[[u32; 2]]) -> usize {
+fn count_most_live(lives: &[[u32; 2]]) -> usize {
     let end = lives.iter().map(|[_, to]| *to as usize).max().unwrap_or(0);
     let mut changes = vec![0_i32; end + 2];
     for [from, to] in lives.iter().filter(|[from, to]| from < to) {

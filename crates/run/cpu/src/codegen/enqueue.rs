@@ -55,7 +55,7 @@ pub(crate) fn lower_enqueue_kernel(lower: &mut ClifLowering, inst: InstRef) -> C
     )?);
     let size = lower.read_value(inst.id_operand(8))?;
     let size = lower.extend_to(size, types::I64, false);
-    let param = lower.pointed_to(
+    let param = lower.read_pointee_address(
         inst.id_operand(7),
         lower.program.constants.get_u64(inst.id_operand(8)),
     )?;
@@ -113,7 +113,7 @@ pub(crate) fn is_valid(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 
 /// `OpCaptureEventProfilingInfo`: no time is measured.
 pub(crate) fn lower_event_profiling(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let place = lower.pointed_to(inst.id_operand(2), Some(16))?;
+    let place = lower.read_pointee_address(inst.id_operand(2), Some(16))?;
     let zero = lower.emit_iconst(types::I64, 0);
     for offset in [0, 8] {
         lower
@@ -178,7 +178,7 @@ impl ClifLowering<'_, '_, '_> {
         let known = self.program.constants.get_u64(ids[0]);
         let waits = match known {
             Some(0) => self.emit_iconst(types::I64, 0),
-            known => self.pointed_to(ids[1], known.map(|n| n.saturating_mul(8)))?,
+            known => self.read_pointee_address(ids[1], known.map(|n| n.saturating_mul(8)))?,
         };
         let event = if self.program.constants.is_zero(ids[2]) {
             self.emit_iconst(types::I64, 0)
@@ -197,7 +197,11 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// The address of memory that is read through a pointer.
-    fn pointed_to(&mut self, id: Id, bytes: Option<u64>) -> Result<Value, SourceDiagnostic> {
+    fn read_pointee_address(
+        &mut self,
+        id: Id,
+        bytes: Option<u64>,
+    ) -> Result<Value, SourceDiagnostic> {
         let pointer = self.read_pointer(id)?;
         let address = self.address_of(pointer)?;
         let Some(bytes) = bytes else {

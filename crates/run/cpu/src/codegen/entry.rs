@@ -115,7 +115,7 @@ impl ClifLowering<'_, '_, '_> {
         &mut self,
         params: &[Value],
         suspends: bool,
-        room_stride: Value,
+        private_stride: Value,
     ) -> Result<InvocationLoop, SourceDiagnostic> {
         let [_, lo, hi, resume] = params[..] else {
             return Err(self.instruction_fault("the entry function has other parameters"));
@@ -177,7 +177,7 @@ impl ClifLowering<'_, '_, '_> {
         if let Some(entered) = self.shared.gang {
             self.enter_gang(entered.width, suspends);
         }
-        self.place_rooms(suspends, room_stride);
+        self.place_rooms(suspends, private_stride);
         self.hooks().begin_invocation(self);
         let end = self.builder.create_block();
         self.builder.append_block_param(end, types::I32);
@@ -270,7 +270,7 @@ impl ClifLowering<'_, '_, '_> {
         if let Some(inst) = dfg.value_def(stride).inst() {
             dfg.insts[inst] = InstructionData::UnaryImm {
                 opcode: Opcode::Iconst,
-                imm: i64::from(self.frame.room_stride()).into(),
+                imm: i64::from(self.frame.private_stride()).into(),
             };
         }
     }

@@ -31,7 +31,7 @@ pub(crate) fn lower_sampled_image(lower: &mut ClifLowering, inst: InstRef) -> Cl
 }
 
 /// `OpImage`: the image of one with a sampler.
-pub(crate) fn image_of(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_image(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let image = lower.read_value(inst.id_operand(0))?;
     lower.set_result(inst.result(), &[image])
 }
@@ -100,19 +100,19 @@ pub(crate) fn lower_image_write(lower: &mut ClifLowering, inst: InstRef) -> Clif
         let bits = lower.extend_to(bits, types::I64, !scalar.is_float());
         request.store_field(lower, bits, at::TEXEL + 8 * n as i32);
     }
-    let what = lower.emit_iconst(types::I64, request.asks as i64);
+    let request_kind = lower.emit_iconst(types::I64, request.asks as i64);
     let callee = access::write_image as *const () as usize;
     lower.call_host(
         callee,
         &[types::I64; 3],
         &[],
-        &[image, request.address, what],
+        &[image, request.address, request_kind],
     );
     Ok(())
 }
 
 /// `OpImageTexelPointer`.
-pub(crate) fn texel_pointer(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_texel_pointer(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let pointer = lower.read_pointer(inst.id_operand(0))?;
     let image = lower.address_of(pointer)?;
     let Some(ty) = lower.program.pointee_of(inst.id_operand(0)) else {
@@ -130,7 +130,7 @@ pub(crate) fn texel_pointer(lower: &mut ClifLowering, inst: InstRef) -> ClifResu
 pub(crate) fn lower_image_query(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let image = lower.read_value(inst.id_operand(0))?;
     let request = lower.begin_image_request(inst.id_operand(0))?;
-    let what = match inst.op() {
+    let request_kind = match inst.op() {
         Op::ImageQueryLevels => TextureQuery::Levels,
         Op::ImageQueryFormat => TextureQuery::Format,
         Op::ImageQueryOrder => TextureQuery::Order,
@@ -141,8 +141,8 @@ pub(crate) fn lower_image_query(lower: &mut ClifLowering, inst: InstRef) -> Clif
         let lod = lower.resize_integer(lod, types::I32, false);
         request.store_field(lower, lod, at::LOD);
     }
-    let what = lower.emit_iconst(types::I64, what as i64);
-    let args = [image, request.address, what];
+    let request_kind = lower.emit_iconst(types::I64, request_kind as i64);
+    let args = [image, request.address, request_kind];
     let callee = access::query_image as *const () as usize;
     lower.call_host(callee, &[types::I64; 3], &[], &args);
     let values = lower.read_image_result(&request, inst)?;

@@ -100,7 +100,7 @@ pub(super) fn lower_in_memory_construct(
 
 /// `OpPhi`: memory that the predecessors copy to.
 pub(super) fn lower_in_memory_phi(lower: &mut ClifLowering, id: Id, ty: Id) -> ClifResult {
-    lower.in_memory_room(id, ty).map(|_| ())
+    lower.allocate_matrix(id, ty).map(|_| ())
 }
 
 /// `OpVariable`.
@@ -110,7 +110,7 @@ pub(super) fn lower_in_memory_variable(
     ty: Id,
     initial: Option<Id>,
 ) -> ClifResult {
-    let to = lower.in_memory_room(id, ty)?;
+    let to = lower.allocate_matrix(id, ty)?;
     match initial {
         Some(initial) => lower.copy_to(to, initial, ty),
         None => Ok(()),
@@ -148,7 +148,7 @@ impl ClifLowering<'_, '_, '_> {
         if phi == value {
             return Ok(());
         }
-        let to = self.in_memory_room(phi, ty)?;
+        let to = self.allocate_matrix(phi, ty)?;
         self.copy_to(to, value, ty)
     }
 
@@ -242,13 +242,13 @@ impl ClifLowering<'_, '_, '_> {
 
     fn in_memory_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, SourceDiagnostic> {
         match inst.result() {
-            Some(id) => self.in_memory_room(id, ty),
+            Some(id) => self.allocate_matrix(id, ty),
             None => Err(self.instruction_fault("it has no result")),
         }
     }
 
     /// Room for a matrix, where it has none yet; its address.
-    fn in_memory_room(&mut self, id: Id, ty: Id) -> Result<Value, SourceDiagnostic> {
+    fn allocate_matrix(&mut self, id: Id, ty: Id) -> Result<Value, SourceDiagnostic> {
         if let IdLocation::InMemoryMatrix(offset) = self.id_location(id) {
             return Ok(self.in_memory_address(offset));
         }

@@ -138,8 +138,14 @@ const ROWS: &[(Op, ClifLoweringRule)] = &[
     (Op::FMod, Real(arithmetic::emit_fmod)),
     (Op::FmaKHR, Real(arithmetic::emit_fma)),
     (Op::Dot, With(arithmetic::lower_dot)),
-    (Op::VectorTimesScalar, With(arithmetic::times_scalar)),
-    (Op::MatrixTimesScalar, With(arithmetic::times_scalar)),
+    (
+        Op::VectorTimesScalar,
+        With(arithmetic::lower_scalar_product),
+    ),
+    (
+        Op::MatrixTimesScalar,
+        With(arithmetic::lower_scalar_product),
+    ),
     (Op::VectorTimesMatrix, With(matrix::lower_matrix_product)),
     (Op::MatrixTimesVector, With(matrix::lower_matrix_product)),
     (Op::MatrixTimesMatrix, With(matrix::lower_matrix_product)),
@@ -169,8 +175,8 @@ const ROWS: &[(Op, ClifLoweringRule)] = &[
     (Op::BitReverse, Bits(bits::emit_bit_reverse)),
     (Op::BitCount, Bits(bits::emit_bit_count)),
     // Logic and comparisons.
-    (Op::Any, With(compare::any_all)),
-    (Op::All, With(compare::any_all)),
+    (Op::Any, With(compare::lower_any_all)),
+    (Op::All, With(compare::lower_any_all)),
     (Op::Select, With(compare::lower_select)),
     (Op::LogicalAnd, Bits(bits::emit_and)),
     (Op::LogicalOr, Bits(bits::emit_or)),
@@ -263,7 +269,7 @@ const ROWS: &[(Op, ClifLoweringRule)] = &[
     ),
     // Images.
     (Op::SampledImage, With(image::lower_sampled_image)),
-    (Op::Image, With(image::image_of)),
+    (Op::Image, With(image::lower_image)),
     (Op::ImageSampleExplicitLod, With(image::lower_image_sample)),
     (
         Op::ImageSampleDrefExplicitLod,
@@ -282,7 +288,7 @@ const ROWS: &[(Op, ClifLoweringRule)] = &[
     (Op::ImageDrefGather, With(image::lower_image_gather)),
     (Op::ImageRead, With(image::lower_image_read)),
     (Op::ImageWrite, With(image::lower_image_write)),
-    (Op::ImageTexelPointer, With(image::texel_pointer)),
+    (Op::ImageTexelPointer, With(image::lower_texel_pointer)),
     (Op::ImageQuerySizeLod, With(image::lower_image_query)),
     (Op::ImageQuerySize, With(image::lower_image_query)),
     (Op::ImageQueryLevels, With(image::lower_image_query)),

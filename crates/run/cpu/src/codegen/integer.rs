@@ -74,7 +74,7 @@ impl ClifLowering<'_, '_, '_> {
             return divisor;
         }
         self.hooks().before_division(self, divisor);
-        let one = self.one_like(divisor);
+        let one = self.make_integer_one(divisor);
         let zero = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, 0);
         self.builder.ins().select(zero, one, divisor)
     }
@@ -87,7 +87,7 @@ impl ClifLowering<'_, '_, '_> {
             return divisor;
         }
         self.hooks().before_division(self, divisor);
-        let one = self.one_like(divisor);
+        let one = self.make_integer_one(divisor);
         let least = self.emit_iconst(ty, i64::MIN >> (64 - ty.bits()));
         let zero = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, 0);
         let minus = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, -1);
@@ -98,7 +98,7 @@ impl ClifLowering<'_, '_, '_> {
         self.builder.ins().select(bad, one, divisor)
     }
 
-    fn one_like(&mut self, value: Value) -> Value {
+    fn make_integer_one(&mut self, value: Value) -> Value {
         let ty = self.value_type(value);
         self.emit_iconst(ty, 1)
     }

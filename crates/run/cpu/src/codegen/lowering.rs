@@ -259,8 +259,11 @@ impl<'m> ClifLowering<'_, '_, 'm> {
     }
 
     /// The fault that the instruction cannot be lowered for these operands.
-    pub fn fail_unsupported<T>(&self, what: impl std::fmt::Display) -> Result<T, SourceDiagnostic> {
-        Err(self.instruction_fault(format!("{what} is not supported by the CPU device")))
+    pub fn fail_unsupported<T>(
+        &self,
+        construct: impl std::fmt::Display,
+    ) -> Result<T, SourceDiagnostic> {
+        Err(self.instruction_fault(format!("{construct} is not supported by the CPU device")))
     }
 
     /// The result type of an instruction that has one.
@@ -341,7 +344,7 @@ impl<'m> ClifLowering<'_, '_, 'm> {
     }
 
     /// The address of room.
-    pub fn room_address(&mut self, room: IdLocation) -> Value {
+    pub fn private_memory_address(&mut self, room: IdLocation) -> Value {
         match room {
             IdLocation::RoomAddress(offset) | IdLocation::RoomMemory(offset) => {
                 let rooms = self.item.rooms;

@@ -242,7 +242,7 @@ impl ClifLowering<'_, '_, '_> {
         let room = self.allocate_private_memory(hooks.private_bytes(bytes))?;
         hooks.after_allocation(self, id, room, bytes);
         self.set_id_location(id, room);
-        Ok(self.room_address(room))
+        Ok(self.private_memory_address(room))
     }
 
     /// The address that a pointer has.
@@ -255,7 +255,7 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// The scalars of a value of a type in memory.
-    fn leaves_behind(&self, pointer: PointerOperand, ty: Id) -> Vec<ScalarLeaf> {
+    fn list_pointee_scalars(&self, pointer: PointerOperand, ty: Id) -> Vec<ScalarLeaf> {
         let mut leaves = Vec::new();
         let strides = strides_of(pointer);
         self.program
@@ -281,7 +281,7 @@ impl ClifLowering<'_, '_, '_> {
             address: self.address_of(pointer)?,
             kind,
         };
-        let leaves = self.leaves_behind(pointer, ty);
+        let leaves = self.list_pointee_scalars(pointer, ty);
         let hooks = self.hooks();
         let address = hooks.before_scalar_access(self, access, &leaves, values)?;
         Ok(PointerOperand::Address(address, strides_of(pointer)))
@@ -302,7 +302,7 @@ impl ClifLowering<'_, '_, '_> {
             address: self.address_of(pointer)?,
             kind,
         };
-        let leaves = |lower: &ClifLowering<'_, '_, '_>| lower.leaves_behind(pointer, ty);
+        let leaves = |lower: &ClifLowering<'_, '_, '_>| lower.list_pointee_scalars(pointer, ty);
         self.hooks()
             .access_scalars(self, access, &leaves, values, emit)
     }
@@ -468,7 +468,7 @@ impl ClifLowering<'_, '_, '_> {
     /// Room for a result that is kept in memory, and its address.
     pub fn large_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, SourceDiagnostic> {
         let room = self.allocate_private_memory(self.program.types.layouts.get(ty).size)?;
-        let address = self.room_address(room);
+        let address = self.private_memory_address(room);
         if let Some(id) = inst.result() {
             let held = match room {
                 IdLocation::RoomAddress(offset) => IdLocation::RoomMemory(offset),

@@ -74,7 +74,7 @@ pub(super) fn list_pipe_ops() -> impl Iterator<Item = Op> {
 /// An instruction that one invocation does by itself.
 pub(crate) fn lower_pipe_operation(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let row = ROWS.iter().find(|row| row.0 == inst.op());
-    let Some(PipeInstruction(_, what, rest)) = row else {
+    let Some(PipeInstruction(_, operation, rest)) = row else {
         return lower.fail_unsupported("this use of a pipe");
     };
     let nothing = lower.emit_iconst(types::I64, 0);
@@ -97,11 +97,11 @@ pub(crate) fn lower_pipe_operation(lower: &mut ClifLowering, inst: InstRef) -> C
         packet = lower.packet_address(
             inst.id_operand(behind - 1),
             inst.id_operand(behind),
-            what.is_read(),
+            operation.is_read(),
         )?;
     }
     let pipe = lower.read_value(inst.id_operand(0))?;
-    let result = lower.operate_pipe(*what, [pipe, id, index, packet, size])?;
+    let result = lower.operate_pipe(*operation, [pipe, id, index, packet, size])?;
     let Some(ty) = inst.result_type().filter(|_| inst.result().is_some()) else {
         return Ok(());
     };
@@ -148,7 +148,7 @@ impl ClifLowering<'_, '_, '_> {
 
     fn operate_pipe(
         &mut self,
-        what: PipeUse,
+        operation: PipeUse,
         operands: [Value; 5],
     ) -> Result<Value, SourceDiagnostic> {
         self.shared.in_order = true;
@@ -166,10 +166,10 @@ impl ClifLowering<'_, '_, '_> {
                 .ins()
                 .store(plain_flags(), operand, place, offset as i32);
         }
-        let what = self.emit_iconst(types::I64, what as i64);
+        let operation = self.emit_iconst(types::I64, operation as i64);
         let callee = pipe::run_pipe_operation as *const () as usize;
         let params = [types::I64; 2];
-        let results = self.call_host(callee, &params, &[types::I64], &[what, place]);
+        let results = self.call_host(callee, &params, &[types::I64], &[operation, place]);
         Ok(results[0])
     }
 }

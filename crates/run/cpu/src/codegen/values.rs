@@ -87,15 +87,15 @@ impl ClifLowering<'_, '_, '_> {
             IdLocation::Values { start, count } => {
                 let range = start as usize..(start + count) as usize;
                 let values: ClifScalars = self.pool[range].into();
-                self.through_entry(id, values)
+                self.load_entry_address(id, values)
             }
             IdLocation::Kept { start, count } => {
                 let values: ClifScalars = (start..start + count)
-                    .map(|n| self.load_kept(Variable::from_u32(n)))
+                    .map(|n| self.load_frame_variable(Variable::from_u32(n)))
                     .collect();
-                self.through_entry(id, values)
+                self.load_entry_address(id, values)
             }
-            held @ IdLocation::RoomAddress(_) => smallvec![self.room_address(held)],
+            held @ IdLocation::RoomAddress(_) => smallvec![self.private_memory_address(held)],
             IdLocation::Memory(_)
             | IdLocation::RoomMemory(_)
             | IdLocation::Constant(_)
@@ -107,7 +107,7 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// The address that a binding's entry holds, where the value is the address of an entry.
-    fn through_entry(&mut self, id: Id, values: ClifScalars) -> ClifScalars {
+    fn load_entry_address(&mut self, id: Id, values: ClifScalars) -> ClifScalars {
         if self.pointee_info(id).is_entry {
             smallvec![self.entry_address(values[0])]
         } else {
@@ -333,7 +333,7 @@ impl ClifLowering<'_, '_, '_> {
         first
     }
 
-    pub fn load_kept(&mut self, variable: Variable) -> Value {
+    pub fn load_frame_variable(&mut self, variable: Variable) -> Value {
         let slot = self.variable_slot(variable).zip(self.item.frame);
         let Some(((offset, ty), frame)) = slot else {
             return self.builder.use_var(variable);
@@ -436,7 +436,7 @@ impl ClifLowering<'_, '_, '_> {
     pub fn large_value_address(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
         match self.id_location(id) {
             IdLocation::Memory(address) => return Ok(address),
-            held @ IdLocation::RoomMemory(_) => return Ok(self.room_address(held)),
+            held @ IdLocation::RoomMemory(_) => return Ok(self.private_memory_address(held)),
             IdLocation::Constant(constant) => return self.large_constant(constant),
             _ => {}
         }

@@ -51,7 +51,7 @@ impl JitKernel {
             bindings: Vec::new(),
             _tables: Vec::new(),
             textures: Vec::new(),
-            push: words_of(launch.push, self.push_bytes),
+            push: pack_words(launch.push, self.push_bytes),
             workgroup_bytes: self.workgroup_bytes.into(),
             workgroup_align: self.workgroup_align as usize,
             non_temporal: false,
@@ -87,7 +87,7 @@ impl JitKernel {
         let mut block = vec![0u8; (bytes as usize).next_multiple_of(16)];
         for (n, (slot, argument)) in self.slots.iter().zip(launch.arguments).enumerate() {
             let at = slot.offset as usize;
-            let passed = match (slot.what, argument) {
+            let passed = match (slot.resource, argument) {
                 (ParameterResource::Image(ty), JitArgument::Image(image)) => {
                     let texture = shared.add_texture(ty, image);
                     let texture = texture.map_err(|problem| {
@@ -130,7 +130,7 @@ impl JitKernel {
                 }
             }
         }
-        shared.args = words_of(&block, 0);
+        shared.args = pack_words(&block, 0);
         Ok(())
     }
 
@@ -148,7 +148,7 @@ impl JitKernel {
                 let Some(found) = bound(0) else {
                     return Err(unbound_error(slot.set, slot.binding, 0));
                 };
-                let entry = shared.marshal_binding(slot.what, found)?;
+                let entry = shared.marshal_binding(slot.resource, found)?;
                 shared.bindings.push(entry);
                 continue;
             };
@@ -167,7 +167,7 @@ impl JitKernel {
             let mut table = Vec::with_capacity(count as usize);
             for n in 0..count {
                 table.push(match bound(n) {
-                    Some(found) => shared.marshal_binding(slot.what, found)?,
+                    Some(found) => shared.marshal_binding(slot.resource, found)?,
                     None => [0; 2],
                 });
             }
@@ -185,7 +185,7 @@ impl MarshalledArguments {
     /// When the bound resource is not of the kind that the binding takes.
     fn marshal_binding(
         &mut self,
-        what: ParameterResource,
+        resource: ParameterResource,
         bound: &ResourceBinding,
     ) -> Result<[u64; 2], LaunchError> {
         let bad = |problem: String| {
@@ -198,7 +198,7 @@ impl MarshalledArguments {
             let place = format!("set {set} binding {binding} element {index}");
             LaunchError::Launch(format!("{place}: {problem}"))
         };
-        Ok(match (what, &bound.resource) {
+        Ok(match (resource, &bound.resource) {
             (ParameterResource::Memory, DescriptorResource::Memory(memory)) => {
                 [memory.address as u64, memory.length]
             }
@@ -266,7 +266,7 @@ fn argument_bytes<'a>(
 }
 
 /// Bytes in words, padded with zeros to at least `least` bytes.
-fn words_of(bytes: &[u8], least: u64) -> Vec<u64> {
+fn pack_words(bytes: &[u8], least: u64) -> Vec<u64> {
     let mut words: Vec<u64> = bytes
         .chunks(8)
         .map(|chunk| {

@@ -14,7 +14,7 @@ use crate::codegen::jit::JitCode;
 use crate::codegen::lowering::ClifKernelContext;
 use crate::codegen::{call, entry, in_memory_matrix};
 use crate::host::printf::PrintfSites;
-use crate::layout::frames::{FrameExtent, FrameLayout, private_room};
+use crate::layout::frames::{FrameExtent, FrameLayout, private_variable_bytes};
 use crate::layout::globals::{PlacedVariables, ReachedGlobals};
 use crate::layout::parameters::{ParameterSlot, SlotKind, parameter_slots};
 use crate::module::types::LoweredTypeKind;
@@ -55,7 +55,7 @@ pub(crate) fn build_kernel(
     };
     let mut shared = ClifKernelContext::new(program, &globals, &slots, &mut code, hooks);
     shared.subgroup_size = subgroup_size;
-    shared.room_bytes = private_room(&globals, sanitizer.is_some()).ok_or_else(|| {
+    shared.room_bytes = private_variable_bytes(&globals, sanitizer.is_some()).ok_or_else(|| {
         let bytes = globals.private_bytes;
         unplaced_fault(format!(
             "private memory of {bytes} bytes is not supported by the CPU device"
@@ -91,7 +91,7 @@ pub(crate) fn build_kernel(
         frame: FrameLayout::new(single.below, single.above),
         gang_width: program.entry.gang_width().unwrap_or(1),
         gang_frame: FrameLayout::new(gang.below, gang.above),
-        room_bytes: [single.room_stride(), gang.room_stride()],
+        room_bytes: [single.private_stride(), gang.private_stride()],
         slots,
         bindings: globals.bindings.clone(),
         workgroup_bytes,

@@ -111,7 +111,7 @@ impl JitKernel {
                 (SlotKind::Buffer, JitArgument::Memory(memory)) => {
                     checker.argument_shadow(*memory, granule)
                 }
-                (SlotKind::Buffer, _) => checker.row_at(shared.args[at], granule),
+                (SlotKind::Buffer, _) => checker.find_shadow_row(shared.args[at], granule),
                 _ => ArgumentShadow::default(),
             });
         }
@@ -164,12 +164,12 @@ impl KernelSanitizer {
     }
 
     /// The shadow of a pointer that is passed as a number. It may point into the middle of memory.
-    fn row_at(&mut self, address: u64, granule: u32) -> ArgumentShadow {
+    fn find_shadow_row(&mut self, address: u64, granule: u32) -> ArgumentShadow {
         let Some(region) = self.regions.find_region(address) else {
             return ArgumentShadow::new(address, 0, [0; 2]);
         };
         let (base, length) = (region.base, region.length);
         ArgumentShadow::new(base, length, region.cell_addresses(granule))
-            .starting_at(address, granule)
+            .shadow_from_address(address, granule)
     }
 }

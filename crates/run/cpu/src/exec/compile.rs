@@ -62,7 +62,7 @@ impl JitKernel {
         let start = EntrySelector::Entry(entry_point, model);
         let mut variables = PlacedVariables::default();
         let mut initialisers = Vec::new();
-        let (first, surrounds) = initialisers_of(module, entry_point);
+        let (first, surrounds) = find_initialisers(module, entry_point);
         for name in first.iter().filter(|_| !surrounds) {
             let start = EntrySelector::Entry(name, ExecutionModel::Kernel);
             let (made, _) = compile_one(module, start, spec, options, &variables)?;
@@ -88,7 +88,7 @@ impl JitKernel {
 
 /// The entry points of a module that run before all others, and whether the given one itself runs before or after all
 /// others.
-fn initialisers_of(module: &SpirvModule, entry_point: &str) -> (Vec<String>, bool) {
+fn find_initialisers(module: &SpirvModule, entry_point: &str) -> (Vec<String>, bool) {
     let with = |mode: ExecutionMode| -> FxHashSet<Id> {
         let modes = module.section_insts(ModuleSection::ExecutionModes);
         let those = modes.filter(|m| m.operands().get(1) == Some(&mode.0));
@@ -185,16 +185,16 @@ fn check_supported_instructions(program: &AnalysedModule<'_>) -> Result<(), JitE
         let info = program.functions.get(*func);
         for at in &info.order {
             for inst in program.module.body(info.cfg.block(*at)) {
-                let what = if !instruction_table::is_supported(inst.op()) {
+                let construct = if !instruction_table::is_supported(inst.op()) {
                     inst.op().to_string()
                 } else if inst.op() == Op::ExtInst
-                    && let Err(what) = ext::check_ext_inst(program, inst)
+                    && let Err(construct) = ext::check_ext_inst(program, inst)
                 {
-                    what
+                    construct
                 } else {
                     continue;
                 };
-                let message = format!("{what} is not supported by the CPU device");
+                let message = format!("{construct} is not supported by the CPU device");
                 faults.push(SourceDiagnostic::error(inst.place(), message));
                 if faults.len() == MAX_FAULTS {
                     return Err(JitError::Unsupported(faults));

@@ -259,7 +259,7 @@ impl WorkgroupScheduler<'_> {
                 }
             }
         }
-        if let (GroupExchange::Pipe(what), Some(lane)) = (point.exchange, active.first()) {
+        if let (GroupExchange::Pipe(operation), Some(lane)) = (point.exchange, active.first()) {
             let [pipe, id, size] = [0, 1, 2].map(|n| frames.read_slot(*lane, n));
             let operands = PipeOperands {
                 pipe,
@@ -268,7 +268,7 @@ impl WorkgroupScheduler<'_> {
                 packet: 0,
                 size,
             };
-            let result = pipe::run_pipe_operation(what as u64, &operands);
+            let result = pipe::run_pipe_operation(operation as u64, &operands);
             for lane in &active {
                 frames.set_slot(*lane, 0, result);
             }
@@ -331,8 +331,8 @@ impl WorkgroupScheduler<'_> {
         let found =
             found.or(differs.map(|lane| (lane, "takes another invocation's value than others")));
         let context = self.context;
-        if let (Some((lane, what)), Some(live)) = (found, self.sanitizer_state()) {
-            live.report_divergence(context, lane as u32, point.site, what.to_owned());
+        if let (Some((lane, reason)), Some(live)) = (found, self.sanitizer_state()) {
+            live.report_divergence(context, lane as u32, point.site, reason.to_owned());
         }
     }
 

@@ -108,11 +108,11 @@ impl ImageRequest {
         (sampled, self.sample_position(texture, asked), reference)
     }
 
-    fn give_floats(&mut self, value: [f32; 4]) {
+    fn return_floats(&mut self, value: [f32; 4]) {
         self.texel = value.map(|v| v.to_bits().into());
     }
 
-    fn give_ints(&mut self, value: [i64; 4]) {
+    fn return_ints(&mut self, value: [i64; 4]) {
         self.texel = value.map(|v| v as u64);
     }
 }
@@ -146,9 +146,9 @@ pub(crate) extern "C" fn read_image(
         .read_texel(request.lod, at, layer)
         .unwrap_or([0; 16]);
     if asks & ask::INTEGERS != 0 {
-        request.give_ints(format.decode_ints(&texel))
+        request.return_ints(format.decode_ints(&texel))
     } else {
-        request.give_floats(format.decode_floats(&texel))
+        request.return_floats(format.decode_floats(&texel))
     }
 }
 
@@ -205,9 +205,9 @@ pub(crate) extern "C" fn sample_image(
     };
     let (sampled, position, reference) = request.resolve_sampling(texture, sampler, asks);
     if asks & ask::INTEGERS != 0 {
-        request.give_ints(sampled.sample_ints(&position))
+        request.return_ints(sampled.sample_ints(&position))
     } else {
-        request.give_floats(sampled.sample_floats(&position, reference))
+        request.return_floats(sampled.sample_floats(&position, reference))
     }
 }
 
@@ -231,12 +231,12 @@ pub(crate) extern "C" fn gather_image(
             let texel = texture.read_texel(0, at, layer);
             texel.map_or(border, |texel| format.decode_ints(&texel))[component]
         });
-        return request.give_ints(value);
+        return request.return_ints(value);
     }
     let value = sampled.gather_texels(&position, |at, layer| {
         sampled.fetch_texel(0, at, layer, reference)[component]
     });
-    request.give_floats(value);
+    request.return_floats(value);
 }
 
 /// A query of an image. Generated code passes its number.
@@ -256,27 +256,27 @@ pub(crate) enum TextureQuery {
 pub(crate) extern "C" fn query_image(
     texture: *const TextureView,
     request: *mut ImageRequest,
-    what: u64,
+    query: u64,
 ) {
     // SAFETY: as above.
     let Some((texture, request)) = (unsafe { borrow_request(texture, request) }) else {
         return;
     };
     let shape = &texture.shape;
-    if what != TextureQuery::Size as u64 {
-        let number = match what {
+    if query != TextureQuery::Size as u64 {
+        let number = match query {
             n if n == TextureQuery::Levels as u64 => shape.levels,
             n if n == TextureQuery::Format as u64 => shape.format.channel_type(),
             _ => shape.format.channel_order(),
         };
-        return request.give_ints([number.into(); 4]);
+        return request.return_ints([number.into(); 4]);
     }
     let [width, height, depth] = shape.level_size(request.lod).map(i64::from);
     let layers = match shape.dimensions {
         ImageDimensions::Cube => i64::from(shape.layers / 6),
         _ => i64::from(shape.layers),
     };
-    request.give_ints(match shape.dimensions {
+    request.return_ints(match shape.dimensions {
         ImageDimensions::D1 | ImageDimensions::Buffer => [width, layers, 0, 0],
         ImageDimensions::D2 | ImageDimensions::Cube => [width, height, layers, 0],
         ImageDimensions::D3 => [width, height, depth, 0],

@@ -43,14 +43,14 @@ impl FrameExtent {
     }
 
     /// Bytes from the private memory of one invocation to that of the next.
-    pub fn room_stride(&self) -> u32 {
+    pub fn private_stride(&self) -> u32 {
         self.rooms.next_multiple_of(ROOM_ALIGN)
     }
 }
 
 /// Bytes of private memory for the module's private variables; none where there is too much. With the sanitizer, the
 /// flags of defined bytes take as much again.
-pub(crate) fn private_room(globals: &ReachedGlobals, is_checked: bool) -> Option<u32> {
+pub(crate) fn private_variable_bytes(globals: &ReachedGlobals, is_checked: bool) -> Option<u32> {
     let bytes = u64::from(globals.private_bytes).next_multiple_of(ROOM_ALIGN.into());
     let room = if is_checked { 2 * bytes } else { bytes };
     (room <= MAX_ROOMS).then_some(room as u32)

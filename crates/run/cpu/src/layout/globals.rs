@@ -80,7 +80,7 @@ impl ParameterResource {
 pub(crate) struct BindingSlot {
     pub set: u32,
     pub binding: u32,
-    pub what: ParameterResource,
+    pub resource: ParameterResource,
     /// Descriptors of an array of bindings; 0 for any number.
     pub count: Option<u32>,
 }
@@ -352,7 +352,7 @@ impl ReachedGlobals {
         let slot = BindingSlot {
             set,
             binding,
-            what: ty.map_or(ParameterResource::Memory, |ty| {
+            resource: ty.map_or(ParameterResource::Memory, |ty| {
                 ParameterResource::from_type(program, array_element_type(program, ty))
             }),
             count,

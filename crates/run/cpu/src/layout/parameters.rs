@@ -27,7 +27,7 @@ pub(crate) struct ParameterSlot {
     /// How it is passed.
     pub kind: SlotKind,
     /// The kind of resource that it takes.
-    pub what: ParameterResource,
+    pub resource: ParameterResource,
     /// Offset of its bytes.
     pub offset: u32,
     /// Bytes of the value; 8 for addresses.
@@ -85,7 +85,7 @@ pub(crate) fn parameter_slots(
         }
         slots.push(ParameterSlot {
             kind,
-            what: ty.map_or(ParameterResource::Memory, |ty| {
+            resource: ty.map_or(ParameterResource::Memory, |ty| {
                 ParameterResource::from_type(program, ty)
             }),
             offset: offset as u32,

@@ -184,9 +184,9 @@ impl<'a> TypedModule<'a> {
     }
 
     /// The operand of a decoration of an id that takes one.
-    pub fn decoration_operand(&self, id: Id, what: Decoration) -> Option<u32> {
+    pub fn decoration_operand(&self, id: Id, decoration: Decoration) -> Option<u32> {
         self.decorations
-            .get(self.module, id, what)?
+            .get(self.module, id, decoration)?
             .first()
             .copied()
     }
@@ -196,15 +196,15 @@ impl<'a> TypedModule<'a> {
         let mut decorations = self
             .decorations
             .decorations_of(self.module, param, u32::MAX);
-        decorations.any(|(what, operands)| {
-            what == Decoration::FuncParamAttr
+        decorations.any(|(decoration, operands)| {
+            decoration == Decoration::FuncParamAttr
                 && operands.first() == Some(&FunctionParameterAttribute::ByVal.0)
         })
     }
 
     /// Whether an id is decorated so.
-    pub fn is_decorated(&self, id: Id, what: Decoration) -> bool {
-        self.decorations.get(self.module, id, what).is_some()
+    pub fn is_decorated(&self, id: Id, decoration: Decoration) -> bool {
+        self.decorations.get(self.module, id, decoration).is_some()
     }
 }
 

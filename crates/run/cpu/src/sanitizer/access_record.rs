@@ -30,19 +30,19 @@ pub(super) struct AccessRecord {
 }
 
 impl AccessRecord {
-    pub fn new(address: u64, what: u64, value: u64) -> AccessRecord {
-        let has = |bit: u64| what & bit != 0;
+    pub fn new(address: u64, access_word: u64, value: u64) -> AccessRecord {
+        let has = |bit: u64| access_word & bit != 0;
         AccessRecord {
             address,
-            bytes: what >> info::BYTES_SHIFT,
-            site: what as u16,
+            bytes: access_word >> info::BYTES_SHIFT,
+            site: access_word as u16,
             reads: has(info::READ) || !has(info::WRITE),
             writes: has(info::WRITE),
             atomic: has(info::ATOMIC),
             acquires: has(info::ACQUIRE),
             releases: has(info::RELEASE),
             cleared: has(info::CLEARED),
-            granule: has(info::GRANULE).then_some((what >> info::GRANULE_SHIFT & 3) as u32),
+            granule: has(info::GRANULE).then_some((access_word >> info::GRANULE_SHIFT & 3) as u32),
             value: has(info::VALUE).then_some(value),
         }
     }
@@ -70,7 +70,7 @@ impl AccessRecord {
     }
 
     /// Whether memory has the value already. Only called for memory that is there.
-    pub fn writes_what_is_there(&self) -> bool {
+    pub fn is_silent_store(&self) -> bool {
         let Some(value) = self.value.filter(|_| self.bytes <= 8) else {
             return false;
         };

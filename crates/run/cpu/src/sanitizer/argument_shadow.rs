@@ -27,7 +27,7 @@ impl ArgumentShadow {
     }
 
     /// The shadow of the same memory for a pointer to an address in it.
-    pub fn starting_at(self, address: u64, granule: u32) -> ArgumentShadow {
+    pub fn shadow_from_address(self, address: u64, granule: u32) -> ArgumentShadow {
         let before = address - self.memory[0];
         let cells = before >> granule << 3;
         // No cell begins at other addresses. The ends of 0 send each access to the runtime.

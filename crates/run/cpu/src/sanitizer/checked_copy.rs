@@ -37,10 +37,10 @@ impl WorkgroupState {
         if bytes == 0 {
             return;
         }
-        let what = u64::from(site) | bytes << info::BYTES_SHIFT;
+        let access_word = u64::from(site) | bytes << info::BYTES_SHIFT;
         let [read, write] = [
-            AccessRecord::new(from, what, 0),
-            AccessRecord::new(to, what | info::WRITE, 0),
+            AccessRecord::new(from, access_word, 0),
+            AccessRecord::new(to, access_word | info::WRITE, 0),
         ];
         let known = if self.is_group(&read) {
             Some(self.written_mask(&read))

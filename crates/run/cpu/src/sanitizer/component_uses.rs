@@ -29,7 +29,7 @@ pub(crate) fn used_components(program: &AnalysedModule<'_>, moved: &IdMap<bool>)
     }
     while let Some(id) = uses.pending.pop() {
         if let Some(inst) = program.definitions.get(program.module, id) {
-            uses.hand_on(inst, uses.used[id]);
+            uses.propagate_uses(inst, uses.used[id]);
         }
     }
     uses.used
@@ -40,7 +40,7 @@ pub(crate) fn used_components(program: &AnalysedModule<'_>, moved: &IdMap<bool>)
 /// may also go from one private variable to another, as a function's result in a variable of its caller does, or be
 /// an operand of a selection. A scalar that only other blocks use counts as moved, too: optimisers hoist loads that
 /// only some branches need. The cost is linear in the instructions.
-pub(crate) fn only_moved(program: &AnalysedModule<'_>) -> IdMap<bool> {
+pub(crate) fn find_moved_values(program: &AnalysedModule<'_>) -> IdMap<bool> {
     let mut moved = IdMap::new(program.module.bound(), true);
     // The number of the block of each loaded scalar.
     let mut loaded_in = IdMap::new(program.module.bound(), 0_u32);
@@ -119,7 +119,7 @@ impl ComponentUses<'_, '_> {
 
     /// Marks the operands that an instruction uses whatever its result is used for.
     fn note_instruction(&mut self, inst: InstRef<'_>) {
-        if passes_on(self.program, inst) {
+        if is_value_transfer(self.program, inst) {
             return self.note_stored(inst);
         }
         let whole = matches!(
@@ -158,7 +158,7 @@ impl ComponentUses<'_, '_> {
     }
 
     /// Marks the operands from which components of a result come.
-    fn hand_on(&mut self, inst: InstRef<'_>, components: u64) {
+    fn propagate_uses(&mut self, inst: InstRef<'_>, components: u64) {
         let literals = inst.operands();
         match inst.op() {
             Op::CompositeExtract => {
@@ -185,7 +185,7 @@ impl ComponentUses<'_, '_> {
                     self.mark_components(inst.id_operand(1), components & !(1 << n));
                 }
             }
-            Op::VectorShuffle => self.hand_on_shuffled(inst, components),
+            Op::VectorShuffle => self.propagate_shuffled_uses(inst, components),
             Op::CopyObject | Op::VectorTimesScalar => {
                 self.mark_components(inst.id_operand(0), components)
             }
@@ -204,7 +204,7 @@ impl ComponentUses<'_, '_> {
         }
     }
 
-    fn hand_on_shuffled(&mut self, inst: InstRef<'_>, components: u64) {
+    fn propagate_shuffled_uses(&mut self, inst: InstRef<'_>, components: u64) {
         let Some(first) = self.component_count(inst.id_operand(0)) else {
             return;
         };
@@ -241,7 +241,7 @@ fn needs_matrices(op: Op) -> bool {
 }
 
 /// Whether an instruction only passes values on, so that they may be undefined.
-fn passes_on(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
+fn is_value_transfer(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     match inst.op() {
         Op::CompositeConstruct
         | Op::CompositeInsert

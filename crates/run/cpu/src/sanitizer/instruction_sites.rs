@@ -61,10 +61,10 @@ impl SiteTable {
     }
 
     /// Sets the description of the object that a site's pointer points into.
-    pub fn name_object(&mut self, number: u16, what: impl FnOnce() -> String) {
+    pub fn name_object(&mut self, number: u16, describe: impl FnOnce() -> String) {
         let object = &mut self.objects[usize::from(number)];
         if number != 0 && object.is_empty() {
-            *object = what();
+            *object = describe();
         }
     }
 
@@ -91,7 +91,7 @@ impl SiteTable {
     }
 
     /// The description of the object that a site's pointer points into.
-    pub fn object_description(&self, number: u16) -> &str {
+    pub fn describe_object(&self, number: u16) -> &str {
         match self.objects.get(usize::from(number)).map(String::as_str) {
             None | Some("") => "the memory it points to",
             Some(known) => known,

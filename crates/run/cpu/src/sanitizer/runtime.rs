@@ -60,12 +60,16 @@ pub(crate) extern "C" fn sanitize_access(
     context: *const LaunchContext,
     linear: u32,
     address: u64,
-    what: u64,
+    access_word: u64,
     value: u64,
 ) -> u64 {
     // SAFETY: generated code passes the context that it was called with.
     let (context, live) = unsafe { borrow_live_state(context) };
-    live.record_access(context, linear, AccessRecord::new(address, what, value))
+    live.record_access(
+        context,
+        linear,
+        AccessRecord::new(address, access_word, value),
+    )
 }
 
 /// Loads of workgroup memory that are inside of their object. `members` has their number, and the distance from
@@ -93,13 +97,13 @@ pub(crate) extern "C" fn sanitize_out_of_bounds(
     context: *const LaunchContext,
     linear: u32,
     address: u64,
-    what: u64,
+    access_word: u64,
     base: u64,
     length: u64,
 ) -> u64 {
     // SAFETY: as above.
     let (context, live) = unsafe { borrow_live_state(context) };
-    let access = AccessRecord::new(address, what, 0);
+    let access = AccessRecord::new(address, access_word, 0);
     if access.is_within([base, length]) {
         return live.record_access(context, linear, access);
     }
@@ -107,16 +111,16 @@ pub(crate) extern "C" fn sanitize_out_of_bounds(
 }
 
 /// An access that is not at one of the offsets of a row: the address to use.
-pub(crate) extern "C" fn outside_row(
+pub(crate) extern "C" fn report_outside_row(
     context: *const LaunchContext,
     linear: u32,
     address: u64,
-    what: u64,
+    access_word: u64,
     row: u64,
 ) -> u64 {
     // SAFETY: as above.
     let (context, live) = unsafe { borrow_live_state(context) };
-    let access = AccessRecord::new(address, what, 0);
+    let access = AccessRecord::new(address, access_word, 0);
     let row = live.argument_shadow(row as usize);
     if access.is_within(row.memory) {
         return live.record_access(context, linear, access);
@@ -137,7 +141,7 @@ fn report_outside(
         let (verb, bytes, object) = (
             access.verb(),
             access.bytes,
-            live.object_description(access.site),
+            live.describe_object(access.site),
         );
         let offset = address.wrapping_sub(base) as i64;
         if address >> 48 == BEYOND >> 48 {
@@ -159,36 +163,41 @@ pub(crate) const BEYOND: u64 = 0x7bad_0000_0000_0000;
 pub(crate) extern "C" fn report_fault(
     context: *const LaunchContext,
     linear: u32,
-    what: u64,
+    access_word: u64,
 ) -> u64 {
     // SAFETY: as above.
     let (context, live) = unsafe { borrow_live_state(context) };
-    let kind = FaultKind::ALL[(what >> info::KIND_SHIFT & 7) as usize % FaultKind::ALL.len()];
-    let by = FaultOrigin::new(context, linear, what as u16);
+    let kind =
+        FaultKind::ALL[(access_word >> info::KIND_SHIFT & 7) as usize % FaultKind::ALL.len()];
+    let by = FaultOrigin::new(context, linear, access_word as u16);
     let loops = live.budget_full;
     live.report_fault(kind, by, None, |live| match kind {
-        FaultKind::Division if what & info::OVERFLOW != 0 => {
+        FaultKind::Division if access_word & info::OVERFLOW != 0 => {
             "divides the least number by -1, which gives more than its type holds".to_owned()
         }
         FaultKind::Division => "divides by zero".to_owned(),
-        FaultKind::Shift if live.instruction_name(what as u16).starts_with("OpBitField") => {
+        FaultKind::Shift
+            if live
+                .instruction_name(access_word as u16)
+                .starts_with("OpBitField") =>
+        {
             "takes bits that the value does not have".to_owned()
         }
         FaultKind::Shift => "shifts by as many bits as the value has, or more".to_owned(),
         FaultKind::OutOfBounds
             if live
-                .instruction_name(what as u16)
+                .instruction_name(access_word as u16)
                 .starts_with("OpFunctionPointer") =>
         {
             "calls what is no function of that type".to_owned()
         }
         FaultKind::OutOfBounds => "takes a component that the vector does not have".to_owned(),
         FaultKind::EndlessLoop => format!("goes round loops more than {loops} times"),
-        FaultKind::Uninitialised if what & info::DEPENDS != 0 => {
+        FaultKind::Uninitialised if access_word & info::DEPENDS != 0 => {
             "depends on a value that is not defined".to_owned()
         }
         FaultKind::Uninitialised => {
-            let object = live.object_description(what as u16);
+            let object = live.describe_object(access_word as u16);
             format!("reads {object} before anything is written to it")
         }
         _ => "does what is not defined".to_owned(),
@@ -257,11 +266,11 @@ mod tests {
     fn offsets_of_a_row_begin_where_the_pointer_is() {
         let row = ArgumentShadow::new(0x1000, 64, [0x8000, 0x9000]);
         assert_eq!(row.ends, [64, 63, 61, 57, 49]);
-        let within = row.starting_at(0x1010, 2);
+        let within = row.shadow_from_address(0x1010, 2);
         assert_eq!(within.ends, [48, 47, 45, 41, 33]);
         assert_eq!((within.cells, within.released), (0x8020, 0x9020));
         // Where a row would begin within a cell, no access is decided in place.
-        assert_eq!(row.starting_at(0x1012, 2).ends, [0; 5]);
+        assert_eq!(row.shadow_from_address(0x1012, 2).ends, [0; 5]);
         let at = |address: u64| AccessRecord::new(address, 4 << info::BYTES_SHIFT, 0);
         assert!(
             [0x1000, 0x103c]

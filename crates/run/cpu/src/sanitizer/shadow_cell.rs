@@ -59,9 +59,14 @@ pub(crate) struct CellAccess {
 
 /// The next state of a cell of workgroup memory after a plain read that needs no report; none where it may need one.
 /// Such a read is of a value that the workgroup wrote in an earlier phase, that the invocation itself wrote, or that
-/// others have only read since. `owner` is phase and invocation, `what` the access info that generated code passes.
+/// others have only read since. `owner` is phase and invocation, `access_word` the access info that generated code passes.
 #[inline]
-pub(crate) fn read_usually(cell: u64, owner: u64, what: u64, phases: ShadowPhases) -> Option<u64> {
+pub(crate) fn read_usually(
+    cell: u64,
+    owner: u64,
+    access_word: u64,
+    phases: ShadowPhases,
+) -> Option<u64> {
     if cell >= phases.now {
         let is_own = (cell ^ owner) & !OWN == 0;
         let is_read = cell & (WRITTEN | ATOMIC) == 0;
@@ -69,8 +74,8 @@ pub(crate) fn read_usually(cell: u64, owner: u64, what: u64, phases: ShadowPhase
         return (is_own || is_read).then_some(cell | many);
     }
     let is_written = cell >= phases.group && cell & KEPT != 0;
-    let is_before = cell < phases.wide && (is_written || what & info::CLEARED != 0);
-    is_before.then_some(owner | KEPT | (what & info::SITE) << SITE_SHIFT)
+    let is_before = cell < phases.wide && (is_written || access_word & info::CLEARED != 0);
+    is_before.then_some(owner | KEPT | (access_word & info::SITE) << SITE_SHIFT)
 }
 
 /// The phases that matter, in the position of a cell.
@@ -122,7 +127,7 @@ impl CellAccess {
     }
 
     /// Applies an access to a cell of workgroup memory.
-    pub fn on_workgroup(&self, cell: &mut u64, phases: ShadowPhases) -> CellConflict {
+    pub fn apply_to_workgroup_cell(&self, cell: &mut u64, phases: ShadowPhases) -> CellConflict {
         let old = *cell;
         let kept = if old >= phases.group { old & KEPT } else { 0 };
         let kept = kept | if self.writes { KEPT } else { 0 };
@@ -138,7 +143,12 @@ impl CellAccess {
     }
 
     /// Applies an access to a cell of other memory. `prior` keeps an access for which the cell has no room.
-    pub fn on_global(&self, cell: &mut u64, prior: &mut u64, phases: ShadowPhases) -> CellConflict {
+    pub fn apply_to_global_cell(
+        &self,
+        cell: &mut u64,
+        prior: &mut u64,
+        phases: ShadowPhases,
+    ) -> CellConflict {
         let old = *cell;
         if old < phases.launch {
             *cell = self.encode_record(0);
@@ -239,29 +249,29 @@ mod tests {
     fn invocations_of_one_phase_conflict_if_one_writes() {
         let mut cell = 0;
         assert_eq!(
-            make_access(7, 1, true).on_workgroup(&mut cell, PHASES),
+            make_access(7, 1, true).apply_to_workgroup_cell(&mut cell, PHASES),
             CellConflict::Ordered
         );
         assert_eq!(
-            make_access(7, 1, false).on_workgroup(&mut cell, PHASES),
+            make_access(7, 1, false).apply_to_workgroup_cell(&mut cell, PHASES),
             CellConflict::Ordered
         );
         let written = cell;
         assert_eq!(
-            make_access(7, 2, false).on_workgroup(&mut cell, PHASES),
+            make_access(7, 2, false).apply_to_workgroup_cell(&mut cell, PHASES),
             CellConflict::Same(written)
         );
         let mut cell = 0;
         assert_eq!(
-            make_access(7, 1, false).on_workgroup(&mut cell, PHASES),
+            make_access(7, 1, false).apply_to_workgroup_cell(&mut cell, PHASES),
             CellConflict::Ordered
         );
         assert_eq!(
-            make_access(7, 2, false).on_workgroup(&mut cell, PHASES),
+            make_access(7, 2, false).apply_to_workgroup_cell(&mut cell, PHASES),
             CellConflict::Ordered
         );
         assert!(matches!(
-            make_access(7, 1, true).on_workgroup(&mut cell, PHASES),
+            make_access(7, 1, true).apply_to_workgroup_cell(&mut cell, PHASES),
             CellConflict::Same(_)
         ));
     }
@@ -269,21 +279,21 @@ mod tests {
     #[test]
     fn barriers_order_and_writes_are_remembered() {
         let mut cell = 0;
-        make_access(6, 1, true).on_workgroup(&mut cell, PHASES);
+        make_access(6, 1, true).apply_to_workgroup_cell(&mut cell, PHASES);
         assert_eq!(
-            make_access(7, 2, true).on_workgroup(&mut cell, PHASES),
+            make_access(7, 2, true).apply_to_workgroup_cell(&mut cell, PHASES),
             CellConflict::Ordered
         );
         assert_ne!(cell & KEPT, 0);
         let mut old = 4 << PHASE_SHIFT | KEPT;
-        make_access(7, 2, false).on_workgroup(&mut old, PHASES);
+        make_access(7, 2, false).apply_to_workgroup_cell(&mut old, PHASES);
         assert_eq!(old & KEPT, 0);
     }
 
     #[test]
     fn workgroups_are_not_ordered() {
         let (mut cell, mut prior) = (0, 0);
-        make_access(3, 1, true).on_global(&mut cell, &mut prior, PHASES);
+        make_access(3, 1, true).apply_to_global_cell(&mut cell, &mut prior, PHASES);
         let before = ShadowPhases {
             group: 3 << PHASE_SHIFT,
             wide: 4 << PHASE_SHIFT,
@@ -292,10 +302,10 @@ mod tests {
         };
         // A read of the same workgroup after a barrier must not hide the write.
         assert_eq!(
-            make_access(4, 1, false).on_global(&mut cell, &mut prior, before),
+            make_access(4, 1, false).apply_to_global_cell(&mut cell, &mut prior, before),
             CellConflict::Ordered
         );
-        let found = make_access(7, 1, false).on_global(&mut cell, &mut prior, PHASES);
+        let found = make_access(7, 1, false).apply_to_global_cell(&mut cell, &mut prior, PHASES);
         assert!(matches!(found, CellConflict::Other(c) if c & WRITTEN != 0));
     }
 
@@ -306,22 +316,25 @@ mod tests {
             ..PHASES
         };
         let (mut cell, mut global, mut prior) = (0, 0, 0);
-        make_access(6, 1, true).on_workgroup(&mut cell, within);
-        make_access(6, 1, true).on_global(&mut global, &mut prior, within);
+        make_access(6, 1, true).apply_to_workgroup_cell(&mut cell, within);
+        make_access(6, 1, true).apply_to_global_cell(&mut global, &mut prior, within);
         let (mut again, mut global_again) = (cell, global);
         let same = make_access(7, 2, false);
-        assert_eq!(same.on_workgroup(&mut cell, within), CellConflict::Ordered);
         assert_eq!(
-            same.on_global(&mut global, &mut prior, within),
+            same.apply_to_workgroup_cell(&mut cell, within),
+            CellConflict::Ordered
+        );
+        assert_eq!(
+            same.apply_to_global_cell(&mut global, &mut prior, within),
             CellConflict::Ordered
         );
         let other = make_access(7, 5, false);
         assert!(matches!(
-            other.on_workgroup(&mut again, within),
+            other.apply_to_workgroup_cell(&mut again, within),
             CellConflict::Same(_)
         ));
         assert!(matches!(
-            other.on_global(&mut global_again, &mut prior, within),
+            other.apply_to_global_cell(&mut global_again, &mut prior, within),
             CellConflict::Same(_)
         ));
     }
@@ -332,7 +345,7 @@ mod tests {
         let mut atomic = make_access(7, 1, true);
         atomic.atomic = true;
         assert_eq!(
-            atomic.on_global(&mut cell, &mut prior, PHASES),
+            atomic.apply_to_global_cell(&mut cell, &mut prior, PHASES),
             CellConflict::Ordered
         );
         let other = CellAccess {
@@ -340,11 +353,11 @@ mod tests {
             ..atomic
         };
         assert_eq!(
-            other.on_global(&mut cell, &mut prior, PHASES),
+            other.apply_to_global_cell(&mut cell, &mut prior, PHASES),
             CellConflict::Ordered
         );
         assert!(matches!(
-            make_access(7, 3, false).on_global(&mut cell, &mut prior, PHASES),
+            make_access(7, 3, false).apply_to_global_cell(&mut cell, &mut prior, PHASES),
             CellConflict::Same(_)
         ));
     }

@@ -260,7 +260,7 @@ impl WorkgroupState {
     fn report_uninitialised(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) {
         let by = FaultOrigin::new(context, linear, access.site);
         self.report_fault(FaultKind::Uninitialised, by, None, |live| {
-            let object = live.object_description(access.site);
+            let object = live.describe_object(access.site);
             let bytes = access.bytes;
             format!("reads {bytes} bytes of {object} that nothing was written to")
         });
@@ -279,7 +279,7 @@ impl WorkgroupState {
     }
 
     /// An access to workgroup memory that is not of the usual kind.
-    fn touch_group(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) {
+    fn check_group_access(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) {
         let granule = self.info().group_granule;
         let offset = access.address - self.group_base;
         let (first, last) = (
@@ -299,12 +299,12 @@ impl WorkgroupState {
             };
             empty &= *cell < phases.group || *cell & KEPT == 0;
             *cell |= if tried { ATOMIC } else { 0 };
-            let what = made.on_workgroup(cell, phases);
+            let conflict = made.apply_to_workgroup_cell(cell, phases);
             if access.reads {
                 *cell |= KEPT;
             }
-            if what != CellConflict::Ordered {
-                found = what;
+            if conflict != CellConflict::Ordered {
+                found = conflict;
             }
         }
         if empty {
@@ -326,13 +326,14 @@ impl WorkgroupState {
         let first = address.wrapping_sub(self.group_base);
         let phases = self.phases();
         let owner = phases.now | u64::from(linear);
-        for [distance, what] in members {
+        for [distance, access_word] in members {
             let at = (first.wrapping_add(*distance) >> granule) as usize;
             let cell = self.cells.get(at).copied().unwrap_or(0);
-            match shadow_cell::read_usually(cell, owner, *what, phases) {
+            match shadow_cell::read_usually(cell, owner, *access_word, phases) {
                 Some(next) => self.cells[at] = next,
                 None => {
-                    let access = AccessRecord::new(address.wrapping_add(*distance), *what, 0);
+                    let access =
+                        AccessRecord::new(address.wrapping_add(*distance), *access_word, 0);
                     self.record_access(context, linear, access);
                 }
             }
@@ -340,7 +341,12 @@ impl WorkgroupState {
     }
 
     /// Checks an access to memory that all workgroups share. Returns false where there is no such memory.
-    fn touch_global(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) -> bool {
+    fn check_global_access(
+        &mut self,
+        context: &LaunchContext,
+        linear: u32,
+        access: AccessRecord,
+    ) -> bool {
         let phases = self.phases();
         let made = access.make_cell_access(phases, linear, self.is_strict());
         let unknown_granule = self.info().unknown_granule;
@@ -358,9 +364,9 @@ impl WorkgroupState {
             None => CellGranules::UpTo(unknown_granule),
         };
         region.each_cell(access.address, access.bytes, granules, |_, cell, prior| {
-            let what = made.on_global(cell, prior, phases);
-            if what != CellConflict::Ordered {
-                found = what;
+            let conflict = made.apply_to_global_cell(cell, prior, phases);
+            if conflict != CellConflict::Ordered {
+                found = conflict;
             }
         });
         self.report_if_race(context, linear, access, made, found);
@@ -382,7 +388,7 @@ impl WorkgroupState {
             CellConflict::Other(other) if other < self.order.acquired => return,
             CellConflict::Same(other) | CellConflict::Other(other) => other,
         };
-        if other & WRITTEN != 0 && access.writes && access.writes_what_is_there() {
+        if other & WRITTEN != 0 && access.writes && access.is_silent_store() {
             return;
         }
         if self.is_meant(access, other) {
@@ -414,7 +420,7 @@ impl WorkgroupState {
                 "{} {} bytes of {}, which {whose} {did} without anything that orders the two",
                 access.verb(),
                 access.bytes,
-                live.object_description(access.site)
+                live.describe_object(access.site)
             )
         });
     }
@@ -458,8 +464,8 @@ impl WorkgroupState {
         &self.info().sites.get(site).instruction
     }
 
-    pub(super) fn object_description(&self, site: u16) -> String {
-        self.info().sites.object_description(site).to_owned()
+    pub(super) fn describe_object(&self, site: u16) -> String {
+        self.info().sites.describe_object(site).to_owned()
     }
 
     /// Bytes of the workgroup's memory.
@@ -470,7 +476,7 @@ impl WorkgroupState {
 
     /// An access to private memory by a pointer of which only the address is known; false where
     /// there is no such memory.
-    fn touch_private(
+    fn check_private_access(
         &mut self,
         context: &LaunchContext,
         linear: u32,
@@ -511,7 +517,7 @@ impl WorkgroupState {
         access: AccessRecord,
     ) -> u64 {
         if self.is_group(&access) {
-            self.touch_group(context, linear, access);
+            self.check_group_access(context, linear, access);
             return access.address;
         }
         let inside = |(base, length): &(u64, u64)| {
@@ -520,17 +526,17 @@ impl WorkgroupState {
         };
         let constant = self.info().constants.iter().any(inside);
         if constant
-            || self.touch_global(context, linear, access)
-            || self.touch_private(context, linear, access)
+            || self.check_global_access(context, linear, access)
+            || self.check_private_access(context, linear, access)
         {
             return access.address;
         }
         let by = FaultOrigin::new(context, linear, access.site);
         self.report_fault(FaultKind::OutOfBounds, by, None, |live| {
             let (verb, bytes, address) = (access.verb(), access.bytes, access.address);
-            match live.memory_before(address) {
-                Some((what, [base, length])) => format!(
-                    "{verb} {bytes} bytes at offset {} of {what} of {length} bytes",
+            match live.find_preceding_memory(address) {
+                Some((object, [base, length])) => format!(
+                    "{verb} {bytes} bytes at offset {} of {object} of {length} bytes",
                     address - base
                 ),
                 None => format!("{verb} {bytes} bytes at address {address:#x}, where no memory is"),
@@ -540,7 +546,7 @@ impl WorkgroupState {
     }
 
     /// The memory that ends nearest before an address, with where it begins and how long it is.
-    fn memory_before(&self, address: u64) -> Option<(&'static str, [u64; 2])> {
+    fn find_preceding_memory(&self, address: u64) -> Option<(&'static str, [u64; 2])> {
         const NEAR: u64 = 1 << 20;
         // SAFETY: as in `begin_group`.
         let buffer = unsafe { (*self.checker).regions.preceding_region(address) };

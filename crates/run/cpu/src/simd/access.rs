@@ -175,7 +175,7 @@ impl GangVectoriser<'_> {
                 _ => self.set_lane_values(value, &held),
             }
         } else {
-            let held = self.in_form(value, form);
+            let held = self.convert_layout(value, form);
             for (n, part) in held.into_iter().enumerate() {
                 self.builder.ins().store(flags, part, frame, at(n));
             }

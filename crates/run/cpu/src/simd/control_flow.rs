@@ -30,7 +30,7 @@ impl GangVectoriser<'_> {
                 {
                     return Err(GangRefusal);
                 }
-                self.on_bases(inst);
+                self.emit_on_first_lane(inst);
                 Ok(())
             }
         }
@@ -103,7 +103,7 @@ impl GangVectoriser<'_> {
             .zip(params)
             .map(|(arg, param)| {
                 let form = self.lane_layout(*param);
-                self.in_form(arg, form)
+                self.convert_layout(arg, form)
             })
             .collect();
         for (param, held) in params.iter().zip(held) {

@@ -84,7 +84,7 @@ impl GangVectoriser<'_> {
     }
 
     /// A value in another layout.
-    pub fn in_form(&mut self, value: Value, form: LaneLayout) -> LaneValues {
+    pub fn convert_layout(&mut self, value: Value, form: LaneLayout) -> LaneValues {
         match form {
             LaneLayout::Base(_) => self.get_lane_values(value),
             LaneLayout::Parts(ty) => self.extract_vectors(value, ty),
@@ -225,7 +225,7 @@ impl GangVectoriser<'_> {
     }
 
     /// A mask as wide as the lanes of a vector type.
-    pub fn mask_for(&mut self, mask: &[Value], ty: Type) -> LaneValues {
+    pub fn make_lane_mask(&mut self, mask: &[Value], ty: Type) -> LaneValues {
         if ty != types::F64X2 {
             return mask.iter().map(|m| self.bitcast_vector(ty, *m)).collect();
         }

@@ -37,7 +37,7 @@ enum PredicationPlan {
 
 impl GangVectoriser<'_> {
     /// Goes through the region of a branch with all invocations at once; false where that cannot be.
-    pub fn go_masked(
+    pub fn predicate_region(
         &mut self,
         at: u32,
         inst: Inst,
@@ -309,7 +309,7 @@ impl GangVectoriser<'_> {
             let param = params.iter().position(|param| param == value);
             let given = param.and_then(|n| block_call_arguments(self.old, call).nth(n));
             let form = self.lane_layout(*value);
-            let new = self.in_form(given.unwrap_or(*value), form);
+            let new = self.convert_layout(given.unwrap_or(*value), form);
             let old: LaneValues = kept.iter().map(|v| self.builder.use_var(*v)).collect();
             let held = self.blend_lanes(form, lanes, &new, &old);
             for (variable, part) in kept.iter().zip(held) {
@@ -327,7 +327,7 @@ impl GangVectoriser<'_> {
         old: &[Value],
     ) -> LaneValues {
         let choices: LaneValues = match form {
-            LaneLayout::Parts(ty) => self.mask_for(lanes, ty),
+            LaneLayout::Parts(ty) => self.make_lane_mask(lanes, ty),
             LaneLayout::Mask => lanes.into(),
             LaneLayout::Base(_) | LaneLayout::Lanes(_) => {
                 let bits = (0..new.len()).map(|n| {

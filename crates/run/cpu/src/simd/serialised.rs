@@ -39,10 +39,10 @@ impl GangVectoriser<'_> {
         if self.opcode(inst) == Opcode::Brif {
             bits = Some(self.branch_on_agreement(inst, selector, apart));
         } else {
-            self.agree_on_case(inst, selector, apart);
+            self.branch_on_uniform_case(inst, selector, apart);
         }
         self.builder.switch_to_block(apart);
-        if self.go_masked(at, inst, &region)? {
+        if self.predicate_region(at, inst, &region)? {
             return Ok(());
         }
         self.builder.set_cold_block(apart);
@@ -76,7 +76,7 @@ impl GangVectoriser<'_> {
     }
 
     /// Takes one of many ways where all lanes choose the same.
-    fn agree_on_case(&mut self, inst: Inst, selector: Value, apart: Block) {
+    fn branch_on_uniform_case(&mut self, inst: Inst, selector: Value, apart: Block) {
         let lanes = self.extract_lanes(selector);
         let mut differ = self.builder.ins().bxor(lanes[0], lanes[1]);
         for lane in &lanes[2..] {
@@ -436,7 +436,7 @@ impl GangVectoriser<'_> {
     }
 
     /// The address of a lane's scalar of a value, and the type that it is stored as.
-    fn lane_room(&mut self, n: usize, value: Value, lane: Value) -> (Value, Type) {
+    fn lane_slot_address(&mut self, n: usize, value: Value, lane: Value) -> (Value, Type) {
         let ty = match self.lane_layout(value) {
             LaneLayout::Mask => types::I32,
             _ => self.old.dfg.value_type(value),
@@ -453,7 +453,7 @@ impl GangVectoriser<'_> {
             let stride = self.lane_stride(value);
             return self.lane_of(first, ty, stride, lane);
         }
-        let (address, ty) = self.lane_room(n, value, lane);
+        let (address, ty) = self.lane_slot_address(n, value, lane);
         let flags = MemFlagsData::trusted();
         let scalar = self.builder.ins().load(ty, flags, address, 0);
         if self.lane_layout(value) == LaneLayout::Mask {
@@ -467,7 +467,7 @@ impl GangVectoriser<'_> {
         if self.lane_layout(value) == LaneLayout::Mask {
             scalar = self.all_bits(scalar);
         }
-        let (address, _) = self.lane_room(n, value, lane);
+        let (address, _) = self.lane_slot_address(n, value, lane);
         let flags = MemFlagsData::trusted();
         self.builder.ins().store(flags, scalar, address, 0);
     }

@@ -180,11 +180,11 @@ impl GangVectoriser<'_> {
             return self.rewrite_slot_access(inst, slot);
         }
         let same = args.iter().all(is_uniform);
-        let on_bases = !results.is_empty() && args.iter().chain(results).all(is_base);
-        if !by_lane && (same || on_bases) {
-            return match self.carrying_stride(inst) {
+        let is_on_bases = !results.is_empty() && args.iter().chain(results).all(is_base);
+        if !by_lane && (same || is_on_bases) {
+            return match self.find_carrying_stride(inst) {
                 Some(stride) => self.extend_from_last(inst, stride),
-                None => self.on_bases(inst),
+                None => self.emit_on_first_lane(inst),
             };
         }
         let done = match opcode {
@@ -194,12 +194,12 @@ impl GangVectoriser<'_> {
             _ => self.rewrite_as_vector(inst),
         };
         if !done {
-            self.lane_by_lane(inst);
+            self.serialise_instruction(inst);
         }
     }
 
     /// The positive stride of a number that is extended without a sign, where adding a lane may carry.
-    fn carrying_stride(&self, inst: Inst) -> Option<i64> {
+    fn find_carrying_stride(&self, inst: Inst) -> Option<i64> {
         if self.opcode(inst) != Opcode::Uextend {
             return None;
         }
@@ -227,7 +227,7 @@ impl GangVectoriser<'_> {
     }
 
     /// The instruction on the first lane's values.
-    pub(super) fn on_bases(&mut self, inst: Inst) {
+    pub(super) fn emit_on_first_lane(&mut self, inst: Inst) {
         let args = self.old.dfg.inst_args(inst);
         let bases: LaneValues = args
             .iter()
@@ -282,7 +282,7 @@ impl GangVectoriser<'_> {
         });
         let room = self.builder.ins().stack_addr(types::I64, slot, 0);
         let flags = MemFlagsData::trusted();
-        let parts = self.in_form(number, form);
+        let parts = self.convert_layout(number, form);
         for (part, value) in (0i32..).zip(&parts) {
             self.builder.ins().store(flags, *value, room, 16 * part);
         }
@@ -303,7 +303,7 @@ impl GangVectoriser<'_> {
         true
     }
 
-    fn lane_by_lane(&mut self, inst: Inst) {
+    fn serialise_instruction(&mut self, inst: Inst) {
         let args = self.old.dfg.inst_args(inst);
         let columns: Vec<LaneValues> = args.iter().map(|arg| self.extract_lanes(*arg)).collect();
         let mut made: Vec<LaneValues> = Vec::with_capacity(self.width());
@@ -398,7 +398,10 @@ impl GangVectoriser<'_> {
 
     fn rewrite_select(&mut self, result: Value, args: &[Value], ty: Type) -> bool {
         let form = self.lane_layout(result);
-        let (a, b) = (self.in_form(args[1], form), self.in_form(args[2], form));
+        let (a, b) = (
+            self.convert_layout(args[1], form),
+            self.convert_layout(args[2], form),
+        );
         let held: LaneValues = if self.variance.lane_variance(args[0]).is_uniform() {
             let condition = self.get_lane_values(args[0])[0];
             (a.iter().zip(&b))
@@ -406,7 +409,7 @@ impl GangVectoriser<'_> {
                 .collect()
         } else {
             let mask = self.emit_mask(args[0]);
-            let mask = self.mask_for(&mask, ty);
+            let mask = self.make_lane_mask(&mask, ty);
             (mask.iter().zip(a.iter().zip(&b)))
                 .map(|(m, (a, b))| self.builder.ins().bitselect(*m, *a, *b))
                 .collect()

@@ -63,7 +63,7 @@ impl KernelLowering<'_> {
     pub(in crate::lower) fn reduced_angle(&mut self, a: Id) -> ReducedAngle {
         let types = [self.uint_type(32), self.scalar_type(F64)];
         let variables = types.map(|ty| self.add_local_variable(ty));
-        let size = self.operator_or(ScalarOp::FAbs, &[a], a);
+        let size = self.apply_op_or(ScalarOp::FAbs, &[a], a);
         let limit = self.number_of(F64, FAR);
         let is_far = self.emit_bool_value(S::FOrdLessThanEqual, &[limit, size]);
         let keep = |l: &mut Self, angle: ReducedAngle| {
@@ -97,7 +97,7 @@ impl KernelLowering<'_> {
         let [two_by_pi, zero] =
             [std::f64::consts::FRAC_2_PI, 0.0].map(|number| self.number_of(F64, number));
         let quarters = self.emit_float_op(S::FMul, F64, &[a, two_by_pi]);
-        let quarters = self.operator_or(ScalarOp::Round, &[quarters], quarters);
+        let quarters = self.apply_op_or(ScalarOp::Round, &[quarters], quarters);
         let rest = self.reduce_argument(a, quarters, &HALF_PI);
         // A zero keeps its sign; a NaN has no quarter turns.
         let is_least = self.emit_bool_value(S::FOrdEqual, &[quarters, zero]);

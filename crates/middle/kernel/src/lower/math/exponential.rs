@@ -56,7 +56,7 @@ impl KernelLowering<'_> {
         let x = self.select_scalar(s, low, lowest, a);
         let x = self.select_scalar(s, high, highest, x);
         let k = self.emit_float_op(S::FMul, s, &[x, log2_e]);
-        let k = self.operator_or(ScalarOp::Round, &[k], k);
+        let k = self.apply_op_or(ScalarOp::Round, &[k], k);
         let r = self.reduce_argument(x, k, &LOG_2);
         let p = self.emit_polynomial(s, r, EXP);
         // In two steps, because the power of two alone may overflow.

@@ -30,7 +30,7 @@ impl KernelLowering<'_> {
         args: &[Id],
     ) -> Result<Id, SourceDiagnostic> {
         if operator.from == ScalarType::F16 {
-            return self.through_single(operator, args);
+            return self.compute_in_single(operator, args);
         }
         let (s, op, a) = (operator.from, operator.op, args[0]);
         let pi = self.number_of(s, std::f64::consts::PI);
@@ -46,7 +46,7 @@ impl KernelLowering<'_> {
                 Ok(self.tangent_at(angle))
             }
             ScalarOp::Atan => self.atan(s, a),
-            ScalarOp::SinPi | ScalarOp::CosPi => self.of_turns(s, op, a),
+            ScalarOp::SinPi | ScalarOp::CosPi => self.lower_half_turns(s, op, a),
             ScalarOp::TanPi => {
                 let sin = self.apply_op(ScalarOp::SinPi, s, &[a])?;
                 let cos = self.apply_op(ScalarOp::CosPi, s, &[a])?;
@@ -91,7 +91,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    fn through_single(
+    fn compute_in_single(
         &mut self,
         operator: ScalarOperator,
         args: &[Id],
@@ -180,7 +180,7 @@ impl KernelLowering<'_> {
         rest
     }
 
-    pub(in crate::lower) fn operator_or(&mut self, op: ScalarOp, args: &[Id], or: Id) -> Id {
+    pub(in crate::lower) fn apply_op_or(&mut self, op: ScalarOp, args: &[Id], or: Id) -> Id {
         self.apply_op(op, ScalarType::F64, args).unwrap_or(or)
     }
 

@@ -17,26 +17,26 @@ const F64: ScalarType = ScalarType::F64;
 impl KernelLowering<'_> {
     /// A base of `f64` raised to an exponent.
     pub(in crate::lower) fn power_of_real(&mut self, args: &[Id]) -> Id {
-        let magnitude = self.operator_or(ScalarOp::FAbs, &args[..1], args[0]);
-        let [high, low] = self.log_in_parts(magnitude);
+        let magnitude = self.apply_op_or(ScalarOp::FAbs, &args[..1], args[0]);
+        let [high, low] = self.split_logarithm(magnitude);
         let [zero, largest] = [0.0, f64::MAX].map(|number| self.number_of(F64, number));
         let exponent = self.emit_float_op(S::FMul, F64, &[high, args[1]]);
         let power = self.exp(exponent);
         // Corrects for the rounding of the exponent and for its second part.
         let turned = self.emit_float_op(S::FNegate, F64, &[exponent]);
-        let rounded = self.operator_or(ScalarOp::Fma, &[high, args[1], turned], zero);
-        let rest = self.operator_or(ScalarOp::Fma, &[low, args[1], rounded], rounded);
-        let more = self.operator_or(ScalarOp::Fma, &[power, rest, power], power);
+        let rounded = self.apply_op_or(ScalarOp::Fma, &[high, args[1], turned], zero);
+        let rest = self.apply_op_or(ScalarOp::Fma, &[low, args[1], rounded], rounded);
+        let more = self.apply_op_or(ScalarOp::Fma, &[power, rest, power], power);
         let is_above = self.emit_less_than(zero, power);
         let is_number = self.emit_bool_value(S::FOrdLessThanEqual, &[power, largest]);
         let is_known = self.emit_bool_value(S::LogicalAnd, &[is_above, is_number]);
         let power = self.select_scalar(F64, is_known, more, power);
-        self.whole_power(F64, args, power)
+        self.complete_power(F64, args, power)
     }
 
     /// The power of any base to any exponent, by the rules of C's `pow`, from the power of the base's magnitude.
     /// That one only has to be right where base and exponent are finite and the magnitude is not zero.
-    pub(in crate::lower) fn whole_power(&mut self, s: ScalarType, args: &[Id], power: Id) -> Id {
+    pub(in crate::lower) fn complete_power(&mut self, s: ScalarType, args: &[Id], power: Id) -> Id {
         let (base, exponent) = (args[0], args[1]);
         let [zero, half, one] = [0.0, 0.5, 1.0].map(|number| self.number_of(s, number));
         let [infinity, nan] = [f64::INFINITY, f64::NAN].map(|number| self.number_of(s, number));
@@ -87,7 +87,7 @@ impl KernelLowering<'_> {
     }
 
     /// The logarithm of a positive number as a sum whose first part is the rounded logarithm.
-    fn log_in_parts(&mut self, a: Id) -> [Id; 2] {
+    fn split_logarithm(&mut self, a: Id) -> [Id; 2] {
         let one = self.number_of(F64, 1.0);
         let [m, k] = self.split_mantissa_exponent(a);
         // (m − 1) / (m + 1), and the rounding errors of the sum and of the quotient.
@@ -97,8 +97,8 @@ impl KernelLowering<'_> {
         let g_low = self.emit_float_op(S::FSub, F64, &[m, above_one]);
         let q = self.emit_float_op(S::FDiv, F64, &[f, g]);
         let turned = self.emit_float_op(S::FNegate, F64, &[q]);
-        let rest = self.operator_or(ScalarOp::Fma, &[turned, g, f], f);
-        let rest = self.operator_or(ScalarOp::Fma, &[turned, g_low, rest], rest);
+        let rest = self.apply_op_or(ScalarOp::Fma, &[turned, g, f], f);
+        let rest = self.apply_op_or(ScalarOp::Fma, &[turned, g_low, rest], rest);
         let q_low = self.emit_float_op(S::FDiv, F64, &[rest, g]);
         // The terms of the series after the first.
         let z = self.emit_float_op(S::FMul, F64, &[q, q]);
@@ -108,15 +108,15 @@ impl KernelLowering<'_> {
         let tail = self.emit_float_op(S::FMul, F64, &[series, q]);
         let tail = self.emit_float_op(S::FAdd, F64, &[tail, q_low]);
         let [high, low] = LOG_2.map(|part| self.number_of(F64, part));
-        let tail = self.operator_or(ScalarOp::Fma, &[k, low, tail], tail);
+        let tail = self.apply_op_or(ScalarOp::Fma, &[k, low, tail], tail);
         let high = self.emit_float_op(S::FMul, F64, &[k, high]);
-        let [sum, low] = self.sum_in_parts(high, q);
+        let [sum, low] = self.fast_two_sum(high, q);
         let low = self.emit_float_op(S::FAdd, F64, &[low, tail]);
-        self.sum_in_parts(sum, low)
+        self.fast_two_sum(sum, low)
     }
 
     /// A sum and its rounding error; the first operand is the larger one or zero.
-    fn sum_in_parts(&mut self, large: Id, small: Id) -> [Id; 2] {
+    fn fast_two_sum(&mut self, large: Id, small: Id) -> [Id; 2] {
         let sum = self.emit_float_op(S::FAdd, F64, &[large, small]);
         let added = self.emit_float_op(S::FSub, F64, &[sum, large]);
         [sum, self.emit_float_op(S::FSub, F64, &[small, added])]

@@ -161,7 +161,7 @@ impl KernelLowering<'_> {
 
     /// `sin` or `cos` of a multiple of π, exact for multiples of a half. The angle is reduced to at most a quarter
     /// turn before it is rounded.
-    pub(in crate::lower) fn of_turns(
+    pub(in crate::lower) fn lower_half_turns(
         &mut self,
         s: ScalarType,
         op: ScalarOp,

@@ -21,10 +21,10 @@ pub fn lower_componentwise(
     let op = inst.op();
     let operands: Vec<Id> = inst.id_operands(0).collect();
     let info = l.info;
-    let what = Decoration::NoContraction;
+    let decoration = Decoration::NoContraction;
     let is_exact = info
         .decorations
-        .get(info.module, expect_result(inst), what)
+        .get(info.module, expect_result(inst), decoration)
         .is_some();
     let around = l.kernel.is_exact;
     l.kernel.is_exact |= is_exact;

@@ -54,12 +54,12 @@ impl ShaderLowering<'_> {
             is_volatile: false,
         };
         match self.find_region(place) {
-            Some(region) => self.atomic_in(place, region, atomic),
+            Some(region) => self.emit_atomic_in_region(place, region, atomic),
             None => {
                 let mut ways = Vec::new();
-                self.by_region(place, |l, place| {
+                self.branch_by_region(place, |l, place| {
                     let region = place.region.unwrap_or(PointerRegion::Own);
-                    let was = l.atomic_in(place, region, atomic)?;
+                    let was = l.emit_atomic_in_region(place, region, atomic)?;
                     ways.extend([was.word(), l.kernel.open.word()]);
                     Ok(())
                 })?;
@@ -71,7 +71,7 @@ impl ShaderLowering<'_> {
         }
     }
 
-    fn atomic_in(
+    fn emit_atomic_in_region(
         &mut self,
         place: ShaderMemoryLocation,
         region: PointerRegion,
@@ -94,8 +94,8 @@ impl ShaderLowering<'_> {
         }
         if region == PointerRegion::Buffer {
             if size < 4 {
-                let around = self.around_address(place, size);
-                return Ok(self.atomic_within(around, atomic));
+                let around = self.find_buffer_word(place, size);
+                return Ok(self.emit_subword_atomic(around, atomic));
             }
             let kept = if atomic.is_loop() {
                 MemoryScalar::Int(size * 8)
@@ -104,7 +104,7 @@ impl ShaderLowering<'_> {
             };
             let stored = self.make_scalar_type(kept);
             let pointer = self.make_buffer_pointer(place, stored, size);
-            return self.atomic_on(pointer, kept, atomic);
+            return self.emit_scalar_atomic(pointer, kept, atomic);
         }
         // Workgroup memory is an array of the type of its largest atomic operation.
         if element.size() > size {
@@ -112,14 +112,14 @@ impl ShaderLowering<'_> {
                 self.b.declare_capability(Capability::Int64Atomics);
             }
             let around = self.find_containing_word(place, size)?;
-            return Ok(self.atomic_within(around, atomic));
+            return Ok(self.emit_subword_atomic(around, atomic));
         }
         let pointer = self.make_element_pointer(place, 0)?;
-        self.atomic_on(pointer, element, atomic)
+        self.emit_scalar_atomic(pointer, element, atomic)
     }
 
     /// The operation on a scalar of its size.
-    fn atomic_on(
+    fn emit_scalar_atomic(
         &mut self,
         pointer: Id,
         kept: MemoryScalar,
@@ -154,7 +154,7 @@ impl ShaderLowering<'_> {
     }
 
     /// The word in a buffer that contains a part.
-    fn around_address(&mut self, place: ShaderMemoryLocation, size: u32) -> ContainingWord {
+    fn find_buffer_word(&mut self, place: ShaderMemoryLocation, size: u32) -> ContainingWord {
         let (wide, narrow) = (self.make_int_type(64), self.make_int_type(32));
         let address = self.add_byte_offset(64, place.pointer, place.offset as i64);
         let (mask, low) = (
@@ -181,7 +181,7 @@ impl ShaderLowering<'_> {
     }
 
     /// The operation on a part of the containing word.
-    fn atomic_within(&mut self, around: ContainingWord, atomic: &ShaderAtomic) -> Id {
+    fn emit_subword_atomic(&mut self, around: ContainingWord, atomic: &ShaderAtomic) -> Id {
         let (scalar, bits) = (atomic.scalar, MemoryScalar::Int(around.part));
         let hole = self.make_hole_mask(around);
         self.emit_exchange_loop(
@@ -189,7 +189,7 @@ impl ShaderLowering<'_> {
             MemoryScalar::Int(around.width),
             atomic,
             |l, whole| {
-                let part = l.part_of(around, whole);
+                let part = l.extract_part(around, whole);
                 l.bitcast_scalar(part, bits, scalar)
             },
             |l, whole, new| {
@@ -288,7 +288,7 @@ impl ShaderLowering<'_> {
             Op::AtomicSMax => chosen(self, Op::SGreaterThan),
             Op::AtomicUMax => chosen(self, Op::UGreaterThan),
             Op::AtomicFAddEXT | Op::AtomicFMinEXT | Op::AtomicFMaxEXT => {
-                self.float_applied(atomic, [was, value])
+                self.apply_float_atomic(atomic, [was, value])
             }
             Op::AtomicCompareExchange => {
                 let is_same = self.emit_value(Op::IEqual, truth, &[was, atomic.values[1]]);
@@ -299,7 +299,7 @@ impl ShaderLowering<'_> {
     }
 
     /// The new value after an operation on floats.
-    fn float_applied(&mut self, atomic: &ShaderAtomic, v: [Id; 2]) -> Id {
+    fn apply_float_atomic(&mut self, atomic: &ShaderAtomic, v: [Id; 2]) -> Id {
         let (op, is_bfloat16) = (atomic.op, atomic.scalar == MemoryScalar::Bfloat16);
         let of = if is_bfloat16 {
             MemoryScalar::Float(32)
@@ -313,7 +313,7 @@ impl ShaderLowering<'_> {
             _ => l.emit_glsl(glsl::NMAX, ty, v),
         };
         if is_bfloat16 {
-            self.by_singles(&v, make)
+            self.compute_in_singles(&v, make)
         } else {
             make(self, &v)
         }

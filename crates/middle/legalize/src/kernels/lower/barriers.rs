@@ -81,7 +81,7 @@ impl ShaderLowering<'_> {
 }
 
 fn restrict_semantics(source: Semantics, order: AllowedSemantics) -> Semantics {
-    let is = |what: Semantics| source.0 & what.0 != 0;
+    let is = |flag: Semantics| source.0 & flag.0 != 0;
     let consistent = is(Semantics::AcquireRelease) || is(Semantics::SequentiallyConsistent);
     let acquires = (consistent || is(Semantics::Acquire)) && order != AllowedSemantics::Release;
     let releases = (consistent || is(Semantics::Release)) && order != AllowedSemantics::Acquire;

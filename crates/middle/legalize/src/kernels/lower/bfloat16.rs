@@ -106,7 +106,11 @@ impl ShaderLowering<'_> {
     }
 
     /// Computes a bfloat16 by an operation on 32-bit floats.
-    pub fn by_singles(&mut self, v: &[Id], make: impl FnOnce(&mut Self, &[Id]) -> Id) -> Id {
+    pub fn compute_in_singles(
+        &mut self,
+        v: &[Id],
+        make: impl FnOnce(&mut Self, &[Id]) -> Id,
+    ) -> Id {
         let singles: Vec<Id> = v.iter().map(|v| self.widen_bfloat16(*v)).collect();
         let made = make(self, &singles);
         self.round_to_bfloat16(made)
@@ -127,7 +131,7 @@ pub fn lower_bfloat_arithmetic(
     let single = l.make_scalar_type(SINGLE);
     Some(l.each_scalar(inst, &operands, |l, ty, v| {
         if gives_bfloat16 {
-            l.by_singles(v, |l, v| l.emit_value(op, single, v))
+            l.compute_in_singles(v, |l, v| l.emit_value(op, single, v))
         } else {
             let singles: Vec<Id> = v.iter().map(|v| l.widen_bfloat16(*v)).collect();
             l.emit_value(op, ty, &singles)

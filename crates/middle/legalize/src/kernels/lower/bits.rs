@@ -119,7 +119,7 @@ impl ShaderLowering<'_> {
 
     /// An operation that Vulkan has for 32 bits only, for any width. `join` combines the results of the low and high half of
     /// 64 bits.
-    fn by_words(
+    fn compute_by_words(
         &mut self,
         value: Id,
         width: u32,
@@ -153,7 +153,7 @@ impl ShaderLowering<'_> {
             };
             l.emit_value(Op::BitCount, word, &[v])
         };
-        let count = self.by_words(value, width, &mut make, &mut |l, low, high| {
+        let count = self.compute_by_words(value, width, &mut make, &mut |l, low, high| {
             l.emit_value(Op::IAdd, word, &[low, high])
         });
         self.resize_int(count, 32, width)
@@ -196,7 +196,7 @@ impl ShaderLowering<'_> {
             let both = l.emit_value(Op::IAdd, word, &[low, five]);
             l.emit_value(Op::Select, word, &[none, both, high])
         };
-        let count = self.by_words(value, width, &mut count, &mut join);
+        let count = self.compute_by_words(value, width, &mut count, &mut join);
         let count = match width {
             8 | 16 => {
                 let above = self.make_uint_constant(32, u64::from(32 - width));

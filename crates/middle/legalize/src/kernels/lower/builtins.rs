@@ -10,7 +10,7 @@ use spirula_spirv::ir::InstRef;
 impl ShaderLowering<'_> {
     /// A load of a built-in variable, or of one of its components.
     pub fn load_builtin(&mut self, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-        let (variable, index) = self.builtin_part(inst.id_operand(0))?;
+        let (variable, index) = self.find_builtin_component(inst.id_operand(0))?;
         let info = self.info;
         let decoration = info
             .decorations
@@ -42,7 +42,7 @@ impl ShaderLowering<'_> {
     }
 
     /// The input variable of a pointer, and the component that it points to.
-    fn builtin_part(&self, pointer: Id) -> Result<(Id, Option<Id>), SourceDiagnostic> {
+    fn find_builtin_component(&self, pointer: Id) -> Result<(Id, Option<Id>), SourceDiagnostic> {
         let (mut at, mut index) = (pointer, None);
         for _ in 0..8 {
             let def = self.info.find_definition(at)?;
@@ -67,7 +67,7 @@ impl ShaderLowering<'_> {
             BuiltIn::GlobalInvocationId => {
                 let id = self.load_input(builtin, 3);
                 let offset = self.global_offset();
-                self.per_dimension(Op::IAdd, id, offset)
+                self.emit_per_dimension(Op::IAdd, id, offset)
             }
             BuiltIn::GlobalOffset => self.global_offset(),
             BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize => self.workgroup_size(),
@@ -126,7 +126,7 @@ impl ShaderLowering<'_> {
         self.emit_value(Op::Load, ty, &[variable])
     }
 
-    fn per_dimension(&mut self, op: Op, a: Id, b: Id) -> Id {
+    fn emit_per_dimension(&mut self, op: Op, a: Id, b: Id) -> Id {
         let word = self.make_int_type(32);
         let ty = self.make_vector_type(word, 3);
         self.emit_value(op, ty, &[a, b])
@@ -182,7 +182,7 @@ impl ShaderLowering<'_> {
     fn global_size(&mut self) -> Id {
         let groups = self.load_input(BuiltIn::NumWorkgroups, 3);
         let size = self.workgroup_size();
-        self.per_dimension(Op::IMul, groups, size)
+        self.emit_per_dimension(Op::IMul, groups, size)
     }
 
     fn global_offset(&mut self) -> Id {

@@ -133,8 +133,10 @@ impl ShaderLowering<'_> {
             }
             Op::ConstantComposite | Op::SpecConstantComposite => {
                 let ty = self.lower_type(ty)?;
-                let parts: Result<Vec<Id>, _> =
-                    def.id_operands(0).map(|p| self.kept_constant(p)).collect();
+                let parts: Result<Vec<Id>, _> = def
+                    .id_operands(0)
+                    .map(|p| self.to_memory_constant(p))
+                    .collect();
                 self.b.constant_composite(ty, &parts?)
             }
             Op::SpecConstantOp => self.constant_operation(source, ty)?,
@@ -144,7 +146,7 @@ impl ShaderLowering<'_> {
     }
 
     /// A constant in the form that composites have.
-    fn kept_constant(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
+    fn to_memory_constant(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         if !self.info.is_pointer(source) {
             return self.lower_operand(source);
         }

@@ -76,7 +76,7 @@ pub fn from_float(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, S
         .is_some();
     let (from, width) = (from.size() * 8, to.size() * 8);
     l.map_components(inst, &[inst.id_operand(0)], |l, ty, v| {
-        let (float, count) = l.float_like(v[0]);
+        let (float, count) = l.find_float_type(v[0]);
         let rounded = match mode {
             Some(FPRoundingMode::RTE) => l.emit_glsl(glsl::ROUND_EVEN, float, v),
             Some(FPRoundingMode::RTP) => l.emit_glsl(glsl::CEIL, float, v),
@@ -93,7 +93,7 @@ pub fn from_float(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, S
 
 impl ShaderLowering<'_> {
     /// Type and number of components of a float or vector of floats in the shader.
-    fn float_like(&mut self, value: Id) -> (Id, u32) {
+    fn find_float_type(&mut self, value: Id) -> (Id, u32) {
         let ty = self.b.type_of(value).unwrap_or(value);
         for width in [16, 32, 64] {
             if self.kernel.floats & width == 0 {

@@ -39,7 +39,7 @@ impl ShaderLowering<'_> {
         ty: Id,
     ) -> Result<Id, SourceDiagnostic> {
         let mut ways = Vec::new();
-        self.by_region(place, |l, place| {
+        self.branch_by_region(place, |l, place| {
             let value = l.load_scalars(place, scalar, count)?;
             ways.extend([value.word(), l.kernel.open.word()]);
             Ok(())
@@ -57,13 +57,13 @@ impl ShaderLowering<'_> {
         count: u32,
         value: Id,
     ) -> Result<(), SourceDiagnostic> {
-        self.by_region(place, |l, place| {
+        self.branch_by_region(place, |l, place| {
             l.store_scalars(place, scalar, count, value)
         })
     }
 
     /// Emits a branch for each region; the branches meet in the block that is open afterwards.
-    pub fn by_region(
+    pub fn branch_by_region(
         &mut self,
         place: ShaderMemoryLocation,
         mut make: impl FnMut(&mut Self, ShaderMemoryLocation) -> Result<(), SourceDiagnostic>,
@@ -76,11 +76,11 @@ impl ShaderLowering<'_> {
                 let is_there = self.is_to(place.pointer, *region);
                 self.emit_effect(Op::BranchConditional, &[is_there, here, next]);
                 self.begin_block(here);
-                self.one_region(place, *region, &mut make)?;
+                self.emit_in_region(place, *region, &mut make)?;
                 self.emit_effect(Op::Branch, &[after]);
                 self.begin_block(next);
             } else {
-                self.one_region(place, *region, &mut make)?;
+                self.emit_in_region(place, *region, &mut make)?;
                 self.emit_effect(Op::Branch, &[after]);
             }
         }
@@ -88,7 +88,7 @@ impl ShaderLowering<'_> {
         Ok(())
     }
 
-    fn one_region(
+    fn emit_in_region(
         &mut self,
         place: ShaderMemoryLocation,
         region: PointerRegion,

@@ -114,13 +114,13 @@ impl ShaderLowering<'_> {
         made
     }
 
-    fn scratch_at(&mut self, array: Id, ty: Id, index: Id) -> Id {
+    fn scratch_element_pointer(&mut self, array: Id, ty: Id, index: Id) -> Id {
         let pointer = self.b.pointer_type(StorageClass::Workgroup, ty);
         self.emit_value(Op::AccessChain, pointer, &[array, index])
     }
 
-    fn scratch_load(&mut self, array: Id, ty: Id, index: Id) -> Id {
-        let pointer = self.scratch_at(array, ty, index);
+    fn load_scratch_element(&mut self, array: Id, ty: Id, index: Id) -> Id {
+        let pointer = self.scratch_element_pointer(array, ty, index);
         let flags = MemoryAccess::NonPrivatePointer.0;
         self.b.append_value(Op::Load, ty, &[pointer.word(), flags])
     }
@@ -129,7 +129,7 @@ impl ShaderLowering<'_> {
     fn share_value(&mut self, ty: Id, value: Id) -> (Id, Id) {
         let array = self.declare_scratch_array(ty);
         let own = self.load_input(BuiltIn::LocalInvocationIndex, 1);
-        let pointer = self.scratch_at(array, ty, own);
+        let pointer = self.scratch_element_pointer(array, ty, own);
         let flags = MemoryAccess::NonPrivatePointer.0;
         self.b
             .append_effect(Op::Store, &[pointer.word(), value.word(), flags]);
@@ -150,7 +150,7 @@ impl ShaderLowering<'_> {
     }
 
     /// A reduction or scan over a workgroup.
-    fn over_workgroup(
+    fn reduce_over_workgroup(
         &mut self,
         ty: Id,
         value: Id,
@@ -175,7 +175,7 @@ impl ShaderLowering<'_> {
         };
         let folded =
             self.emit_reduction_loop([zero, one, count], Some(neutral), |l, n, so_far| {
-                let more = l.scratch_load(array, ty, n);
+                let more = l.load_scratch_element(array, ty, n);
                 Ok(so_far.map(|so_far| l.combine_values(combine, ty, so_far, more)))
             })?;
         self.emit_workgroup_barrier();
@@ -209,7 +209,7 @@ pub fn lower_group_reduction(
         return Ok(l.b.append_value(reduction.subgroup, ty, &words));
     }
     let neutral = (reduction.neutral)(l, scalar);
-    l.over_workgroup(ty, value, operation, neutral, reduction.combine)
+    l.reduce_over_workgroup(ty, value, operation, neutral, reduction.combine)
 }
 
 /// `OpGroupAll` and `OpGroupAny`.
@@ -239,7 +239,7 @@ pub fn lower_group_vote(
     } else {
         (zero, Op::BitwiseOr)
     };
-    let all = l.over_workgroup(
+    let all = l.reduce_over_workgroup(
         word,
         number,
         GroupOperation::Reduce,
@@ -278,7 +278,7 @@ pub fn lower_group_broadcast(
         let rows = l.emit_value(Op::IMul, word, &[index, size[n]]);
         index = l.emit_value(Op::IAdd, word, &[rows, from[n]]);
     }
-    let found = l.scratch_load(array, ty, index);
+    let found = l.load_scratch_element(array, ty, index);
     l.emit_workgroup_barrier();
     Ok(found)
 }

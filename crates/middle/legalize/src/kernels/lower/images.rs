@@ -41,7 +41,7 @@ impl ImageInstOperands {
         let Some(&flags) = inst.operands().get(n) else {
             return Ok(extra);
         };
-        let has = |what: ImageOperands| flags & what.0 != 0;
+        let has = |flag: ImageOperands| flags & flag.0 != 0;
         let known = ImageOperands::Lod.0
             | ImageOperands::Grad.0
             | ImageOperands::SignExtend.0
@@ -103,7 +103,7 @@ impl ShaderLowering<'_> {
     }
 
     /// Converts a texel of the shader to the source's type.
-    fn texel_read(&mut self, shape: &SourceTexelType, texel: Id) -> Id {
+    fn convert_read_texel(&mut self, shape: &SourceTexelType, texel: Id) -> Id {
         let mut part = self.make_texel_type(shape.texels);
         let mut value = texel;
         let count = if shape.is_one { 1 } else { 4 };
@@ -124,7 +124,7 @@ impl ShaderLowering<'_> {
     }
 
     /// Converts a texel of the source to the shader's type.
-    fn texel_written(&mut self, shape: &SourceTexelType, value: Id) -> Id {
+    fn convert_written_texel(&mut self, shape: &SourceTexelType, value: Id) -> Id {
         let part = self.make_texel_type(shape.texels);
         let count = if shape.is_one { 1 } else { 4 };
         let ty = self.make_vector_type(part, count);
@@ -164,7 +164,7 @@ impl ShaderLowering<'_> {
     }
 
     /// The coordinate of an access without a sampler: integers.
-    fn texel_at(
+    fn texel_coordinate(
         &mut self,
         source: Id,
         picture: &ImageArgumentBinding,
@@ -187,7 +187,7 @@ impl ShaderLowering<'_> {
     }
 
     /// The normalised coordinate of an access by a sampler.
-    fn sampled_at(
+    fn sample_coordinate(
         &mut self,
         source: Id,
         picture: &ImageArgumentBinding,
@@ -341,7 +341,7 @@ pub fn lower_image_sample(
         ));
     }
     let (image_type, image) = l.load_image(id, picture, shape.texels);
-    let at = l.sampled_at(inst.id_operand(1), &picture, image, sampler)?;
+    let at = l.sample_coordinate(inst.id_operand(1), &picture, image, sampler)?;
     let sampler = l.load_sampler(sampler);
     let combined = l.b.declare_type(Op::TypeSampledImage, &[image_type.word()]);
     let combined = l.emit_value(Op::SampledImage, combined, &[image, sampler]);
@@ -364,7 +364,7 @@ pub fn lower_image_sample(
     let part = l.make_texel_type(shape.texels);
     let ty = l.make_vector_type(part, 4);
     let texel = l.b.append_value(Op::ImageSampleExplicitLod, ty, &words);
-    Ok(l.texel_read(&shape, texel))
+    Ok(l.convert_read_texel(&shape, texel))
 }
 
 /// `OpImageRead`.
@@ -376,7 +376,7 @@ pub fn lower_image_read(
     let shape = l.texel_shape(expect_result(inst), &extra)?;
     let (id, picture) = l.resolve_image(inst.id_operand(0))?;
     let (_, image) = l.load_image(id, picture, shape.texels);
-    let at = l.texel_at(inst.id_operand(1), &picture)?;
+    let at = l.texel_coordinate(inst.id_operand(1), &picture)?;
     let part = l.make_texel_type(shape.texels);
     let ty = l.make_vector_type(part, 4);
     let mut words = vec![image.word(), at.word()];
@@ -399,7 +399,7 @@ pub fn lower_image_read(
         }
     };
     let texel = l.b.append_value(op, ty, &words);
-    Ok(l.texel_read(&shape, texel))
+    Ok(l.convert_read_texel(&shape, texel))
 }
 
 /// `OpImageWrite`.
@@ -418,9 +418,9 @@ pub fn lower_image_write(
     }
     l.first_level(inst, extra.lod)?;
     let (_, image) = l.load_image(id, picture, shape.texels);
-    let at = l.texel_at(inst.id_operand(1), &picture)?;
+    let at = l.texel_coordinate(inst.id_operand(1), &picture)?;
     let value = l.lower_operand(inst.id_operand(2))?;
-    let texel = l.texel_written(&shape, value);
+    let texel = l.convert_written_texel(&shape, value);
     l.b.declare_capability(Capability::StorageImageWriteWithoutFormat);
     let mut words = vec![image.word(), at.word(), texel.word()];
     if picture.usage == KernelImageUsage::Both {

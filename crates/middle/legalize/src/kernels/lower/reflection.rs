@@ -37,7 +37,7 @@ impl ShaderLowering<'_> {
             let texts = [named, called].map(|text| self.make_string(text.as_bytes()));
             let argument_info = self.emit_reflection(set, reflection::ARGUMENT_INFO, &texts);
             let ordinal = ordinal as u32;
-            let (what, a, b) = match argument.way {
+            let (instruction, a, b) = match argument.way {
                 ArgumentPassing::Value { ty, at } | ArgumentPassing::Copy { ty, at } => {
                     let size = self.info.layouts.get(ty).size as u32;
                     (reflection::ARGUMENT_POD_PUSH_CONSTANT, at, size)
@@ -61,18 +61,22 @@ impl ShaderLowering<'_> {
             let numbers = [ordinal, a, b].map(|n| self.b.constant_u32(n));
             self.emit_reflection(
                 set,
-                what,
+                instruction,
                 &[kernel, numbers[0], numbers[1], numbers[2], argument_info],
             );
-            for (what, at) in pushed_of(argument.way) {
+            for (instruction, at) in reflect_pushed_words(argument.way) {
                 let numbers = [ordinal, at, 4].map(|n| self.b.constant_u32(n));
-                self.emit_reflection(set, what, &[kernel, numbers[0], numbers[1], numbers[2]]);
+                self.emit_reflection(
+                    set,
+                    instruction,
+                    &[kernel, numbers[0], numbers[1], numbers[2]],
+                );
             }
         }
         if let Some(size) = size {
             let size = size.map(|n| self.b.constant_u32(n));
-            let what = reflection::PROPERTY_REQUIRED_WORKGROUP_SIZE;
-            self.emit_reflection(set, what, &[kernel, size[0], size[1], size[2]]);
+            let instruction = reflection::PROPERTY_REQUIRED_WORKGROUP_SIZE;
+            self.emit_reflection(set, instruction, &[kernel, size[0], size[1], size[2]]);
         }
         Ok(())
     }
@@ -116,13 +120,13 @@ impl ShaderLowering<'_> {
                     made
                 }
             };
-            let what = reflection::PROGRAM_SCOPE_VARIABLE_POINTER_PUSH_CONSTANT;
-            self.emit_reflection(set, what, &[at, size, data]);
+            let instruction = reflection::PROGRAM_SCOPE_VARIABLE_POINTER_PUSH_CONSTANT;
+            self.emit_reflection(set, instruction, &[at, size, data]);
         }
         for (to, at) in &program.pointers {
             let [to, at] = [*to, *at].map(|n| self.b.constant_u32(n as u32));
-            let what = reflection::PROGRAM_SCOPE_VARIABLE_POINTER_RELOCATION;
-            self.emit_reflection(set, what, &[to, at, size]);
+            let instruction = reflection::PROGRAM_SCOPE_VARIABLE_POINTER_RELOCATION;
+            self.emit_reflection(set, instruction, &[to, at, size]);
         }
     }
 
@@ -173,9 +177,9 @@ impl ShaderLowering<'_> {
         id
     }
 
-    fn emit_reflection(&mut self, set: Id, what: u32, operands: &[Id]) -> Id {
+    fn emit_reflection(&mut self, set: Id, instruction: u32, operands: &[Id]) -> Id {
         let (ty, id) = (self.b.void_type(), self.b.fresh_id());
-        let mut words = vec![ty.word(), id.word(), set.word(), what];
+        let mut words = vec![ty.word(), id.word(), set.word(), instruction];
         words.extend(operands.iter().map(|o| o.word()));
         self.b
             .push_inst(ModuleSection::Trailer, Op::ExtInst, &words);
@@ -197,14 +201,15 @@ fn descriptor_kind(picture: &ImageArgumentBinding) -> u32 {
 }
 
 /// Writes the facts of images and samplers that are pushed, and their offsets.
-fn pushed_of(way: ArgumentPassing) -> Vec<(u32, u32)> {
+fn reflect_pushed_words(way: ArgumentPassing) -> Vec<(u32, u32)> {
     match way {
         ArgumentPassing::Image(picture) => {
             let order = reflection::IMAGE_ARGUMENT_INFO_CHANNEL_ORDER_PUSH_CONSTANT;
             let data_type = reflection::IMAGE_ARGUMENT_INFO_CHANNEL_DATA_TYPE_PUSH_CONSTANT;
             let both = [(order, picture.order), (data_type, picture.data_type)];
             let both = both.into_iter();
-            both.filter_map(|(what, at)| Some((what, at?))).collect()
+            both.filter_map(|(instruction, at)| Some((instruction, at?)))
+                .collect()
         }
         ArgumentPassing::Sampler { mask, .. } => {
             vec![(reflection::NORMALIZED_SAMPLER_MASK_PUSH_CONSTANT, mask)]

@@ -50,7 +50,7 @@ impl ShaderLowering<'_> {
     }
 
     /// Extracts a part of a word.
-    pub fn part_of(&mut self, around: ContainingWord, word: Id) -> Id {
+    pub fn extract_part(&mut self, around: ContainingWord, word: Id) -> Id {
         let ty = self.make_int_type(around.width);
         let moved = self.emit_value(Op::ShiftRightLogical, ty, &[word, around.shift]);
         self.resize_int(moved, around.width, around.part)
@@ -97,7 +97,7 @@ impl ShaderLowering<'_> {
                 Some(flags) => self.b.append_value(Op::Load, ty, &[pointer.word(), flags]),
                 None => self.emit_value(Op::Load, ty, &[pointer]),
             };
-            parts.push(self.part_of(around, word));
+            parts.push(self.extract_part(around, word));
         }
         Ok(self.join_pieces(parts, MemoryScalar::Int(size * 8), scalar))
     }

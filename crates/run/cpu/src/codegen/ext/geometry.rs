@@ -68,7 +68,7 @@ pub(super) fn lower_normalize(lower: &mut ClifLowering, inst: InstRef) -> ClifRe
     let (v, scalar) = read_operands(lower, inst)?;
     let length = emit_norm(lower, scalar, &v[0]);
     let zero = lower.zero_like(length);
-    let one = lower.real_like(length, 1.0);
+    let one = lower.make_float_constant(length, 1.0);
     let none = lower.builder.ins().fcmp(FloatCC::Equal, length, zero);
     let divisor = lower.builder.ins().select(none, one, length);
     let out: ClifScalars = v[0]
@@ -130,7 +130,7 @@ pub(super) fn lower_refract(lower: &mut ClifLowering, inst: InstRef) -> ClifResu
     let (v, scalar) = read_operands(lower, inst)?;
     let eta = v[2][0];
     let dot = lower.sum_of_products(scalar, &v[1], &v[0]);
-    let one = lower.real_like(dot, 1.0);
+    let one = lower.make_float_constant(dot, 1.0);
     let zero = lower.zero_like(dot);
     let square = lower.builder.ins().fmul(dot, dot);
     let rest = lower.builder.ins().fsub(one, square);

@@ -71,7 +71,7 @@ pub(super) fn lower_inverse(lower: &mut ClifLowering, inst: InstRef) -> ClifResu
     let ty = lower.result_type(inst)?;
     let scalar = lower.component_scalar(ty)?;
     let determinant = square.emit_determinant(lower);
-    let one = lower.real_like(determinant, 1.0);
+    let one = lower.make_float_constant(determinant, 1.0);
     let factor = lower.builder.ins().fdiv(one, determinant);
     let mut out = ClifScalars::new();
     for column in 0..square.size {

@@ -93,7 +93,7 @@ pub(crate) fn lower_ext_inst(lower: &mut ClifLowering, inst: InstRef) -> ClifRes
             };
         }
     };
-    by_lanes(lower, inst, domain, f)
+    lower_by_lanes(lower, inst, domain, f)
 }
 
 /// An extended instruction component by component.
@@ -101,7 +101,7 @@ pub(crate) fn lower_ext_inst(lower: &mut ClifLowering, inst: InstRef) -> ClifRes
 fn lower_fma(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let wide = [ScalarRepr::F32, ScalarRepr::F64];
     if wide.contains(&lower.component_scalar(lower.result_type(inst)?)?) {
-        return by_lanes(lower, inst, LaneDomain::Real, arithmetic::emit_fma);
+        return lower_by_lanes(lower, inst, LaneDomain::Real, arithmetic::emit_fma);
     }
     match lower.program.sets[inst.id_operand(0)] {
         Some(ExtSet::Scalar(set)) => match set.find_function(inst.operand_word(1)) {
@@ -112,7 +112,12 @@ fn lower_fma(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     }
 }
 
-fn by_lanes(lower: &mut ClifLowering, inst: InstRef, domain: LaneDomain, f: LaneFn) -> ClifResult {
+fn lower_by_lanes(
+    lower: &mut ClifLowering,
+    inst: InstRef,
+    domain: LaneDomain,
+    f: LaneFn,
+) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let operands: Vec<Id> = inst.id_operands(2).collect();
     let values = lower.map_lanes(ty, &operands, domain, f)?;

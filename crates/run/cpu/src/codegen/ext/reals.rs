@@ -36,7 +36,7 @@ pub(super) fn inverse_sqrt(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value
 }
 
 pub(super) fn reciprocal(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    let one = lower.real_like(v[0], 1.0);
+    let one = lower.make_float_constant(v[0], 1.0);
     lower.builder.ins().fdiv(one, v[0])
 }
 
@@ -87,7 +87,7 @@ pub(super) fn mix(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value 
 
 /// GLSL's: x·(1 − a) + y·a.
 pub(super) fn mix_glsl(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    let one = lower.real_like(v[2], 1.0);
+    let one = lower.make_float_constant(v[2], 1.0);
     let rest = lower.builder.ins().fsub(one, v[2]);
     let first = lower.builder.ins().fmul(v[0], rest);
     let second = lower.builder.ins().fmul(v[1], v[2]);
@@ -96,7 +96,7 @@ pub(super) fn mix_glsl(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> V
 
 /// 0 below the edge, which comes first, else 1.
 pub(super) fn step(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    let (zero, one) = (lower.zero_like(v[0]), lower.real_like(v[0], 1.0));
+    let (zero, one) = (lower.zero_like(v[0]), lower.make_float_constant(v[0], 1.0));
     let below = lower.builder.ins().fcmp(FloatCC::LessThan, v[1], v[0]);
     lower.builder.ins().select(below, zero, one)
 }

@@ -173,7 +173,7 @@ fn stack_pointer(context: &libc::ucontext_t) -> usize {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn go_on_at(context: &mut libc::ucontext_t, landing: &TrapLanding) {
+fn resume_at(context: &mut libc::ucontext_t, landing: &TrapLanding) {
     let registers = &mut context.uc_mcontext.gregs;
     registers[libc::REG_RIP as usize] = landing.behind as i64;
     registers[libc::REG_RSP as usize] = landing.stack as i64;
@@ -192,7 +192,7 @@ fn stack_pointer(context: &libc::ucontext_t) -> usize {
 }
 
 #[cfg(target_arch = "aarch64")]
-fn go_on_at(context: &mut libc::ucontext_t, landing: &TrapLanding) {
+fn resume_at(context: &mut libc::ucontext_t, landing: &TrapLanding) {
     context.uc_mcontext.pc = landing.behind as u64;
     context.uc_mcontext.sp = landing.stack as u64;
 }
@@ -231,13 +231,13 @@ fn install_handlers() {
         static STACK: Cell<bool> = const { Cell::new(false) };
     }
     if !STACK.replace(true) {
-        give_stack();
+        install_signal_stack();
     }
 }
 
 /// Installs a signal stack for the thread, unless it has one: that of Rust's own handler serves as well. It is never
 /// freed, as the end of the thread is not known.
-fn give_stack() {
+fn install_signal_stack() {
     // SAFETY: the stack that is given lives for ever.
     unsafe {
         let mut stack: libc::stack_t = MaybeUninit::zeroed().assume_init();
@@ -272,7 +272,7 @@ extern "C" fn on_signal(signal: i32, details: *mut libc::siginfo_t, context: *mu
             };
             if trap.is_some() {
                 std::ptr::write_volatile(&raw mut landing.trap, trap);
-                go_on_at(context, landing);
+                resume_at(context, landing);
             }
             return;
         }

@@ -42,11 +42,11 @@ struct ScalarCheck<'a> {
     /// The values that are written.
     values: &'a [Value],
     /// Bits that describe the access ([`info`]).
-    what: u64,
+    access_word: u64,
 }
 
 /// The value that is written, where it is one scalar.
-fn single_value(values: &[Value]) -> Option<Value> {
+fn find_single_scalar(values: &[Value]) -> Option<Value> {
     match values {
         [value] => Some(*value),
         _ => None,
@@ -112,20 +112,20 @@ impl SanitizerHooks {
         let PointerAccess { address, kind, .. } = access;
         let end = |leaf: &ScalarLeaf| leaf.offset + u64::from(leaf.scalar.bytes());
         let bytes = leaves.iter().map(end).max().unwrap_or(1);
-        let value = single_value(values);
+        let value = find_single_scalar(values);
         let extent = AccessExtent { bytes, value };
         self.make_guarded_access(
             lower,
             access,
             extent,
-            |lower, object, offset, what| {
+            |lower, object, offset, access_word| {
                 let check = ScalarCheck {
                     address,
                     offset,
                     leaves,
                     kind,
                     values,
-                    what,
+                    access_word,
                 };
                 self.check_scalars_inside(lower, object, check);
             },
@@ -146,26 +146,26 @@ impl SanitizerHooks {
             leaves,
             kind,
             values,
-            what,
+            access_word,
         } = check;
         match object.space {
             ShadowKind::Nothing => {}
             ShadowKind::Private(delta) => {
-                let site = what & info::SITE;
+                let site = access_word & info::SITE;
                 self.check_defined(lower, address, delta, leaves, kind, site);
             }
             ShadowKind::Global { .. } | ShadowKind::Group { .. } if is_volatile(kind) => {
                 self.check_cells(lower, object, [address, offset], leaves, kind, values);
             }
             ShadowKind::Global { .. } | ShadowKind::Group { .. } if !is_plain(kind) => {
-                let value = single_value(values);
-                let what = what | object.cleared_flag() | self.granule_bits(object);
+                let value = find_single_scalar(values);
+                let access_word = access_word | object.cleared_flag() | self.granule_bits(object);
                 let bytes = leaves.iter().map(|leaf| leaf.scalar.bytes()).sum();
                 if is_relaxed_change(kind) {
                     let at = [offset, address];
-                    self.check_relaxed_change(lower, object, at, bytes, what, value);
+                    self.check_relaxed_change(lower, object, at, bytes, access_word, value);
                 } else {
-                    self.call_touch(lower, address, what, value);
+                    self.call_access_check(lower, address, access_word, value);
                 }
             }
             ShadowKind::Global { .. }
@@ -191,7 +191,7 @@ impl SanitizerHooks {
         let inside = |lower: &mut ClifLowering<'_, '_, '_>,
                       object: &AccessedObject,
                       _: Value,
-                      what: u64| match object.space {
+                      access_word: u64| match object.space {
             ShadowKind::Nothing => {}
             ShadowKind::Private(delta) if is_write(kind) => {
                 let at = lower.builder.ins().iadd_imm_s(address, delta as i64);
@@ -199,7 +199,12 @@ impl SanitizerHooks {
             }
             ShadowKind::Private(_) => {}
             ShadowKind::Global { .. } | ShadowKind::Group { .. } => {
-                self.call_touch(lower, address, what | self.granule_bits(object), None);
+                self.call_access_check(
+                    lower,
+                    address,
+                    access_word | self.granule_bits(object),
+                    None,
+                );
             }
         };
         Ok(self.make_guarded_access(lower, access, extent, inside, &wrap_address)?[0])
@@ -220,10 +225,10 @@ impl SanitizerHooks {
         let address = access.address;
         let AccessExtent { bytes, value } = extent;
         let site = u64::from(self.current_site(lower));
-        let what = site | info_bits(access.kind) | bytes << info::BYTES_SHIFT;
+        let access_word = site | info_bits(access.kind) | bytes << info::BYTES_SHIFT;
         self.largest.set(self.largest.get().max(bytes));
         let Some(object) = self.find_accessed_object(lower, access.pointer)? else {
-            let address = self.call_touch(lower, address, what, value);
+            let address = self.call_access_check(lower, address, access_word, value);
             return Ok(emit(lower, address));
         };
         let done = lower.builder.create_block();
@@ -233,9 +238,9 @@ impl SanitizerHooks {
         let outside = self.cold_block(lower);
         lower.builder.ins().brif(bad, outside, &[], fine, &[]);
         lower.builder.switch_to_block(outside);
-        self.make_instead(lower, &object, address, what, emit, done);
+        self.make_instead(lower, &object, address, access_word, emit, done);
         lower.builder.switch_to_block(fine);
-        inside(lower, &object, offset, what);
+        inside(lower, &object, offset, access_word);
         let made = emit(lower, address);
         self.jump_with(lower, done, &made);
         lower.builder.switch_to_block(done);
@@ -248,12 +253,12 @@ impl SanitizerHooks {
         lower: &mut ClifLowering<'_, '_, '_>,
         object: &AccessedObject,
         address: Value,
-        what: u64,
+        access_word: u64,
         emit: &EmitAccess<'_>,
         done: Block,
     ) {
-        let what = lower.emit_iconst(types::I64, what as i64);
-        let instead = self.call_outside(lower, object, address, what);
+        let access_word = lower.emit_iconst(types::I64, access_word as i64);
+        let instead = self.call_outside(lower, object, address, access_word);
         let made = emit(lower, instead);
         for value in &made {
             let ty = lower.value_type(*value);
@@ -288,25 +293,25 @@ impl SanitizerHooks {
         }
     }
 
-    pub(super) fn call_touch(
+    pub(super) fn call_access_check(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
         address: Value,
-        what: u64,
+        access_word: u64,
         value: Option<Value>,
     ) -> Value {
-        let args = self.touch_args(lower, address, what, value);
+        let args = self.access_arguments(lower, address, access_word, value);
         self.call_quietly(lower, runtime::sanitize_access as *const () as usize, &args)
     }
 
-    pub(super) fn touch_args(
+    pub(super) fn access_arguments(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
         address: Value,
-        what: u64,
+        access_word: u64,
         value: Option<Value>,
     ) -> [Value; 5] {
-        let what = what | if value.is_some() { info::VALUE } else { 0 };
+        let access_word = access_word | if value.is_some() { info::VALUE } else { 0 };
         let value = match value {
             Some(value) => {
                 let bits = lower.bits_of(value);
@@ -314,8 +319,14 @@ impl SanitizerHooks {
             }
             None => lower.emit_iconst(types::I64, 0),
         };
-        let what = lower.emit_iconst(types::I64, what as i64);
-        [lower.item.context, lower.item.linear, address, what, value]
+        let access_word = lower.emit_iconst(types::I64, access_word as i64);
+        [
+            lower.item.context,
+            lower.item.linear,
+            address,
+            access_word,
+            value,
+        ]
     }
 
     /// Whether an access of `bytes` bytes at an offset is not inside of an object.
@@ -354,9 +365,9 @@ impl SanitizerHooks {
         lower: &mut ClifLowering<'_, '_, '_>,
         place: &AccessedObject,
         address: Value,
-        what: Value,
+        access_word: Value,
     ) -> Value {
-        let common = [lower.item.context, lower.item.linear, address, what];
+        let common = [lower.item.context, lower.item.linear, address, access_word];
         match place.length {
             ObjectLength::Known(length) => {
                 let length = lower.emit_iconst(types::I64, length as i64);
@@ -370,7 +381,11 @@ impl SanitizerHooks {
             ObjectLength::Row(row) => {
                 let row = lower.emit_iconst(types::I64, row as i64);
                 let args = [&common[..], &[row]].concat();
-                self.call_quietly(lower, runtime::outside_row as *const () as usize, &args)
+                self.call_quietly(
+                    lower,
+                    runtime::report_outside_row as *const () as usize,
+                    &args,
+                )
             }
         }
     }

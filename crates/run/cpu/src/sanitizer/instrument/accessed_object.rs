@@ -97,19 +97,19 @@ impl SanitizerHooks {
         let room = self.state.borrow().rooms.get(&root).copied();
         let place = if let Some(room) = room {
             Some(AccessedObject {
-                base: lower.room_address(room.held),
+                base: lower.private_memory_address(room.held),
                 length: ObjectLength::Known(room.bytes),
                 space: ShadowKind::Private(room.defined),
             })
         } else if let Some(global) = lower.shared.globals.get(root) {
-            self.global_place(lower, root, global)
+            self.global_cell_location(lower, root, global)
         } else {
-            self.argument_place(lower, root)
+            self.argument_cell_location(lower, root)
         };
         Ok(place)
     }
 
-    pub(super) fn global_place(
+    pub(super) fn global_cell_location(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
         root: Id,
@@ -153,13 +153,13 @@ impl SanitizerHooks {
                     .params
                     .len();
                 let base = lower.binding_address(index);
-                self.row_place(base, params + index as usize, false)
+                self.row_cell_location(base, params + index as usize, false)
             }
             _ => return None,
         })
     }
 
-    pub(super) fn argument_place(
+    pub(super) fn argument_cell_location(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
         root: Id,
@@ -178,10 +178,10 @@ impl SanitizerHooks {
             .builder
             .ins()
             .load(types::I64, invariant_flags(), args, offset);
-        Some(self.row_place(base, index, is_group))
+        Some(self.row_cell_location(base, index, is_group))
     }
 
-    fn row_place(&self, base: Value, row: usize, is_group: bool) -> AccessedObject {
+    fn row_cell_location(&self, base: Value, row: usize, is_group: bool) -> AccessedObject {
         let kind = self.rows.get(row).copied();
         let kind = kind.unwrap_or(RowKind {
             granule: 2,

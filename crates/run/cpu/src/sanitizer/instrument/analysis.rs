@@ -4,7 +4,7 @@ use crate::analysis::analysed_module::AnalysedModule;
 use crate::analysis::provenance::PointerProvenance;
 use crate::layout::globals::{ReachedGlobals, is_workgroup};
 use crate::module::types::LoweredTypeKind;
-use crate::sanitizer::component_uses::{only_moved, used_components};
+use crate::sanitizer::component_uses::{find_moved_values, used_components};
 use crate::sanitizer::covered_loads::covered_loads;
 use crate::sanitizer::definedness::undefined_components;
 use crate::sanitizer::load_purpose::{LoadPurpose, classify_load_purposes};
@@ -70,7 +70,7 @@ impl SanitizerAnalysis {
             .map(|id| provenance.access_granule(id))
             .min()
             .unwrap_or(2);
-        let moved = only_moved(program);
+        let moved = find_moved_values(program);
         let purposes = classify_load_purposes(program);
         let strided_groups = StridedGroups::from_program(program);
         let mut functions = program.functions.bottom_up.iter();

@@ -34,7 +34,7 @@ impl SanitizerHooks {
         };
         let kind = MemoryAccessKind::Atomic {
             reads: !matches!(inst.op(), Op::AtomicStore | Op::AtomicFlagClear)
-                && !self.only_clears(lower, inst),
+                && !self.is_bit_clear(lower, inst),
             writes: inst.op() != Op::AtomicLoad,
             semantics: lower.program.constants.get_u64(inst.id_operand(2)),
         };
@@ -64,7 +64,7 @@ impl SanitizerHooks {
 
     /// Whether an atomic instruction only clears bits and nothing uses the others. Values that are narrower than the
     /// memory's elements are stored so.
-    fn only_clears(&self, lower: &ClifLowering<'_, '_, '_>, inst: InstRef) -> bool {
+    fn is_bit_clear(&self, lower: &ClifLowering<'_, '_, '_>, inst: InstRef) -> bool {
         inst.op() == Op::AtomicAnd && self.used_components(lower) == 0
     }
 }

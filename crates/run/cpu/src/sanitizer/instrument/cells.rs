@@ -60,11 +60,11 @@ impl SanitizerHooks {
         };
         let bytes = u64::from(leaf.scalar.bytes());
         let site = u64::from(self.current_site(lower));
-        let what = site | info_bits(how) | bytes << info::BYTES_SHIFT | place.cleared_flag();
-        let what = what | self.granule_bits(place);
+        let access_word = site | info_bits(how) | bytes << info::BYTES_SHIFT | place.cleared_flag();
+        let access_word = access_word | self.granule_bits(place);
         let address = lower.builder.ins().iadd_imm_s(address, leaf.offset as i64);
         if bytes != 1 << granule {
-            self.call_touch(lower, address, what, value);
+            self.call_access_check(lower, address, access_word, value);
             return;
         }
         let offset = lower.builder.ins().iadd_imm_s(offset, leaf.offset as i64);
@@ -78,7 +78,7 @@ impl SanitizerHooks {
             None
         };
         if access.volatile && !access.group && released.is_none() {
-            self.call_touch(lower, address, what, value);
+            self.call_access_check(lower, address, access_word, value);
             return;
         }
         let blocks = CellBlocks {
@@ -92,14 +92,14 @@ impl SanitizerHooks {
         if in_place {
             shadow_codegen(lower).decide_access(access, at, site, &blocks)
         } else {
-            shadow_codegen(lower).decide_at_once(access, at, site, &blocks)
+            shadow_codegen(lower).emit_first_test(access, at, site, &blocks)
         }
         lower.builder.switch_to_block(blocks.slow);
         // An access that may order something is not decided by the first test alone.
         if in_place || access.volatile {
-            self.call_touch(lower, address, what, value);
+            self.call_access_check(lower, address, access_word, value);
         } else {
-            self.call_decide(lower, access, [address, at], what, value)
+            self.call_decide(lower, access, [address, at], access_word, value)
         }
         lower.builder.ins().jump(blocks.done, &[]);
         lower.builder.switch_to_block(blocks.store);
@@ -151,7 +151,7 @@ impl SanitizerHooks {
         place: &AccessedObject,
         [offset, address]: [Value; 2],
         bytes: u32,
-        what: u64,
+        access_word: u64,
         value: Option<Value>,
     ) {
         let (cells, granule, kept) = match place.space {
@@ -160,7 +160,7 @@ impl SanitizerHooks {
             _ => return,
         };
         if u64::from(bytes) != 1 << granule {
-            self.call_touch(lower, address, what, value);
+            self.call_access_check(lower, address, access_word, value);
             return;
         }
         let number = lower.builder.ins().ushr_imm_u(offset, i64::from(granule));
@@ -170,7 +170,7 @@ impl SanitizerHooks {
         let released = self.released_at(lower, place, step);
         let [usual, done] = [(); 2].map(|()| lower.builder.create_block());
         let slow = self.cold_block(lower);
-        let site = (what & info::SITE) << SITE_SHIFT;
+        let site = (access_word & info::SITE) << SITE_SHIFT;
         let site = lower.emit_iconst(types::I64, site as i64);
         let fine = match released {
             Some(released) => shadow_codegen(lower).is_usual_global_change(at, released),
@@ -187,7 +187,7 @@ impl SanitizerHooks {
         };
         lower.builder.ins().brif(fine, usual, &[], slow, &[]);
         lower.builder.switch_to_block(slow);
-        self.call_touch(lower, address, what, value);
+        self.call_access_check(lower, address, access_word, value);
         lower.builder.ins().jump(done, &[]);
         lower.builder.switch_to_block(usual);
         if let Some(released) = released {

@@ -95,11 +95,11 @@ impl SanitizerHooks {
             lower.builder.ins().brif(outside, cold, &[], next, &[]);
             lower.builder.switch_to_block(cold);
             let how = if side.writes { info::WRITE } else { info::READ };
-            let what = how | u64::from(self.current_site(lower));
+            let access_word = how | u64::from(self.current_site(lower));
             let bytes = i64::from(info::BYTES_SHIFT);
             let bytes = lower.builder.ins().ishl_imm_u(side.bytes, bytes);
-            let what = lower.builder.ins().bor_imm_u(bytes, what as i64);
-            self.call_outside(lower, &place, side.operand.address, what);
+            let access_word = lower.builder.ins().bor_imm_u(bytes, access_word as i64);
+            self.call_outside(lower, &place, side.operand.address, access_word);
             lower.builder.ins().jump(next, &[]);
             lower.builder.switch_to_block(next);
         }

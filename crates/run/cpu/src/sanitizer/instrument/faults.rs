@@ -26,12 +26,17 @@ impl SanitizerHooks {
         kind: u64,
         site: u64,
     ) -> Value {
-        let what = lower.emit_iconst(types::I64, (kind << info::KIND_SHIFT | site) as i64);
-        let args = [lower.item.context, lower.item.linear, what];
+        let fault_word = lower.emit_iconst(types::I64, (kind << info::KIND_SHIFT | site) as i64);
+        let args = [lower.item.context, lower.item.linear, fault_word];
         self.call_quietly(lower, runtime::report_fault as *const () as usize, &args)
     }
 
-    pub(super) fn fault_if(&self, lower: &mut ClifLowering<'_, '_, '_>, bad: Value, kind: u64) {
+    pub(super) fn emit_fault_if(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        bad: Value,
+        kind: u64,
+    ) {
         let site = u64::from(self.current_site(lower));
         let told = self.cold_block(lower);
         let next = lower.builder.create_block();
@@ -52,14 +57,14 @@ impl SanitizerHooks {
     pub fn check_divisor(&self, lower: &mut ClifLowering<'_, '_, '_>, divisor: Value) {
         if self.result_counts(lower) {
             let bad = lower.builder.ins().icmp_imm_s(IntCC::Equal, divisor, 0);
-            self.fault_if(lower, bad, DIVISION);
+            self.emit_fault_if(lower, bad, DIVISION);
         }
     }
 
     /// Checks a quotient. `wraps` is not zero where its type does not hold it.
     pub fn check_quotient(&self, lower: &mut ClifLowering<'_, '_, '_>, wraps: Value) {
         if self.result_counts(lower) {
-            self.fault_if(lower, wraps, DIVISION | OVERFLOW);
+            self.emit_fault_if(lower, wraps, DIVISION | OVERFLOW);
         }
     }
 
@@ -73,7 +78,7 @@ impl SanitizerHooks {
         {
             let least = IntCC::UnsignedGreaterThanOrEqual;
             let bad = lower.builder.ins().icmp_imm_u(least, amount, bits);
-            self.fault_if(lower, bad, SHIFT);
+            self.emit_fault_if(lower, bad, SHIFT);
         }
     }
 
@@ -102,7 +107,7 @@ impl SanitizerHooks {
             .builder
             .ins()
             .icmp_imm_u(IntCC::UnsignedGreaterThan, end, bits);
-        self.fault_if(lower, bad, SHIFT);
+        self.emit_fault_if(lower, bad, SHIFT);
     }
 
     /// Checks the index of a component that is chosen when run.
@@ -114,7 +119,7 @@ impl SanitizerHooks {
         {
             let least = IntCC::UnsignedGreaterThanOrEqual;
             let bad = lower.builder.ins().icmp_imm_u(least, index, count as i64);
-            self.fault_if(lower, bad, OUT_OF_BOUNDS);
+            self.emit_fault_if(lower, bad, OUT_OF_BOUNDS);
         }
     }
 

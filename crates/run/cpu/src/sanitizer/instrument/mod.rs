@@ -300,11 +300,11 @@ impl AccessHooks for SanitizerHooks {
         room: IdLocation,
         bytes: u64,
     ) {
-        self.note_room(lower, id, room, bytes, bytes.next_multiple_of(16));
+        self.record_private_memory(lower, id, room, bytes, bytes.next_multiple_of(16));
     }
 
     fn after_initialisation(&self, lower: &mut ClifLowering<'_, '_, '_>, id: Id) {
-        self.define_room(lower, id);
+        self.define_private_memory(lower, id);
     }
 
     fn after_private_initialisation(

@@ -19,7 +19,7 @@ const INLINE_CLEAR: u64 = 64;
 
 impl SanitizerHooks {
     /// Records a variable's private memory, and clears the flags of its defined bytes.
-    pub fn note_room(
+    pub fn record_private_memory(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
         id: Id,
@@ -33,7 +33,7 @@ impl SanitizerHooks {
             defined,
         };
         self.state.borrow_mut().rooms.insert(id, room);
-        let base = lower.room_address(held);
+        let base = lower.private_memory_address(held);
         let shadow = lower.builder.ins().iadd_imm_s(base, defined as i64);
         self.set_defined(lower, shadow, bytes, false);
         self.register_private_memory(lower, base, bytes, shadow);
@@ -97,10 +97,10 @@ impl SanitizerHooks {
     }
 
     /// Marks a variable with an initialiser as defined.
-    pub fn define_room(&self, lower: &mut ClifLowering<'_, '_, '_>, id: Id) {
+    pub fn define_private_memory(&self, lower: &mut ClifLowering<'_, '_, '_>, id: Id) {
         let room = self.state.borrow().rooms.get(&id).copied();
         if let Some(room) = room {
-            let base = lower.room_address(room.held);
+            let base = lower.private_memory_address(room.held);
             let at = lower.builder.ins().iadd_imm_s(base, room.defined as i64);
             self.set_defined(lower, at, room.bytes, true);
         }
@@ -288,6 +288,6 @@ impl SanitizerHooks {
             self.sites.borrow_mut().name_object(site, describe);
         }
         let none = lower.builder.ins().icmp_imm_u(IntCC::Equal, fine, 0);
-        self.fault_if(lower, none, UNINITIALISED);
+        self.emit_fault_if(lower, none, UNINITIALISED);
     }
 }

@@ -70,7 +70,7 @@ impl ShadowCodegen<'_, '_> {
     }
 
     /// Half of a cell that the workgroup knows.
-    pub fn live_half(&mut self, offset: i32) -> Value {
+    pub fn load_state_half(&mut self, offset: i32) -> Value {
         self.load_typed_field(types::I32, offset)
     }
 
@@ -107,7 +107,7 @@ impl ShadowCodegen<'_, '_> {
 
     /// Whether the upper half of a cell equals a value of the workgroup's state.
     pub fn has_half(&mut self, at: Value, known: i32) -> Value {
-        let known = self.live_half(known);
+        let known = self.load_state_half(known);
         let upper = HALF as i32 / 8;
         let half = self.builder.ins().load(types::I32, cell_flags(), at, upper);
         self.builder.ins().icmp(IntCC::Equal, known, half)
@@ -115,7 +115,7 @@ impl ShadowCodegen<'_, '_> {
 
     /// A value that is not zero where a cell differs from the invocation's plain accesses. They may differ in some
     /// bits.
-    fn not_own(&mut self, cell: Value, may_differ: u64) -> Value {
+    fn differs_from_own(&mut self, cell: Value, may_differ: u64) -> Value {
         let owner = self.emit_owner();
         let change = self.builder.ins().bxor(cell, owner);
         self.builder.ins().band_imm_s(change, !may_differ as i64)
@@ -136,11 +136,11 @@ impl ShadowCodegen<'_, '_> {
             self.read_by_many(at, blocks, next);
             self.builder.switch_to_block(next);
         }
-        self.decide_rest(access, at, site, blocks);
+        self.emit_all_tests(access, at, site, blocks);
     }
 
     /// Decides by the first test alone, and goes to `slow` where it fails.
-    pub fn decide_at_once(
+    pub fn emit_first_test(
         &mut self,
         access: SharedAccess,
         at: Value,
@@ -156,7 +156,7 @@ impl ShadowCodegen<'_, '_> {
     }
 
     /// Decides where reads by many are known already.
-    pub fn decide_rest(
+    pub fn emit_all_tests(
         &mut self,
         access: SharedAccess,
         at: Value,
@@ -263,7 +263,7 @@ impl ShadowCodegen<'_, '_> {
         } else {
             cell
         };
-        let other = self.not_own(same, OWN & !kept);
+        let other = self.differs_from_own(same, OWN & !kept);
         let own = self.builder.create_block();
         self.builder.ins().brif(other, blocks.slow, &[], own, &[]);
         self.builder.switch_to_block(own);
@@ -273,7 +273,7 @@ impl ShadowCodegen<'_, '_> {
     /// A read of a cell that is not fresh: it is the invocation's own, or many have read it in this phase.
     fn emit_shared_read(&mut self, access: SharedAccess, cell: Value, blocks: &CellBlocks) {
         let atomic = if access.volatile { ATOMIC } else { 0 };
-        let other = self.not_own(cell, OWN | atomic);
+        let other = self.differs_from_own(cell, OWN | atomic);
         let shared = self.builder.create_block();
         self.builder
             .ins()
@@ -296,7 +296,7 @@ impl ShadowCodegen<'_, '_> {
     fn read_group(&mut self, access: SharedAccess, cell: Value, blocks: &CellBlocks) {
         let [others, same] = [(); 2].map(|()| self.builder.create_block());
         let atomic = if access.volatile { ATOMIC } else { 0 };
-        let other = self.not_own(cell, OWN | atomic);
+        let other = self.differs_from_own(cell, OWN | atomic);
         self.builder
             .ins()
             .brif(other, others, &[], blocks.done, &[]);

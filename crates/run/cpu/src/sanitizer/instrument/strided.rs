@@ -65,12 +65,12 @@ impl SanitizerHooks {
         };
         let site = u64::from(self.current_site(lower));
         let all = bytes * leaves.len() as u64;
-        let what = site | info_bits(how) | all << info::BYTES_SHIFT | place.cleared_flag();
+        let access_word = site | info_bits(how) | all << info::BYTES_SHIFT | place.cleared_flag();
         let [fine, done] = [(); 2].map(|()| lower.builder.create_block());
         let bad = self.cold_block(lower);
         lower.builder.ins().brif(is_fine, fine, &[], bad, &[]);
         lower.builder.switch_to_block(bad);
-        self.make_instead(lower, &place, address, what, emit, done);
+        self.make_instead(lower, &place, address, access_word, emit, done);
         lower.builder.switch_to_block(fine);
         let made = emit(lower, address);
         self.jump_with(lower, done, &made);
@@ -121,7 +121,7 @@ impl SanitizerHooks {
         }
         lower.builder.ins().jump(done, &yes);
         lower.builder.switch_to_block(slow);
-        let members = self.kept_members(lower, place, group, bytes);
+        let members = self.strided_group_members(lower, place, group, bytes);
         let members = lower.emit_iconst(types::I64, members as i64);
         let args = [lower.item.context, lower.item.linear, address, members];
         self.call_quietly(
@@ -151,7 +151,7 @@ impl SanitizerHooks {
         at: Value,
         halves: &[i32],
     ) -> Value {
-        let known = shadow_codegen(lower).live_half(runtime::at::READ_BY_MANY);
+        let known = shadow_codegen(lower).load_state_half(runtime::at::READ_BY_MANY);
         let flags = cell_flags();
         let halves = halves.iter();
         let halves = halves.map(|half| lower.builder.ins().load(types::I32, flags, at, *half));
@@ -166,14 +166,14 @@ impl SanitizerHooks {
     }
 
     /// The address of the list of a group's loads for [`runtime::read_strided_group`].
-    fn kept_members(
+    fn strided_group_members(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
         place: &AccessedObject,
         group: usize,
         bytes: u64,
     ) -> usize {
-        let what =
+        let access_word =
             info_bits(MemoryAccessKind::Read) | bytes << info::BYTES_SHIFT | place.cleared_flag();
         let (program, scope) = (lower.program, lower.current_scope());
         let (func, position) = (scope.func, scope.position);
@@ -190,7 +190,7 @@ impl SanitizerHooks {
                 sites.assign_number(program, func, block, inst, purpose)
             });
             for distance in member.scalar_offsets(bytes) {
-                words.extend([distance as u64, u64::from(site) | what]);
+                words.extend([distance as u64, u64::from(site) | access_word]);
                 words[0] += 1;
             }
         }

@@ -24,7 +24,8 @@ impl SanitizerHooks {
         args: &[Value],
     ) -> Value {
         let params: Vec<Type> = args.iter().map(|arg| lower.value_type(*arg)).collect();
-        let callee = keeping_host(lower.shared.code, address, &params, lower.builder.func);
+        let callee =
+            make_register_preserving_stub(lower.shared.code, address, &params, lower.builder.func);
         let Some(callee) = callee else {
             return lower.call_host(address, &params, &[types::I64], args)[0];
         };
@@ -41,7 +42,7 @@ impl SanitizerHooks {
         lower: &mut ClifLowering<'_, '_, '_>,
         access: SharedAccess,
         [address, cell]: [Value; 2],
-        what: u64,
+        access_word: u64,
         value: Option<Value>,
     ) {
         let make = |code: &mut JitCode| build_decide_stub(code, access);
@@ -52,17 +53,17 @@ impl SanitizerHooks {
             lower.builder.func,
         ) {
             Some(callee) => {
-                let touch = self.touch_args(lower, address, what, value);
+                let touch = self.access_arguments(lower, address, access_word, value);
                 let args = [&touch[..], &[cell]].concat();
                 lower.builder.ins().call(callee, &args);
             }
-            None => _ = self.call_touch(lower, address, what, value),
+            None => _ = self.call_access_check(lower, address, access_word, value),
         }
     }
 }
 
 /// The function that calls one of the host and keeps all registers.
-fn keeping_host(
+fn make_register_preserving_stub(
     code: &mut JitCode,
     address: usize,
     params: &[Type],
@@ -84,7 +85,7 @@ fn build_decide_stub(code: &mut JitCode, access: SharedAccess) -> Function {
     let params = touch.iter().chain(&[types::I64]);
     func.signature.params = params.copied().map(AbiParam::new).collect();
     let host = runtime::sanitize_access as *const () as usize;
-    let callee = keeping_host(code, host, &touch, &mut func);
+    let callee = make_register_preserving_stub(code, host, &touch, &mut func);
     let mut builders = FunctionBuilderContext::new();
     let mut builder = FunctionBuilder::new(&mut func, &mut builders);
     let entry = builder.create_block();
@@ -106,7 +107,7 @@ fn build_decide_stub(code: &mut JitCode, access: SharedAccess) -> Function {
         store,
         released: None,
     };
-    state.decide_rest(access, args[5], site, &blocks);
+    state.emit_all_tests(access, args[5], site, &blocks);
     builder.switch_to_block(slow);
     if let Some(callee) = callee {
         builder.ins().call(callee, &args[..5]);

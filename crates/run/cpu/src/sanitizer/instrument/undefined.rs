@@ -34,7 +34,7 @@ impl SanitizerHooks {
             return;
         }
         if let [flag] = self.read_undefined_flags(lower, on)[..] {
-            self.fault_if(lower, flag, UNINITIALISED | DEPENDS);
+            self.emit_fault_if(lower, flag, UNINITIALISED | DEPENDS);
         }
     }
 
@@ -76,10 +76,10 @@ impl SanitizerHooks {
                 self.combine_logical_flags(lower, inst, count, how == DefinednessFlow::Masked)
             }
             DefinednessFlow::Each => self.merge_flags(lower, inst, count),
-            DefinednessFlow::All => self.over_all(lower, inst, count, |lower, a, b| {
+            DefinednessFlow::All => self.combine_flags(lower, inst, count, |lower, a, b| {
                 lower.builder.ins().band(a, b)
             }),
-            DefinednessFlow::Sum => self.over_all(lower, inst, count, |lower, a, b| {
+            DefinednessFlow::Sum => self.combine_flags(lower, inst, count, |lower, a, b| {
                 lower.builder.ins().bor(a, b)
             }),
         };
@@ -288,7 +288,7 @@ impl SanitizerHooks {
         }
         match self.flag_variables(lower, id, count) {
             Some(first) => (first.as_u32()..first.as_u32() + count as u32)
-                .map(|n| lower.load_kept(Variable::from_u32(n)))
+                .map(|n| lower.load_frame_variable(Variable::from_u32(n)))
                 .collect(),
             None => self.all_defined(lower, count),
         }
@@ -470,7 +470,7 @@ impl SanitizerHooks {
     }
 
     /// One flag from those of all components of all operands.
-    fn over_all(
+    fn combine_flags(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
         inst: InstRef<'_>,

@@ -80,7 +80,7 @@ pub fn positive_difference(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: 
 }
 
 /// `maxmag` and `minmag`.
-pub fn by_magnitude(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
+pub fn select_by_magnitude(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let truth = l.b.bool_type();
     let (a, b) = (
         l.emit_glsl(glsl::FABS, c.ty, &v[..1]),
@@ -229,7 +229,7 @@ pub fn lower_expm1(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -
 }
 
 /// `sinpi`, `cospi` and `tanpi`: of the remainder of whole turns.
-pub fn of_half_turns(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
+pub fn lower_half_turns(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let width = c.width();
     let [half, two, pi] = [0.5, 2.0, consts::PI].map(|x| l.make_float_constant(width, x));
     let turns = l.emit_value(Op::FMul, c.ty, &[v[0], half]);

@@ -16,7 +16,7 @@ impl ShaderLowering<'_> {
     }
 
     /// Whether two numbers have equal sign bits.
-    fn both_signs(&mut self, c: ScalarBuiltinCall, a: Id, b: Id) -> Id {
+    fn has_equal_signs(&mut self, c: ScalarBuiltinCall, a: Id, b: Id) -> Id {
         let (both, zero) = (
             self.emit_value(Op::BitwiseAnd, c.ty, &[a, b]),
             self.make_uint_constant(c.width(), 0),
@@ -50,7 +50,7 @@ pub fn lower_add_sat(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id])
             l.emit_value(Op::BitwiseXor, c.ty, &[a, sum]),
             l.emit_value(Op::BitwiseXor, c.ty, &[b, sum]),
         );
-        let overflows = l.both_signs(c, x, y);
+        let overflows = l.has_equal_signs(c, x, y);
         let bound = l.select_saturation_bound(c, a);
         return l.emit_value(Op::Select, c.ty, &[overflows, bound, sum]);
     }
@@ -66,7 +66,7 @@ pub fn lower_sub_sat(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id])
     if c.number == cl::S_SUB_SAT {
         let x = l.emit_value(Op::BitwiseXor, c.ty, &[a, b]);
         let y = l.emit_value(Op::BitwiseXor, c.ty, &[a, difference]);
-        let overflows = l.both_signs(c, x, y);
+        let overflows = l.has_equal_signs(c, x, y);
         let bound = l.select_saturation_bound(c, a);
         return l.emit_value(Op::Select, c.ty, &[overflows, bound, difference]);
     }
