@@ -30,11 +30,11 @@ impl KernelLowering<'_> {
             let reference = self.reference_variable(var);
             self.emit_load(ty, reference)
         } else {
-            let made = self.memory_use.classes[class].allocations.first().copied();
-            let made = made.ok_or_else(|| {
+            let allocation = self.memory_use.classes[class].allocations.first().copied();
+            let allocation = allocation.ok_or_else(|| {
                 unsupported_diagnostic(self.place, "shared memory that is nowhere")
             })?;
-            self.first_layout_unit(class, made)
+            self.first_layout_unit(class, allocation)
         };
         let by = self.const_u32((GRAIN / size).trailing_zeros());
         let first = self.emit_value(Op::ShiftLeftLogical, ty, &[first, by]);
@@ -49,13 +49,16 @@ impl KernelLowering<'_> {
     }
 
     /// The offset of an allocation in units of [`GRAIN`].
-    pub(super) fn first_layout_unit(&mut self, class: usize, made: SharedAllocation) -> Id {
+    pub(super) fn first_layout_unit(&mut self, class: usize, allocation: SharedAllocation) -> Id {
         let classes = self.memory_use.classes.iter().take(class);
         let mut bytes: Vec<ExprId> = classes
-            .flat_map(|class| class.allocations.iter().map(|made| made.bytes))
+            .flat_map(|class| class.allocations.iter().map(|allocation| allocation.bytes))
             .collect();
         let own = self.memory_use.classes[class].allocations.iter();
-        bytes.extend(own.take_while(|m| **m != made).map(|made| made.bytes));
+        bytes.extend(
+            own.take_while(|m| **m != allocation)
+                .map(|allocation| allocation.bytes),
+        );
         let more = self.flag_bytes();
         if bytes.is_empty() {
             self.const_u32((more / GRAIN) as u32)
@@ -101,7 +104,8 @@ impl KernelLowering<'_> {
             _ => {}
         }
         let all = self.memory_use.classes.iter();
-        let bytes = all.flat_map(|class| class.allocations.iter().map(|made| made.bytes));
+        let bytes =
+            all.flat_map(|class| class.allocations.iter().map(|allocation| allocation.bytes));
         let length = SpecValue::Shared {
             bytes: bytes.collect(),
             more: self.flag_bytes(),

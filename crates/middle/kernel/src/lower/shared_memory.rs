@@ -78,7 +78,11 @@ impl KernelLowering<'_> {
             _ => 4,
         };
         let size = if narrow_atomics { 4 } else { size };
-        let bytes = data.allocations.iter().map(|made| made.bytes).collect();
+        let bytes = data
+            .allocations
+            .iter()
+            .map(|allocation| allocation.bytes)
+            .collect();
         let element = self.shared_element(size);
         let length = self.spec_u32(SpecValue::Shared {
             bytes,
@@ -109,8 +113,8 @@ impl KernelLowering<'_> {
         let all = self.memory_use.classes[class].allocations.clone();
         let before = all
             .iter()
-            .take_while(|made| **made != SharedAllocation { var: to, bytes });
-        let before: Vec<ExprId> = before.map(|made| made.bytes).collect();
+            .take_while(|allocation| **allocation != SharedAllocation { var: to, bytes });
+        let before: Vec<ExprId> = before.map(|allocation| allocation.bytes).collect();
         let first = if before.is_empty() {
             self.const_u32(0)
         } else {

@@ -84,13 +84,13 @@ impl<'a> TypeEmulator<'a> {
         let word = self.make_uint_type();
         let mut words = Vec::new();
         for chunk in parts.chunks((32 / width) as usize) {
-            let mut made = chunk[0];
+            let mut joined = chunk[0];
             for (n, part) in chunk.iter().enumerate().skip(1) {
                 let by = self.make_uint_constant(width * n as u32);
                 let moved = self.emit_value(Op::ShiftLeftLogical, word, &[*part, by]);
-                made = self.emit_value(Op::BitwiseOr, word, &[made, moved]);
+                joined = self.emit_value(Op::BitwiseOr, word, &[joined, moved]);
             }
-            words.push(made);
+            words.push(joined);
         }
         words
     }

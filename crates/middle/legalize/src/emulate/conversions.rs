@@ -16,7 +16,7 @@ impl<'a> TypeEmulator<'a> {
             return Err(self.diagnose_instruction(inst, "this conversion"));
         };
         let value = inst.id_operand(0);
-        let made = match inst.op() {
+        let converted = match inst.op() {
             Op::FConvert => self.convert_float_width(inst, from, to),
             Op::UConvert | Op::SConvert => {
                 self.convert_integer_width(value, inst.op() == Op::SConvert, from, to, ty)
@@ -24,7 +24,7 @@ impl<'a> TypeEmulator<'a> {
             Op::ConvertUToF | Op::ConvertSToF => self.convert_to_float(inst, from, to)?,
             _ => self.convert_to_integer(inst, from, to)?,
         };
-        self.replace_result(inst, made);
+        self.replace_result(inst, converted);
         Ok(())
     }
 
@@ -90,16 +90,16 @@ impl<'a> TypeEmulator<'a> {
                 .collect(),
         };
         let (zero, top) = (self.make_uint_constant(0), self.make_uint_constant(31));
-        let mut made = Vec::new();
+        let mut converted = Vec::new();
         for low in lanes {
             let high = if signed {
                 self.emit_value(Op::ShiftRightArithmetic, word, &[low, top])
             } else {
                 zero
             };
-            made.push([low, high]);
+            converted.push([low, high]);
         }
-        self.join_words(&made, Some(ty))
+        self.join_words(&converted, Some(ty))
     }
 
     /// Converts an integer to a float.
@@ -117,10 +117,10 @@ impl<'a> TypeEmulator<'a> {
                 }
                 _ => inst.id_operand(0),
             };
-            let made = self.duplicate_instruction(inst, &[(inst.id_operand(0), value)]);
+            let converted = self.duplicate_instruction(inst, &[(inst.id_operand(0), value)]);
             return Ok(match to.kind {
-                EmulatedScalar::Half => self.round_to_half(made, to.count),
-                _ => made,
+                EmulatedScalar::Half => self.round_to_half(converted, to.count),
+                _ => converted,
             });
         }
         let mut floats = Vec::new();
@@ -131,14 +131,14 @@ impl<'a> TypeEmulator<'a> {
             });
         }
         let ty = inst.result_type();
-        let made = match (&floats[..], ty) {
+        let converted = match (&floats[..], ty) {
             ([one], _) => *one,
             (all, Some(ty)) => self.emit_value(Op::CompositeConstruct, ty, all),
             (all, None) => all[0],
         };
         Ok(match to.kind {
-            EmulatedScalar::Half => self.round_to_half(made, to.count),
-            _ => made,
+            EmulatedScalar::Half => self.round_to_half(converted, to.count),
+            _ => converted,
         })
     }
 
@@ -238,10 +238,10 @@ impl<'a> TypeEmulator<'a> {
         to: EmulatedShape,
     ) -> Result<Id, SourceDiagnostic> {
         if !matches!(to.kind, EmulatedScalar::Wide { .. }) {
-            let made = self.duplicate_instruction(inst, &[]);
+            let converted = self.duplicate_instruction(inst, &[]);
             return Ok(match to.kind {
-                EmulatedScalar::Narrow { .. } => self.mask_narrow(made, to),
-                _ => made,
+                EmulatedScalar::Narrow { .. } => self.mask_narrow(converted, to),
+                _ => converted,
             });
         }
         let signed = inst.op() == Op::ConvertFToS;

@@ -38,7 +38,7 @@ impl<'a> TypeEmulator<'a> {
         match shape.map(|s| s.kind) {
             Some(EmulatedScalar::Wide { .. }) => self.wide_function(inst, number),
             Some(EmulatedScalar::Half) => {
-                let made = inst.result().and_then(|id| self.find_shape(id));
+                let result_shape = inst.result().and_then(|id| self.find_shape(id));
                 let parts = [
                     glsl::MODF,
                     glsl::FREXP,
@@ -48,11 +48,11 @@ impl<'a> TypeEmulator<'a> {
                 if parts.contains(&number) {
                     return Err(self.diagnose_instruction(inst, "a part of a float of 16 bits"));
                 }
-                if let Some(made) =
-                    made.filter(|s| s.kind == EmulatedScalar::Half && !EXACT.contains(&number))
+                if let Some(result_shape) = result_shape
+                    .filter(|s| s.kind == EmulatedScalar::Half && !EXACT.contains(&number))
                 {
                     let value = self.duplicate_instruction(inst, &[]);
-                    let value = self.round_to_half(value, made.count);
+                    let value = self.round_to_half(value, result_shape.count);
                     self.replace_result(inst, value);
                 }
                 Ok(())
@@ -68,8 +68,8 @@ impl<'a> TypeEmulator<'a> {
                     }
                 }
                 let value = self.duplicate_instruction(inst, &map);
-                if let Some(made) = inst.result().and_then(|id| self.find_shape(id)) {
-                    let value = self.mask_narrow(value, made);
+                if let Some(result_shape) = inst.result().and_then(|id| self.find_shape(id)) {
+                    let value = self.mask_narrow(value, result_shape);
                     self.replace_result(inst, value);
                 }
                 Ok(())
@@ -85,11 +85,13 @@ impl<'a> TypeEmulator<'a> {
         } else {
             (Op::ULessThan, Op::UGreaterThan)
         };
-        let made = inst.result().and_then(|id| self.find_shape(id));
-        let Some(made) = made else { return Ok(()) };
+        let result_shape = inst.result().and_then(|id| self.find_shape(id));
+        let Some(result_shape) = result_shape else {
+            return Ok(());
+        };
         let lanes: Vec<Vec<[Id; 2]>> = operands.iter().map(|o| self.wide_lanes(*o)).collect();
         let mut results = Vec::new();
-        for n in 0..made.count as usize {
+        for n in 0..result_shape.count as usize {
             let v: Vec<[Id; 2]> = lanes.iter().map(|l| l[n]).collect();
             let better = |e: &mut Self, op, a: [Id; 2], b: [Id; 2]| {
                 let is_better = e.compare_wide(op, b, a);

@@ -53,12 +53,12 @@ impl<'a> TypeEmulator<'a> {
     pub fn emulate_half(
         &mut self,
         inst: InstRef<'a>,
-        made: Option<EmulatedShape>,
+        result_shape: Option<EmulatedShape>,
     ) -> Result<(), SourceDiagnostic> {
         if is_exact(inst.op()) {
             return Ok(());
         }
-        let Some(shape) = made.filter(|_| is_rounded(inst.op())) else {
+        let Some(shape) = result_shape.filter(|_| is_rounded(inst.op())) else {
             let text = format!("{} of floats of 16 bits", inst.op());
             return Err(self.diagnose_instruction(inst, &text));
         };

@@ -14,8 +14,8 @@ impl<'a> TypeEmulator<'a> {
         if self.emulate_buffer_instruction(inst)? {
             return Ok(());
         }
-        let made = inst.result().and_then(|id| self.find_shape(id));
-        let mut given: Option<EmulatedShape> = None;
+        let result_shape = inst.result().and_then(|id| self.find_shape(id));
+        let mut operand_shape: Option<EmulatedShape> = None;
         let mut operands = Vec::new();
         // The first word of an instruction with a result is its type.
         let first = usize::from(inst.result_type().is_some());
@@ -28,10 +28,10 @@ impl<'a> TypeEmulator<'a> {
             let shape = self
                 .find_shape(*operand)
                 .filter(|s| s.kind.needs_emulation());
-            given = given.or(shape);
+            operand_shape = operand_shape.or(shape);
         }
-        let made = made.filter(|s| s.kind.needs_emulation());
-        if made.is_none() && given.is_none() {
+        let result_shape = result_shape.filter(|s| s.kind.needs_emulation());
+        if result_shape.is_none() && operand_shape.is_none() {
             return Ok(());
         }
         match inst.op() {
@@ -53,24 +53,26 @@ impl<'a> TypeEmulator<'a> {
             | Op::ConvertUToF
             | Op::ConvertSToF => self.emulate_conversion(inst),
             Op::Bitcast | Op::ConvertUToPtr | Op::ConvertPtrToU => self.emulate_bitcast(inst),
-            Op::ExtInst => self.emulate_extended(inst, made.or(given)),
-            _ => self.emulate_by_kind(inst, made, given),
+            Op::ExtInst => self.emulate_extended(inst, result_shape.or(operand_shape)),
+            _ => self.emulate_by_kind(inst, result_shape, operand_shape),
         }
     }
 
     fn emulate_by_kind(
         &mut self,
         inst: InstRef<'a>,
-        made: Option<EmulatedShape>,
-        given: Option<EmulatedShape>,
+        result_shape: Option<EmulatedShape>,
+        operand_shape: Option<EmulatedShape>,
     ) -> Result<(), SourceDiagnostic> {
         let is_wide = |s: Option<EmulatedShape>| {
             s.is_some_and(|s| matches!(s.kind, EmulatedScalar::Wide { .. }))
         };
-        match made.or(given).map(|s| s.kind) {
-            _ if is_wide(made) || is_wide(given) => self.emulate_wide(inst, made, given),
-            Some(EmulatedScalar::Half) => self.emulate_half(inst, made),
-            _ => self.emulate_narrow(inst, made),
+        match result_shape.or(operand_shape).map(|s| s.kind) {
+            _ if is_wide(result_shape) || is_wide(operand_shape) => {
+                self.emulate_wide(inst, result_shape, operand_shape)
+            }
+            Some(EmulatedScalar::Half) => self.emulate_half(inst, result_shape),
+            _ => self.emulate_narrow(inst, result_shape),
         }
     }
 

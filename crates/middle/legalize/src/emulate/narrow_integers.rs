@@ -66,7 +66,7 @@ impl<'a> TypeEmulator<'a> {
     pub fn emulate_narrow(
         &mut self,
         inst: InstRef<'a>,
-        made: Option<EmulatedShape>,
+        result_shape: Option<EmulatedShape>,
     ) -> Result<(), SourceDiagnostic> {
         let op = inst.op();
         if PLAIN.contains(&op) || MOVES.contains(&op) {
@@ -91,7 +91,7 @@ impl<'a> TypeEmulator<'a> {
             }
         }
         let value = self.duplicate_instruction(inst, &map);
-        let value = match made {
+        let value = match result_shape {
             Some(shape) => self.mask_narrow(value, shape),
             None => value,
         };

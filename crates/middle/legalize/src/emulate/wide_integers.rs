@@ -42,11 +42,11 @@ impl<'a> TypeEmulator<'a> {
     pub fn emulate_wide(
         &mut self,
         inst: InstRef<'a>,
-        made: Option<EmulatedShape>,
-        given: Option<EmulatedShape>,
+        result_shape: Option<EmulatedShape>,
+        operand_shape: Option<EmulatedShape>,
     ) -> Result<(), SourceDiagnostic> {
         let op = inst.op();
-        let count = made.or(given).map_or(1, |s| s.count);
+        let count = result_shape.or(operand_shape).map_or(1, |s| s.count);
         if (PLAIN.contains(&op) || MOVES.contains(&op)) && count == 1 {
             return Ok(());
         }

@@ -65,9 +65,9 @@ impl JitKernel {
         let (first, surrounds) = find_initialisers(module, entry_point);
         for name in first.iter().filter(|_| !surrounds) {
             let start = EntrySelector::Entry(name, ExecutionModel::Kernel);
-            let (made, _) = compile_one(module, start, spec, options, &variables)?;
-            variables.extend(made.variables.iter().map(|(id, place)| (*id, *place)));
-            initialisers.push(made);
+            let (compiled, _) = compile_one(module, start, spec, options, &variables)?;
+            variables.extend(compiled.variables.iter().map(|(id, place)| (*id, *place)));
+            initialisers.push(compiled);
         }
         let (mut kernel, mut wanted) = compile_one(module, start, spec, options, &variables)?;
         kernel.initialisers = initialisers;
@@ -120,11 +120,12 @@ fn compile_one(
     // An invocation that is alone with its gang waits for nobody. Without gangs, code is compiled for single
     // invocations.
     let is_plain = options.mode == CpuMode::Gangs;
-    if is_plain && let Some(made) = compile_for(module, start, spec, options, variables, true)? {
-        return Ok(made);
+    if is_plain && let Some(compiled) = compile_for(module, start, spec, options, variables, true)?
+    {
+        return Ok(compiled);
     }
-    let made = compile_for(module, start, spec, options, variables, false)?;
-    made.ok_or_else(|| JitError::Unsupported(Vec::new()))
+    let compiled = compile_for(module, start, spec, options, variables, false)?;
+    compiled.ok_or_else(|| JitError::Unsupported(Vec::new()))
 }
 
 /// Compiles a kernel and finds the functions that it enqueues. With `gangs`, none where the code cannot be for gangs

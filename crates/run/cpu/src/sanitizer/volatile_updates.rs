@@ -67,8 +67,10 @@ fn is_same(program: &AnalysedModule<'_>, a: Id, b: Id, depth: u32) -> bool {
     if a == b {
         return true;
     }
-    let made = |id| program.definitions.get(program.module, id);
-    let (Some(p), Some(q), Some(depth)) = (made(a), made(b), depth.checked_sub(1)) else {
+    let find_definition = |id| program.definitions.get(program.module, id);
+    let (Some(p), Some(q), Some(depth)) =
+        (find_definition(a), find_definition(b), depth.checked_sub(1))
+    else {
         return false;
     };
     if p.op() != q.op() {

@@ -287,8 +287,8 @@ impl WorkgroupState {
             (offset + access.bytes.max(1) - 1) >> granule,
         );
         let phases = self.phases();
-        let mut made = access.make_cell_access(phases, linear, true);
-        made.atomic |= !access.writes && self.is_trial(access.site);
+        let mut cell_access = access.make_cell_access(phases, linear, true);
+        cell_access.atomic |= !access.writes && self.is_trial(access.site);
         let mut empty = access.reads && !access.cleared;
         let mut found = CellConflict::Ordered;
         for n in first..=last {
@@ -299,7 +299,7 @@ impl WorkgroupState {
             };
             empty &= *cell < phases.group || *cell & KEPT == 0;
             *cell |= if tried { ATOMIC } else { 0 };
-            let conflict = made.apply_to_workgroup_cell(cell, phases);
+            let conflict = cell_access.apply_to_workgroup_cell(cell, phases);
             if access.reads {
                 *cell |= KEPT;
             }
@@ -310,7 +310,7 @@ impl WorkgroupState {
         if empty {
             self.report_uninitialised(context, linear, access);
         }
-        self.report_if_race(context, linear, access, made, found);
+        self.report_if_race(context, linear, access, cell_access, found);
     }
 
     /// Reads of workgroup memory, each of its own cell. `members` has the distance from `address` and the access info
@@ -348,7 +348,7 @@ impl WorkgroupState {
         access: AccessRecord,
     ) -> bool {
         let phases = self.phases();
-        let made = access.make_cell_access(phases, linear, self.is_strict());
+        let cell_access = access.make_cell_access(phases, linear, self.is_strict());
         let unknown_granule = self.info().unknown_granule;
         // SAFETY: as in `begin_group`.
         let checker = unsafe { &mut *self.checker };
@@ -364,12 +364,12 @@ impl WorkgroupState {
             None => CellGranules::UpTo(unknown_granule),
         };
         region.each_cell(access.address, access.bytes, granules, |_, cell, prior| {
-            let conflict = made.apply_to_global_cell(cell, prior, phases);
+            let conflict = cell_access.apply_to_global_cell(cell, prior, phases);
             if conflict != CellConflict::Ordered {
                 found = conflict;
             }
         });
-        self.report_if_race(context, linear, access, made, found);
+        self.report_if_race(context, linear, access, cell_access, found);
         true
     }
 
@@ -379,12 +379,12 @@ impl WorkgroupState {
         context: &LaunchContext,
         linear: u32,
         access: AccessRecord,
-        made: CellAccess,
+        cell_access: CellAccess,
         found: CellConflict,
     ) {
         let other = match found {
             CellConflict::Ordered => return,
-            CellConflict::Same(_) if self.order.invocation == made.owner => return,
+            CellConflict::Same(_) if self.order.invocation == cell_access.owner => return,
             CellConflict::Other(other) if other < self.order.acquired => return,
             CellConflict::Same(other) | CellConflict::Other(other) => other,
         };

@@ -63,7 +63,7 @@ pub(crate) struct GangSupport<'a> {
 pub(crate) fn vectorise_gang_loop(
     func: &Function,
     mut roots: GangEntry,
-    made: &GangSupport<'_>,
+    support: &GangSupport<'_>,
     builders: &mut FunctionBuilderContext,
 ) -> Result<Function, GangRefusal> {
     roots.context = func.dfg.resolve_aliases(roots.context);
@@ -74,5 +74,5 @@ pub(crate) fn vectorise_gang_loop(
         return Err(GangRefusal);
     }
     let variance = divergence::VarianceAnalysis::from_function(func, &graph, &roots)?;
-    vectorise::vectorise_function(&graph, &variance, made, builders)
+    vectorise::vectorise_function(&graph, &variance, support, builders)
 }

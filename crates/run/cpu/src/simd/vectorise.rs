@@ -59,7 +59,7 @@ pub(super) struct GangVectoriser<'a> {
 pub(super) fn vectorise_function(
     graph: &ClifFlowGraph,
     variance: &VarianceAnalysis<'_>,
-    made: &GangSupport<'_>,
+    support: &GangSupport<'_>,
     builders: &mut FunctionBuilderContext,
 ) -> Result<Function, GangRefusal> {
     let old = variance.func;
@@ -89,11 +89,11 @@ pub(super) fn vectorise_function(
         graph,
         variance,
         builder,
-        target: made.target,
-        wide_functions: made.wide_functions,
-        non_temporal_stub: made
+        target: support.target,
+        wide_functions: support.wide_functions,
+        non_temporal_stub: support
             .non_temporal_stub
-            .map(|callee| (callee, made.non_temporal_insts)),
+            .map(|callee| (callee, support.non_temporal_insts)),
         called: None,
         blocks,
         locals: super::flow_graph::find_block_locals(old, graph),
@@ -111,7 +111,7 @@ pub(super) fn vectorise_function(
     widen.rewrite_function()?;
     let mut builder = widen.builder;
     builder.seal_all_blocks();
-    builder.finalize(made.target.config);
+    builder.finalize(support.target.config);
     Ok(new)
 }
 
@@ -233,12 +233,12 @@ impl GangVectoriser<'_> {
             .iter()
             .map(|arg| self.get_lane_values(*arg)[0])
             .collect();
-        let made = self.copy_instruction(inst, &bases);
+        let copies = self.copy_instruction(inst, &bases);
         let stride = match self.old.dfg.insts[inst].stack_slot() {
             Some(slot) => self.variance.slot_stride(slot),
             None => 0,
         };
-        for (result, value) in self.old.dfg.inst_results(inst).iter().zip(made) {
+        for (result, value) in self.old.dfg.inst_results(inst).iter().zip(copies) {
             self.set_from_first(*result, value, stride);
         }
     }
@@ -306,13 +306,13 @@ impl GangVectoriser<'_> {
     fn serialise_instruction(&mut self, inst: Inst) {
         let args = self.old.dfg.inst_args(inst);
         let columns: Vec<LaneValues> = args.iter().map(|arg| self.extract_lanes(*arg)).collect();
-        let mut made: Vec<LaneValues> = Vec::with_capacity(self.width());
+        let mut per_lane: Vec<LaneValues> = Vec::with_capacity(self.width());
         for lane in 0..self.width() {
             let operands: LaneValues = columns.iter().map(|column| column[lane]).collect();
-            made.push(self.copy_instruction(inst, &operands));
+            per_lane.push(self.copy_instruction(inst, &operands));
         }
         for (n, result) in self.old.dfg.inst_results(inst).iter().enumerate() {
-            let lanes: LaneValues = made.iter().map(|results| results[n]).collect();
+            let lanes: LaneValues = per_lane.iter().map(|results| results[n]).collect();
             let held = self.assemble_lanes(*result, &lanes);
             self.set_lane_values(*result, &held);
         }

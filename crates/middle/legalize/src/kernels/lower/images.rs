@@ -305,8 +305,8 @@ impl ShaderLowering<'_> {
                 .diagnose_id(inst.id_operand(0), "what is asked of this image")
         })?;
         let (word, first) = (self.make_int_type(32), self.make_uint_constant(32, first));
-        let told = self.load_push_scalar(MemoryScalar::Int(32), at);
-        let number = self.emit_value(Op::ISub, word, &[told, first]);
+        let pushed = self.load_push_scalar(MemoryScalar::Int(32), at);
+        let number = self.emit_value(Op::ISub, word, &[pushed, first]);
         let (scalar, _) = self.find_component_scalar(expect_result(inst))?;
         Ok(self.resize_int(number, 32, scalar.size() * 8))
     }

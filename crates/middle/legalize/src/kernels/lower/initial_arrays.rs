@@ -106,8 +106,8 @@ impl ShaderLowering<'_> {
         if let Some(value) = self.info.read_constant(constant) {
             return Ok(value & (u64::MAX >> (64 - scalar.size() * 8)));
         }
-        let made = self.lower_operand(constant)?;
-        let known = self.numbers.get(&made).copied();
+        let lowered = self.lower_operand(constant)?;
+        let known = self.numbers.get(&lowered).copied();
         known.ok_or_else(|| self.info.diagnose_id(constant, "this initial value"))
     }
 }

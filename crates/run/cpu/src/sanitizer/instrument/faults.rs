@@ -38,10 +38,10 @@ impl SanitizerHooks {
         kind: u64,
     ) {
         let site = u64::from(self.current_site(lower));
-        let told = self.cold_block(lower);
+        let fault_block = self.cold_block(lower);
         let next = lower.builder.create_block();
-        lower.builder.ins().brif(bad, told, &[], next, &[]);
-        lower.builder.switch_to_block(told);
+        lower.builder.ins().brif(bad, fault_block, &[], next, &[]);
+        lower.builder.switch_to_block(fault_block);
         self.call_fault(lower, kind, site);
         lower.builder.ins().jump(next, &[]);
         lower.builder.switch_to_block(next);
