@@ -70,11 +70,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "spirula-soac",
+        &["spirula-diagnostics", "spirula-entity", "spirula-program"],
+    ),
+    (
+        "spirula-segment",
         &[
             "spirula-diagnostics",
             "spirula-entity",
             "spirula-kernel",
             "spirula-program",
+            "spirula-soac",
         ],
     ),
     (
@@ -137,6 +142,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-kernel",
             "spirula-opt",
             "spirula-program",
+            "spirula-segment",
+            "spirula-soac",
             "spirula-stablehlo",
             "spirula-tensor",
             "spirula-legalize",

@@ -9,6 +9,7 @@ use crate::vulkan::{compile_for_vulkan, is_vulkan, split_rare_types};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_kernel::ir::KernelProgram;
 use spirula_program::CompiledProgram;
+use spirula_soac::ir::{SoacEntry, SoacFunction};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::target::SpirvTarget;
 use spirula_tensor::ir::TensorFunction;
@@ -147,6 +148,7 @@ impl CompileInput {
                 program: *program,
                 tensors: None,
             }),
+            SourceProgram::Combinators(entries) => lower_combinators(entries, options),
             SourceProgram::TensorSource(source) => {
                 lower_tensors_to_kernels(source.translate_to_tensors(options)?, options, watch)
             }
@@ -213,7 +215,9 @@ impl CompileInput {
             SourceProgram::ModuleSource(source) => CompileOutput::Module(Box::new(
                 source.translate_to_spirv(options, &mut diagnostics)?,
             )),
-            SourceProgram::Kernels(_) | SourceProgram::TensorSource(_) => {
+            SourceProgram::Kernels(_)
+            | SourceProgram::Combinators(_)
+            | SourceProgram::TensorSource(_) => {
                 let kernels = self.into_kernels(options, watch)?;
                 let program = compile_kernels(&kernels)?;
                 tensors = kernels.tensors;
@@ -235,6 +239,24 @@ impl CompileInput {
             diagnostics,
         })
     }
+}
+
+/// Lowers a program of array combinators to the kernel IR.
+fn lower_combinators(
+    entries: Vec<(SoacFunction, SoacEntry)>,
+    options: &CompileOptions,
+) -> Result<IntermediateProgram, CompileError> {
+    let program = spirula_segment::lower::compile_entries(entries, options.segment_profile());
+    let program = program.map_err(|bug| {
+        let message = format!("bug: {bug}");
+        SourceDiagnostic::error(SourceLocation::Unknown, message)
+    });
+    let program = program.map_err(CompileError::from_translate_fault)?;
+    spirula_kernel::verify_program(&program).map_err(CompileError::from_translate_fault)?;
+    Ok(IntermediateProgram {
+        program,
+        tensors: None,
+    })
 }
 
 /// Lowers a tensor program to the kernel IR.

@@ -1,5 +1,6 @@
 //! Options of compilations.
 
+use spirula_segment::profile::SegmentProfile;
 use spirula_spirv::target::SpirvTarget;
 use spirula_stablehlo::translate::KnownArguments;
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
@@ -19,4 +20,17 @@ pub struct CompileOptions {
     pub profile: ScheduleProfile,
     /// Schedules of single dispatches.
     pub tuning: DispatchTuning,
+}
+
+impl CompileOptions {
+    /// The kind of device that segmented operations are lowered for.
+    pub(crate) fn segment_profile(&self) -> SegmentProfile {
+        let profile = if self.profile.busy > 1 {
+            SegmentProfile::GRAPHICS
+        } else {
+            SegmentProfile::PROCESSOR
+        };
+        let most = i64::try_from(self.profile.wide).unwrap_or(i64::MAX);
+        profile.with_workgroup_limit(most)
+    }
 }

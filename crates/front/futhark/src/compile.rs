@@ -1,11 +1,11 @@
-//! Compilation of source to host code and kernels.
+//! Compilation of source to the soac form.
 
 use crate::check::check_program;
 use crate::internalise::internalise_entry;
 use crate::source::{FaultyFile, SourceFiles, read_program};
 use crate::typed::{FileId, ProgramPlace, TypedProgram};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_kernel::ir::KernelProgram;
+use spirula_soac::ir::{SoacEntry, SoacFunction};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -58,15 +58,15 @@ pub fn check_source(
     check_files(main, read).map_err(describe_all)
 }
 
-/// Compiles a program with all its entry points.
+/// Compiles a program to a function of the soac form for each of its entry points.
 ///
 /// # Errors
 ///
 /// As [`check_source`], and what cannot be compiled yet.
-pub fn compile_source(
+pub fn internalise_source(
     main: &str,
     read: &mut FileReader<'_>,
-) -> Result<KernelProgram, Vec<SourceDiagnostic>> {
+) -> Result<Vec<(SoacFunction, SoacEntry)>, Vec<SourceDiagnostic>> {
     let functions = with_large_stack(|| {
         let checked = check_on_stack(main, read).map_err(describe_all)?;
         let entries = checked.program.entries.iter();
@@ -83,13 +83,7 @@ pub fn compile_source(
             fault.with_hint("declare a function with `entry`, or call it `main`"),
         ]);
     }
-    let lowered = spirula_soac::lower::lower_entries(&functions);
-    lowered.map_err(|bug| {
-        vec![SourceDiagnostic::error(
-            SourceLocation::Unknown,
-            format!("bug: {bug}"),
-        )]
-    })
+    Ok(functions)
 }
 
 impl CheckedSource {

@@ -7,7 +7,6 @@
 //! - [`verify`]: what holds of every program.
 //! - [`simplify`]: removes what no result depends on.
 //! - [`evaluate`]: what a program means, as a reference for tests.
-//! - [`lower`]: to host code and kernels.
 //!
 //! The crate knows no source language and no device.
 
@@ -15,7 +14,6 @@ pub mod build;
 pub mod differentiate;
 pub mod evaluate;
 pub mod ir;
-pub mod lower;
 pub mod print;
 pub mod simplify;
 pub mod verify;

@@ -31,6 +31,56 @@ impl fmt::Display for SoacFunction {
     }
 }
 
+/// The text of a part of a function, at a depth of indentation.
+fn format_part(
+    function: &SoacFunction,
+    depth: usize,
+    print: impl FnOnce(&mut FunctionPrinter<'_>) -> fmt::Result,
+) -> String {
+    let mut printer = FunctionPrinter {
+        function,
+        out: String::new(),
+        depth,
+    };
+    // Writing to a string does not fail.
+    let _ = print(&mut printer);
+    printer.out
+}
+
+/// A statement as a line of text.
+pub fn format_statement(
+    function: &SoacFunction,
+    statement: &SoacStatement,
+    depth: usize,
+) -> String {
+    format_part(function, depth, |printer| {
+        printer.print_statement(statement)
+    })
+}
+
+/// A body as lines of text: statements, then the results.
+pub fn format_body(function: &SoacFunction, body: &SoacBody, depth: usize) -> String {
+    format_part(function, depth, |printer| printer.print_body(body))
+}
+
+/// The function of a combinator as text.
+pub fn format_lambda(function: &SoacFunction, lambda: &SoacLambda, depth: usize) -> String {
+    format_part(function, depth, |printer| printer.print_lambda(lambda))
+}
+
+/// Variables with their types as text.
+pub fn format_bindings(function: &SoacFunction, ids: &[SoacVariableId]) -> String {
+    format_part(function, 0, |printer| printer.print_bindings(ids))
+}
+
+/// Operands as text.
+pub fn format_operands(function: &SoacFunction, operands: &[SoacOperand]) -> String {
+    format_part(function, 0, |printer| {
+        printer.out = printer.operands(operands);
+        Ok(())
+    })
+}
+
 /// State of the printer.
 struct FunctionPrinter<'f> {
     function: &'f SoacFunction,

@@ -4,7 +4,6 @@ use super::format::{
     FormatMarks, FormatReader, FrontEnd, InputFormat, LineMatch, TextMarks, decode_utf8,
     ignore_comment, starts_with_any,
 };
-use super::kernel_text::verify_kernels;
 use super::source::SourceProgram;
 use crate::error::{CompileError, CompileStage};
 use std::fs;
@@ -65,8 +64,8 @@ fn read_program(bytes: &[u8], path: &str) -> Result<SourceProgram, CompileError>
         }
         fs::read_to_string(file).map_err(|error| error.to_string())
     };
-    let program = spirula_futhark::compile::compile_source(&main, &mut read);
-    verify_kernels(
-        program.map_err(|faults| CompileError::from_diagnostics(CompileStage::Read, faults))?,
-    )
+    let functions = spirula_futhark::compile::internalise_source(&main, &mut read);
+    functions
+        .map(SourceProgram::Combinators)
+        .map_err(|faults| CompileError::from_diagnostics(CompileStage::Read, faults))
 }

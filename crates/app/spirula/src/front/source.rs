@@ -6,6 +6,7 @@ use crate::signature::TensorSignature;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_kernel::ir::KernelProgram;
 use spirula_program::CompiledProgram;
+use spirula_soac::ir::{SoacEntry, SoacFunction};
 use spirula_spirv::ir::SpirvModule;
 use spirula_tensor::ir::TensorFunction;
 use std::fmt;
@@ -19,6 +20,8 @@ pub enum SourceProgram {
     ModuleSource(Box<dyn ModuleSource>),
     /// A program of a language that is translated to the tensor IR.
     TensorSource(Box<dyn TensorSource>),
+    /// The entry points of a program of array combinators.
+    Combinators(Vec<(SoacFunction, SoacEntry)>),
     /// A verified program in the kernel IR.
     Kernels(Box<KernelProgram>),
     /// A compiled program.

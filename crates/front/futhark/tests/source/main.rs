@@ -10,8 +10,12 @@ use spirula_futhark::compile::{CheckedSource, check_source};
 use spirula_futhark::evaluate::ProgramEvaluator;
 use spirula_futhark::internalise::internalise_entry;
 use spirula_program::{ProgramValue, ScalarLiteral, ScalarType};
+use spirula_segment::meaning::to_soac;
+use spirula_segment::profile::SegmentProfile;
+use spirula_segment::translate::translate_function;
+use spirula_segment::verify::verify_function;
 use spirula_soac::evaluate::{SoacValue, evaluate_function};
-use spirula_soac::ir::SoacProgram;
+use spirula_soac::ir::{SoacFunction, SoacProgram};
 
 /// Statements that an evaluator may take.
 const FUEL: u64 = 5_000_000;
@@ -41,11 +45,30 @@ fn run_source(checked: &CheckedSource, input: &[ProgramValue]) -> Result<String,
         .map_err(|fault| fault.message)
 }
 
-/// The results of `main` by the evaluator of the soac form, whose program is verified. An error is a message.
+/// The results of `main` by the evaluator of the soac form. An error is a message.
 fn run_soac(checked: &CheckedSource, input: &[ProgramValue]) -> Result<String, String> {
+    run_translated(checked, input, |function| function)
+}
+
+/// The results of `main` by what its segmented form means, which is verified. An error is a message.
+fn run_segments(checked: &CheckedSource, input: &[ProgramValue]) -> Result<String, String> {
+    run_translated(checked, input, |function| {
+        let segments = translate_function(function, SegmentProfile::PROCESSOR);
+        verify_function(&segments).expect("it keeps the rules");
+        to_soac(&segments)
+    })
+}
+
+/// The results of `main` after a translation of its soac form, which is verified. An error is a message.
+fn run_translated(
+    checked: &CheckedSource,
+    input: &[ProgramValue],
+    translate: impl FnOnce(SoacFunction) -> SoacFunction,
+) -> Result<String, String> {
     let program = &checked.program;
     let entry = *program.entries.last().expect("an entry point");
     let (function, interface) = internalise_entry(program, entry).map_err(|fault| fault.message)?;
+    let function = translate(function);
     let mut verified = SoacProgram::default();
     verified.functions.push(function.clone());
     spirula_soac::verify::verify_program(&verified).expect("it keeps the rules");

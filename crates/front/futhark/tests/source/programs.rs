@@ -1,6 +1,6 @@
 //! Small programs, each with an input and the results or the error that it must have.
 
-use super::{check_text, run_soac, run_source};
+use super::{check_text, run_segments, run_soac, run_source};
 use spirula_program::ProgramValue;
 
 /// A program, its input, and its results as text. Results that begin with `error: ` are part of a message.
@@ -247,6 +247,7 @@ fn programs_have_their_results() {
         for (name, run) in [
             ("source", run_source as fn(&_, &_) -> _),
             ("soac", run_soac),
+            ("segments", run_segments),
         ] {
             let found = match &checked {
                 Ok(checked) => run(checked, &input),

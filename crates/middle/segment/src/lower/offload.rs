@@ -8,8 +8,14 @@ use spirula_kernel::ir::{
 };
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 
-/// Invocations of a workgroup.
-const GROUP_SIZE: i64 = 256;
+/// The invocations of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaunchGrid {
+    /// Their number.
+    pub(super) width: ScalarRef,
+    /// The number of those of a workgroup.
+    pub(super) group_size: i64,
+}
 
 impl FunctionLowering<'_> {
     /// Notes that the kernel uses a variable of the host.
@@ -24,14 +30,8 @@ impl FunctionLowering<'_> {
         }
     }
 
-    /// Makes a kernel with a number of invocations and launches it. `body` is given the number of the invocation.
-    pub(super) fn offload(
-        &mut self,
-        width: ScalarRef,
-        body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
-    ) -> Result<(), String> {
-        let is_single = width == ScalarRef::from_int64(1);
-        let group_size = if is_single { 1 } else { GROUP_SIZE };
+    /// Begins a kernel. What follows belongs to its body.
+    pub(super) fn begin_kernel(&mut self) {
         self.builder.begin_block();
         self.kernel = Some(KernelScope {
             first_var: self.builder.program().vars.len(),
@@ -39,11 +39,22 @@ impl FunctionLowering<'_> {
             captures: Vec::new(),
             scratch: Vec::new(),
         });
-        if is_single {
-            body(self, ScalarRef::from_int64(0))?;
-        } else {
-            self.lower_invocation(width, group_size, body)?;
-        }
+    }
+
+    /// Makes a kernel with a number of invocations and launches it. `body` is given the number of the invocation.
+    pub(super) fn offload(
+        &mut self,
+        grid: LaunchGrid,
+        body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.begin_kernel();
+        self.lower_invocation(grid, body)?;
+        self.launch_kernel(grid)
+    }
+
+    /// Ends a kernel and launches it.
+    pub(super) fn launch_kernel(&mut self, grid: LaunchGrid) -> Result<(), String> {
+        let LaunchGrid { width, group_size } = grid;
         let block = self.builder.end_block();
         let Some(kernel) = self.kernel.take() else {
             return Err("a kernel has no scope".into());
@@ -80,11 +91,17 @@ impl FunctionLowering<'_> {
     /// The body of a kernel with several invocations: those beyond the last do nothing.
     fn lower_invocation(
         &mut self,
-        width: ScalarRef,
-        group_size: i64,
+        grid: LaunchGrid,
         body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
     ) -> Result<(), String> {
+        let LaunchGrid { width, group_size } = grid;
         let group = self.read_index("group", LaunchIndex::Group);
+        if group_size == 1 {
+            if let Some(kernel) = &mut self.kernel {
+                kernel.invocation = group;
+            }
+            return body(self, group);
+        }
         let local = self.read_index("local", LaunchIndex::Local);
         let first = self.int64(ScalarOp::Mul, group, ScalarRef::from_int64(group_size));
         let invocation = self.int64(ScalarOp::Add, first, local);
@@ -125,7 +142,7 @@ impl FunctionLowering<'_> {
     }
 
     /// Allocates a block of the device for elements of some sizes.
-    fn allocate(&mut self, to: VarId, element: ScalarType, sizes: &[ScalarRef]) {
+    pub(super) fn allocate(&mut self, to: VarId, element: ScalarType, sizes: &[ScalarRef]) {
         let count = self.product(sizes);
         let bytes = self.int64(
             ScalarOp::Mul,
@@ -154,8 +171,8 @@ impl FunctionLowering<'_> {
         }
         let view = self.dense_view(var, element, shape);
         ArrayView {
+            is_dense: offset == ScalarRef::from_int64(0),
             offset: self.int64(ScalarOp::Mul, offset, size),
-            is_dense: false,
             ..view
         }
     }

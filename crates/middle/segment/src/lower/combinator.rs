@@ -1,17 +1,13 @@
-//! Combinators: as kernels on the host, as loops in kernels.
+//! Combinators as loops in kernels.
 
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
-use crate::ir::{
-    SoacBody, SoacHistogram, SoacLambda, SoacLoopForm, SoacOperand, SoacOperation, SoacType,
-    SoacVariableId,
-};
-use spirula_entity::EntitySet;
-use spirula_kernel::ir::{StmtKind, VariableType};
+use spirula_kernel::ir::StmtKind;
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
+use spirula_soac::ir::{SoacHistogram, SoacLambda, SoacOperand, SoacOperation, SoacVariableId};
 
 impl FunctionLowering<'_> {
-    /// Lowers a combinator: on the host as a kernel if it can be one.
+    /// Lowers a combinator to a loop.
     pub(super) fn lower_combinator(
         &mut self,
         results: &[SoacVariableId],
@@ -30,13 +26,7 @@ impl FunctionLowering<'_> {
             SoacOperation::Histogram(histogram) => {
                 let targets = histogram.targets.iter().map(|&target| self.array(target));
                 let targets = targets.collect::<Result<Vec<_>, _>>()?;
-                if self.kernel.is_none() && self.can_offload(&histogram.function) {
-                    self.offload(ScalarRef::from_int64(1), |lowering, _| {
-                        lowering.lower_histogram(histogram, &targets)
-                    })?;
-                } else {
-                    self.lower_histogram(histogram, &targets)?;
-                }
+                self.lower_histogram(histogram, &targets)?;
                 for (&id, view) in results.iter().zip(targets) {
                     self.set(id, LoweredValue::Array(view));
                 }
@@ -50,42 +40,6 @@ impl FunctionLowering<'_> {
             }
             _ => Err("an operation has no lowering".into()),
         }
-    }
-
-    /// Whether the function of a combinator can be part of a kernel: the sizes of all arrays that it makes are known outside.
-    fn can_offload(&self, function: &SoacLambda) -> bool {
-        let mut inner = EntitySet::default();
-        collect_bound(&function.body, &mut inner);
-        function.parameters.iter().for_each(|&parameter| {
-            inner.insert(parameter);
-        });
-        self.has_outer_sizes(&function.body, &inner)
-    }
-
-    fn has_outer_sizes(&self, body: &SoacBody, inner: &EntitySet<SoacVariableId>) -> bool {
-        body.statements.iter().all(|statement| {
-            let is_view = matches!(
-                statement.operation,
-                SoacOperation::Slice(..) | SoacOperation::Update(..) | SoacOperation::Scatter(..)
-            );
-            let mut bound = statement.results.clone();
-            if let SoacOperation::Loop(parameters, _, _) = &statement.operation {
-                bound.extend(parameters.iter().map(|(id, _)| *id));
-            }
-            let has_sizes = bound.iter().all(|&id| {
-                let shape = self.function.variables[id].variable_type.shape();
-                shape.iter().all(|size| match size {
-                    SoacOperand::Variable(id) => !inner.contains(*id),
-                    SoacOperand::Constant(_) => true,
-                })
-            });
-            (is_view || has_sizes)
-                && statement
-                    .operation
-                    .bodies()
-                    .into_iter()
-                    .all(|body| self.has_outer_sizes(body, inner))
-        })
     }
 
     /// Binds the parameters of a function to the elements of arrays at a position.
@@ -107,7 +61,7 @@ impl FunctionLowering<'_> {
         Ok(())
     }
 
-    fn arrays(&self, operands: &[SoacOperand]) -> Result<Vec<ArrayView>, String> {
+    pub(super) fn arrays(&self, operands: &[SoacOperand]) -> Result<Vec<ArrayView>, String> {
         operands
             .iter()
             .map(|&operand| self.array(operand))
@@ -137,16 +91,7 @@ impl FunctionLowering<'_> {
             }
             Ok(())
         };
-        let is_kernel = self.kernel.is_none() && self.can_offload(function);
-        if is_kernel && self.has_races(&function.body) {
-            self.offload(ScalarRef::from_int64(1), |lowering, _| {
-                lowering.count_to(width, body)
-            })?;
-        } else if is_kernel {
-            self.offload(width, body)?;
-        } else {
-            self.count_to(width, body)?;
-        }
+        self.count_to(width, body)?;
         for (&id, target) in results.iter().zip(targets) {
             self.set(id, LoweredValue::Array(target));
         }
@@ -198,11 +143,7 @@ impl FunctionLowering<'_> {
                 lowering.write_value(&row, &value)
             })
         };
-        if self.kernel.is_none() {
-            self.offload(width, body)
-        } else {
-            self.count_to(width, body)
-        }
+        self.count_to(width, body)
     }
 
     fn lower_histogram(
@@ -242,64 +183,59 @@ impl FunctionLowering<'_> {
     ) -> Result<(), String> {
         let width = self.scalar(width)?;
         let arrays = self.arrays(arrays)?;
-        let neutral = neutral
-            .iter()
-            .map(|&operand| self.value(operand))
-            .collect::<Result<Vec<_>, _>>()?;
         let mut targets = Vec::with_capacity(results.len());
-        for &id in results {
-            let (element, mut shape) = self.result_shape(id)?;
-            if !is_scan && shape.is_empty() {
-                shape = vec![ScalarRef::from_int64(1)];
+        if is_scan {
+            for &id in results {
+                let (element, shape) = self.result_shape(id)?;
+                targets.push(self.new_array(element, shape));
             }
-            targets.push(self.new_array(element, shape));
         }
-        let body = |lowering: &mut Self, _: ScalarRef| {
-            lowering.fold_elements(width, &arrays, &neutral, function, &targets, is_scan)
-        };
-        if self.kernel.is_none() && self.can_offload(function) {
-            self.offload(ScalarRef::from_int64(1), body)?;
+        let initial = self.operand_values(neutral)?;
+        let states = self.make_states(&initial)?;
+        let elements = &function.parameters[states.len().min(function.parameters.len())..];
+        self.count_to(width, |lowering, index| {
+            lowering.bind_elements(elements, &arrays, index)?;
+            lowering.step_states(function, &states)?;
+            for (target, state) in targets.iter().zip(&states) {
+                let row = lowering.row_view(target, index);
+                lowering.write_value(&row, state)?;
+            }
+            Ok(())
+        })?;
+        let values = if is_scan {
+            targets.into_iter().map(LoweredValue::Array).collect()
         } else {
-            body(self, ScalarRef::from_int64(0))?;
-        }
-        for (&id, target) in results.iter().zip(targets) {
-            let is_scalar = matches!(
-                self.function.variables[id].variable_type,
-                SoacType::Scalar(_)
-            );
-            let value = if is_scalar {
-                let place = self.row_view(&target, ScalarRef::from_int64(0));
-                LoweredValue::Scalar(self.load(&place))
-            } else {
-                LoweredValue::Array(target)
-            };
+            states
+        };
+        for (&id, value) in results.iter().zip(values) {
             self.set(id, value);
         }
         Ok(())
     }
 
-    /// Combines elements one after the other. The state is kept in the result of a reduction, and beside that of a scan.
-    fn fold_elements(
+    /// The values of operands.
+    pub(super) fn operand_values(
+        &self,
+        operands: &[SoacOperand],
+    ) -> Result<Vec<LoweredValue>, String> {
+        operands
+            .iter()
+            .map(|&operand| self.value(operand))
+            .collect()
+    }
+
+    /// Variables and arrays for the state of a reduction, with first values.
+    pub(super) fn make_states(
         &mut self,
-        width: ScalarRef,
-        arrays: &[ArrayView],
-        neutral: &[LoweredValue],
-        function: &SoacLambda,
-        targets: &[ArrayView],
-        is_scan: bool,
-    ) -> Result<(), String> {
-        let mut states = Vec::with_capacity(neutral.len());
-        for (value, target) in neutral.iter().zip(targets) {
+        initial: &[LoweredValue],
+    ) -> Result<Vec<LoweredValue>, String> {
+        let mut states = Vec::with_capacity(initial.len());
+        for value in initial {
             states.push(match value {
                 LoweredValue::Scalar(scalar) => {
-                    let var = self.builder.declare_var(
-                        "acc",
-                        VariableType::Scalar(target.element),
-                        false,
-                    );
+                    let element = self.scalar_type(*scalar);
                     let value = self.read(*scalar);
-                    self.builder.push_assignment(var, value);
-                    LoweredValue::Scalar(ScalarRef::Var(var))
+                    LoweredValue::Scalar(self.assign("acc", element, value))
                 }
                 LoweredValue::Array(view) => LoweredValue::Array(self.manifest(view)),
                 LoweredValue::Certificate | LoweredValue::Accumulator(_) => {
@@ -307,34 +243,31 @@ impl FunctionLowering<'_> {
                 }
             });
         }
-        let (state_parameters, element_parameters) = function.parameters.split_at(states.len());
-        self.count_to(width, |lowering, index| {
-            for (&parameter, state) in state_parameters.iter().zip(&states) {
-                lowering.set(parameter, state.clone());
-            }
-            lowering.bind_elements(element_parameters, arrays, index)?;
-            let values = lowering.lower_body(&function.body)?;
-            lowering.move_states(&states, &values)?;
-            if is_scan {
-                for (target, state) in targets.iter().zip(&states) {
-                    let row = lowering.row_view(target, index);
-                    lowering.write_value(&row, state)?;
-                }
-            }
-            Ok(())
-        })?;
-        if !is_scan {
-            for (target, state) in targets.iter().zip(&states) {
-                match state {
-                    LoweredValue::Scalar(scalar) => {
-                        let place = self.row_view(target, ScalarRef::from_int64(0));
-                        self.store(&place, *scalar);
-                    }
-                    other => self.write_value(target, other)?,
-                }
+        Ok(states)
+    }
+
+    /// Combines states with an element, to which the last parameters of the function are bound.
+    pub(super) fn step_states(
+        &mut self,
+        function: &SoacLambda,
+        states: &[LoweredValue],
+    ) -> Result<(), String> {
+        for (&parameter, state) in function.parameters.iter().zip(states) {
+            self.set(parameter, state.clone());
+        }
+        let values = self.lower_body(&function.body)?;
+        self.move_states(states, &values)
+    }
+
+    /// The type of a scalar.
+    fn scalar_type(&self, scalar: ScalarRef) -> ScalarType {
+        match scalar {
+            ScalarRef::Constant(literal) => literal.ty,
+            ScalarRef::Var(var) => {
+                let program = self.builder.program();
+                program.scalar_type(var).unwrap_or(ScalarType::Unit)
             }
         }
-        Ok(())
     }
 
     /// Gives the states of a reduction new values, which may be computed from the states.
@@ -347,11 +280,7 @@ impl FunctionLowering<'_> {
         for value in values {
             moved.push(match value {
                 LoweredValue::Scalar(ScalarRef::Var(var)) => {
-                    let element = self
-                        .builder
-                        .program()
-                        .scalar_type(*var)
-                        .unwrap_or(ScalarType::Unit);
+                    let element = self.scalar_type(ScalarRef::Var(*var));
                     let copy = self.read(ScalarRef::Var(*var));
                     LoweredValue::Scalar(self.assign("t", element, copy))
                 }
@@ -377,48 +306,5 @@ impl FunctionLowering<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// The variables that are bound in a body and in those within it.
-fn collect_bound(body: &SoacBody, bound: &mut EntitySet<SoacVariableId>) {
-    for statement in &body.statements {
-        statement.results.iter().for_each(|&id| {
-            bound.insert(id);
-        });
-        let mut add = |id: SoacVariableId| {
-            bound.insert(id);
-        };
-        match &statement.operation {
-            SoacOperation::Loop(parameters, form, _) => {
-                parameters.iter().for_each(|(id, _)| add(*id));
-                if let SoacLoopForm::For(counter, _) = form {
-                    add(*counter);
-                }
-            }
-            SoacOperation::Map(_, _, function)
-            | SoacOperation::Reduce(_, _, _, function, _)
-            | SoacOperation::Scan(_, _, _, function) => {
-                function.parameters.iter().for_each(|&id| add(id))
-            }
-            SoacOperation::Histogram(histogram) => {
-                histogram.function.parameters.iter().for_each(|&id| add(id))
-            }
-            SoacOperation::WithAccumulators(accumulation) => {
-                for accumulator in &accumulation.accumulators {
-                    add(accumulator.variable);
-                    let combine = accumulator.combine.iter();
-                    combine
-                        .flat_map(|function| &function.parameters)
-                        .for_each(|&id| add(id));
-                }
-            }
-            _ => {}
-        }
-        statement
-            .operation
-            .bodies()
-            .into_iter()
-            .for_each(|body| collect_bound(body, bound));
     }
 }

@@ -2,11 +2,13 @@
 
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
-use crate::ir::{
+use crate::ir::{HostOperation, SegmentBody, SegmentStatement};
+use crate::translate::is_combinator;
+use spirula_kernel::ir::{MemorySpace, MessageData, MessageSegment, StmtKind, VarId, VariableType};
+use spirula_soac::ir::{
     SoacBody, SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation, SoacStatement, SoacType,
     SoacVariableId,
 };
-use spirula_kernel::ir::{MemorySpace, MessageData, MessageSegment, StmtKind, VarId, VariableType};
 
 /// Where the results of a body go.
 #[derive(Clone, Debug)]
@@ -19,8 +21,56 @@ enum ResultSlot {
     Elements(ArrayView),
 }
 
+/// A body of the host, or of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum BodyRef<'b> {
+    /// Of the host.
+    Host(&'b SegmentBody),
+    /// Of a kernel.
+    Kernel(&'b SoacBody),
+}
+
 impl FunctionLowering<'_> {
-    /// Lowers statements in their order.
+    /// Lowers statements of the host in their order.
+    pub(super) fn lower_host_statements(
+        &mut self,
+        statements: &[SegmentStatement],
+    ) -> Result<(), String> {
+        for statement in statements {
+            let results = &statement.results;
+            match &statement.operation {
+                HostOperation::Plain(operation) => self.lower_plain(results, operation)?,
+                HostOperation::If(condition, accept, reject) => {
+                    let bodies = [BodyRef::Host(accept), BodyRef::Host(reject)];
+                    self.lower_if(results, *condition, bodies)?;
+                }
+                HostOperation::Loop(parameters, form, body) => {
+                    self.lower_loop(results, parameters, *form, BodyRef::Host(body))?;
+                }
+                HostOperation::WithAccumulators(accumulators, body) => {
+                    self.lower_accumulation(results, accumulators, BodyRef::Host(body))?;
+                }
+                HostOperation::Parallel(operation) => self.lower_parallel(results, operation)?,
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn lower_body_ref(
+        &mut self,
+        body: BodyRef<'_>,
+    ) -> Result<Vec<LoweredValue>, String> {
+        let results = match body {
+            BodyRef::Kernel(body) => return self.lower_body(body),
+            BodyRef::Host(body) => {
+                self.lower_host_statements(&body.statements)?;
+                &body.results
+            }
+        };
+        results.iter().map(|&result| self.value(result)).collect()
+    }
+
+    /// Lowers statements of a kernel in their order.
     pub(super) fn lower_statements(&mut self, statements: &[SoacStatement]) -> Result<(), String> {
         statements
             .iter()
@@ -49,7 +99,31 @@ impl FunctionLowering<'_> {
     }
 
     fn lower_statement(&mut self, statement: &SoacStatement) -> Result<(), String> {
-        let value = match &statement.operation {
+        let results = &statement.results;
+        match &statement.operation {
+            SoacOperation::If(condition, accept, reject) => {
+                let bodies = [BodyRef::Kernel(accept), BodyRef::Kernel(reject)];
+                self.lower_if(results, *condition, bodies)
+            }
+            SoacOperation::Loop(parameters, form, body) => {
+                self.lower_loop(results, parameters, *form, BodyRef::Kernel(body))
+            }
+            SoacOperation::WithAccumulators(accumulation) => {
+                let body = BodyRef::Kernel(&accumulation.body);
+                self.lower_accumulation(results, &accumulation.accumulators, body)
+            }
+            operation if is_combinator(operation) => self.lower_combinator(results, operation),
+            operation => self.lower_plain(results, operation),
+        }
+    }
+
+    /// Lowers an operation without bodies, of the host or of a kernel.
+    fn lower_plain(
+        &mut self,
+        results: &[SoacVariableId],
+        operation: &SoacOperation,
+    ) -> Result<(), String> {
+        let value = match operation {
             SoacOperation::Scalar(operator, operands) => {
                 let operands = self.scalars(operands)?;
                 let operands: Vec<_> = operands
@@ -72,13 +146,13 @@ impl FunctionLowering<'_> {
                 LoweredValue::Array(view)
             }
             SoacOperation::Literal(elements) => {
-                let (element, shape) = self.result_shape(statement.results[0])?;
+                let (element, shape) = self.result_shape(results[0])?;
                 self.lower_literal(elements, element, shape)?
             }
             SoacOperation::Iota(count, first, step) => self.lower_iota(*count, *first, *step)?,
             SoacOperation::Replicate(sizes, value) => self.lower_replicate(sizes, *value)?,
             SoacOperation::Concat(arrays) => {
-                let (element, shape) = self.result_shape(statement.results[0])?;
+                let (element, shape) = self.result_shape(results[0])?;
                 self.lower_concat(arrays, element, shape)?
             }
             SoacOperation::Reshape(array, sizes) => {
@@ -104,21 +178,12 @@ impl FunctionLowering<'_> {
                 let view = self.array(*array)?;
                 LoweredValue::Array(self.manifest(&view))
             }
-            SoacOperation::If(condition, accept, reject) => {
-                return self.lower_if(&statement.results, *condition, accept, reject);
-            }
-            SoacOperation::Loop(parameters, form, body) => {
-                return self.lower_loop(&statement.results, parameters, *form, body);
-            }
             SoacOperation::Accumulate(accumulator, position, values) => {
                 return self.lower_write(*accumulator, *position, values);
             }
-            SoacOperation::WithAccumulators(accumulation) => {
-                return self.lower_accumulation(&statement.results, accumulation);
-            }
-            combinator => return self.lower_combinator(&statement.results, combinator),
+            _ => return Err("an operation has no lowering".into()),
         };
-        self.set(statement.results[0], value);
+        self.set(results[0], value);
         Ok(())
     }
 
@@ -152,6 +217,7 @@ impl FunctionLowering<'_> {
     fn declare_slots(
         &mut self,
         results: &[SoacVariableId],
+        places: &[Option<ArrayView>],
     ) -> Result<Vec<(SoacVariableId, ResultSlot)>, String> {
         let mut slots = Vec::with_capacity(results.len());
         for &id in results {
@@ -162,11 +228,15 @@ impl FunctionLowering<'_> {
                 slots.push((id, ResultSlot::Scalar(var)));
             }
         }
-        for &id in results {
+        for (&id, place) in results.iter().zip(places) {
             let SoacType::Array(element, shape) = self.function.variables[id].variable_type.clone()
             else {
                 continue;
             };
+            if let Some(view) = place {
+                slots.push((id, ResultSlot::Elements(view.clone())));
+                continue;
+            }
             if self.kernel.is_some() {
                 let shape = self.scalars(&shape)?;
                 slots.push((id, ResultSlot::Elements(self.new_array(element, shape))));
@@ -282,20 +352,67 @@ impl FunctionLowering<'_> {
         Ok(())
     }
 
+    /// The places of the results of a choice in a kernel that both branches only change in place.
+    fn find_common_places(
+        &self,
+        bodies: [BodyRef<'_>; 2],
+    ) -> Result<Vec<Option<ArrayView>>, String> {
+        let (accept, reject) = match bodies {
+            [BodyRef::Kernel(accept), BodyRef::Kernel(reject)] => (accept, reject),
+            [BodyRef::Host(body), _] | [_, BodyRef::Host(body)] => {
+                return Ok(vec![None; body.results.len()]);
+            }
+        };
+        let pairs = accept.results.iter().zip(&reject.results);
+        let place = |(&accept, &reject): (&SoacOperand, &SoacOperand)| {
+            let Some(origin) = self.in_place.common_origin(accept, reject) else {
+                return Ok(None);
+            };
+            match &self.values[origin.index()] {
+                Some(LoweredValue::Array(view)) => Ok(Some(view.clone())),
+                Some(_) => Ok(None),
+                None => Err(format!("{origin:?} is used before it is bound")),
+            }
+        };
+        pairs.map(place).collect()
+    }
+
+    /// The places of the parameters of a loop in a kernel that its body only changes in place.
+    fn find_loop_places(
+        &self,
+        parameters: &[SoacVariableId],
+        initial: &[LoweredValue],
+        body: BodyRef<'_>,
+    ) -> Vec<Option<ArrayView>> {
+        let BodyRef::Kernel(body) = body else {
+            return vec![None; parameters.len()];
+        };
+        let pairs = parameters.iter().zip(initial).zip(&body.results);
+        let place =
+            |((&parameter, initial), &result): ((&SoacVariableId, &LoweredValue), _)| match initial
+            {
+                LoweredValue::Array(view) if self.in_place.keeps_parameter(parameter, result) => {
+                    Some(view.clone())
+                }
+                _ => None,
+            };
+        pairs.map(place).collect()
+    }
+
     fn lower_if(
         &mut self,
         results: &[SoacVariableId],
         condition: SoacOperand,
-        accept: &SoacBody,
-        reject: &SoacBody,
+        bodies: [BodyRef<'_>; 2],
     ) -> Result<(), String> {
-        let slots = self.declare_slots(results)?;
+        let places = self.find_common_places(bodies)?;
+        let slots = self.declare_slots(results, &places)?;
         let condition = self.scalar(condition)?;
         let condition = self.read(condition);
         let mut blocks = Vec::with_capacity(2);
-        for body in [accept, reject] {
+        for body in bodies {
             self.builder.begin_block();
-            let values = self.lower_body(body)?;
+            let values = self.lower_body_ref(body)?;
             self.move_results(&slots, &values, false)?;
             blocks.push(self.builder.end_block());
         }
@@ -312,12 +429,13 @@ impl FunctionLowering<'_> {
         results: &[SoacVariableId],
         parameters: &[(SoacVariableId, SoacOperand)],
         form: SoacLoopForm,
-        body: &SoacBody,
+        body: BodyRef<'_>,
     ) -> Result<(), String> {
         let ids: Vec<_> = parameters.iter().map(|(id, _)| *id).collect();
         let initial = parameters.iter().map(|(_, initial)| self.value(*initial));
         let initial = initial.collect::<Result<Vec<_>, _>>()?;
-        let slots = self.declare_loop_slots(&ids, &initial)?;
+        let places = self.find_loop_places(&ids, &initial, body);
+        let slots = self.declare_loop_slots(&ids, &initial, &places)?;
         self.move_results(&slots, &initial, false)?;
         self.bind_slots(&slots)?;
         match form {
@@ -360,21 +478,22 @@ impl FunctionLowering<'_> {
         &mut self,
         ids: &[SoacVariableId],
         initial: &[LoweredValue],
+        places: &[Option<ArrayView>],
     ) -> Result<Vec<(SoacVariableId, ResultSlot)>, String> {
         for (&id, value) in ids.iter().zip(initial) {
             if let LoweredValue::Scalar(_) = value {
                 self.set(id, value.clone());
             }
         }
-        self.declare_slots(ids)
+        self.declare_slots(ids, places)
     }
 
     fn lower_iteration(
         &mut self,
         slots: &[(SoacVariableId, ResultSlot)],
-        body: &SoacBody,
+        body: BodyRef<'_>,
     ) -> Result<(), String> {
-        let values = self.lower_body(body)?;
+        let values = self.lower_body_ref(body)?;
         self.move_results(slots, &values, true)
     }
 }

@@ -1,18 +1,23 @@
-//! Lowering of the soac form to the imperative form: host code with launches of kernels.
+//! Lowering of the segmented form to the imperative form: host code with launches of kernels.
 //!
-//! A combinator at the top of the host becomes a kernel: a map one invocation for each element, the others a single
-//! invocation. Combinators within become loops. Arrays that are made inside of a kernel are parts of a block that the host
-//! allocates, one part for each invocation; a combinator that makes arrays of sizes which only its elements know becomes a
-//! loop of the host.
+//! A parallel operation becomes one or more kernels. Arrays that are made inside of a kernel are parts of a block that the host
+//! allocates, one part for each invocation.
 
 mod accumulator;
 mod array;
 mod combinator;
+mod fold;
+mod histogram;
+mod map;
 mod offload;
+mod space;
 mod statement;
 mod view;
 
-use crate::ir::{SoacEntry, SoacEntryValue, SoacFunction, SoacOperand, SoacType, SoacVariableId};
+use crate::in_place::InPlaceResults;
+use crate::ir::SegmentFunction;
+use crate::profile::SegmentProfile;
+use crate::translate::translate_function;
 use accumulator::LoweredAccumulator;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
@@ -20,6 +25,9 @@ use spirula_kernel::ir::{
     MemorySpace, PlainValue, StmtKind, VarId, VariableType,
 };
 use spirula_program::ScalarType;
+use spirula_soac::ir::{
+    SoacEntry, SoacEntryValue, SoacFunction, SoacOperand, SoacType, SoacVariableId,
+};
 use std::rc::Rc;
 use view::{ArrayView, ScalarRef};
 
@@ -57,30 +65,42 @@ struct FunctionLowering<'f> {
     values: Vec<Option<LoweredValue>>,
     /// The kernel that is being made, if it is not host code.
     kernel: Option<KernelScope>,
+    profile: SegmentProfile,
+    in_place: InPlaceResults,
 }
 
-/// Lowers functions that are entry points to one program.
+/// Compiles functions that are entry points to one program, for a kind of device.
 ///
 /// # Errors
 ///
 /// A bug of the form that was given, with the variable that it is about.
-pub fn lower_entries(entries: &[(SoacFunction, SoacEntry)]) -> Result<KernelProgram, String> {
+pub fn compile_entries(
+    entries: Vec<(SoacFunction, SoacEntry)>,
+    profile: SegmentProfile,
+) -> Result<KernelProgram, String> {
     let mut builder = ProgramBuilder::new();
     for (function, entry) in entries {
+        let function = translate_function(function, profile);
         let mut lowering = FunctionLowering {
-            function,
+            function: &function.signature,
             builder,
-            values: vec![None; function.variables.len()],
+            values: vec![None; function.signature.variables.len()],
             kernel: None,
+            profile,
+            in_place: InPlaceResults::analyse_function(&function),
         };
-        lowering.lower_function(entry)?;
+        lowering.lower_function(&function, &entry)?;
         builder = lowering.builder;
     }
     Ok(builder.finish_program())
 }
 
 impl FunctionLowering<'_> {
-    fn lower_function(&mut self, entry: &SoacEntry) -> Result<(), String> {
+    fn lower_function(
+        &mut self,
+        segments: &SegmentFunction,
+        entry: &SoacEntry,
+    ) -> Result<(), String> {
         let function = self.builder.declare_function(&entry.name);
         self.builder.begin_function(function);
         let mut inputs = Vec::new();
@@ -96,9 +116,9 @@ impl FunctionLowering<'_> {
                 self.builder.add_input(function, &variable.name, kind),
             ));
         }
-        let results = self.function.body.results.clone();
+        let results = &segments.body.results;
         let mut outputs = Vec::new();
-        for &result in &results {
+        for &result in results {
             let kind = match self.function.type_of(result) {
                 SoacType::Array(..) => VariableType::Memory(MemorySpace::Device),
                 other => VariableType::Scalar(other.element()),
@@ -106,7 +126,7 @@ impl FunctionLowering<'_> {
             outputs.push(self.builder.add_output(function, "out", kind));
         }
         let mut sizes = Vec::new();
-        for &result in &results {
+        for &result in results {
             let shape = self.function.type_of(result).shape().to_vec();
             let int64 = VariableType::Scalar(ScalarType::I64);
             let vars = shape
@@ -117,13 +137,14 @@ impl FunctionLowering<'_> {
         }
         self.builder.begin_block();
         self.bind_inputs(&inputs)?;
-        self.lower_statements(&self.function.body.statements.clone())?;
+        self.lower_host_statements(&segments.body.statements)?;
         for ((&result, &output), sizes) in results.iter().zip(&outputs).zip(&sizes) {
             self.write_result(result, output, sizes)?;
         }
         let body = self.builder.end_block();
         self.builder.define_function(function, body);
-        let declaration = self.declare_entry(entry, function, &inputs, &outputs, &sizes)?;
+        let declaration =
+            self.declare_entry(entry, function, &inputs, results, &outputs, &sizes)?;
         self.builder.add_entry(declaration);
         Ok(())
     }
@@ -181,6 +202,7 @@ impl FunctionLowering<'_> {
         entry: &SoacEntry,
         function: spirula_kernel::ir::FuncId,
         inputs: &[(SoacVariableId, VarId)],
+        values: &[SoacOperand],
         outputs: &[VarId],
         sizes: &[Vec<VarId>],
     ) -> Result<EntryDecl, String> {
@@ -213,7 +235,7 @@ impl FunctionLowering<'_> {
                 value: entry_value(parameter, parts),
             });
         }
-        let mut rest = self.function.body.results.iter().zip(outputs).zip(sizes);
+        let mut rest = values.iter().zip(outputs).zip(sizes);
         let mut results = Vec::new();
         for result in &entry.results {
             let mut parts = Vec::new();

@@ -1,9 +1,12 @@
 //! Accumulators: arrays that a body writes in any order.
 
+use super::histogram::find_atomic;
+use super::statement::BodyRef;
 use super::view::ArrayView;
 use super::{FunctionLowering, LoweredValue};
-use crate::ir::{
-    SoacAccumulation, SoacBody, SoacLambda, SoacOperand, SoacOperation, SoacVariableId,
+use spirula_kernel::ir::AtomicOp;
+use spirula_soac::ir::{
+    SoacAccumulator, SoacBody, SoacLambda, SoacOperand, SoacOperation, SoacVariableId,
 };
 use std::rc::Rc;
 
@@ -16,15 +19,26 @@ pub(super) struct LoweredAccumulator {
     combine: Option<SoacLambda>,
 }
 
+impl LoweredAccumulator {
+    /// The atomic operation that combines an element with a value, if there is one.
+    fn atomic_operation(&self) -> Option<AtomicOp> {
+        let has_scalars = self.targets.first()?.shape.len() == 1;
+        has_scalars
+            .then(|| find_atomic(self.combine.as_ref()?))
+            .flatten()
+    }
+}
+
 impl FunctionLowering<'_> {
     /// Lowers a body that writes accumulators. The arrays are written in place.
     pub(super) fn lower_accumulation(
         &mut self,
         results: &[SoacVariableId],
-        accumulation: &SoacAccumulation,
+        accumulators: &[SoacAccumulator],
+        body: BodyRef<'_>,
     ) -> Result<(), String> {
         let mut values = Vec::with_capacity(results.len());
-        for accumulator in &accumulation.accumulators {
+        for accumulator in accumulators {
             let targets = accumulator.targets.iter().map(|&target| self.array(target));
             let targets = targets.collect::<Result<Vec<_>, _>>()?;
             values.extend(targets.iter().cloned().map(LoweredValue::Array));
@@ -32,7 +46,7 @@ impl FunctionLowering<'_> {
             let lowered = Rc::new(LoweredAccumulator { targets, combine });
             self.set(accumulator.variable, LoweredValue::Accumulator(lowered));
         }
-        values.extend(self.lower_body(&accumulation.body)?);
+        values.extend(self.lower_body_ref(body)?);
         for (&id, value) in results.iter().zip(values) {
             self.set(id, value);
         }
@@ -55,6 +69,16 @@ impl FunctionLowering<'_> {
             return Ok(());
         };
         self.if_inside(position, length, |lowering| {
+            if lowering.kernel.is_some()
+                && let Some(op) = accumulator.atomic_operation()
+            {
+                let [LoweredValue::Scalar(value)] = values[..] else {
+                    return Err("an atomic write has no single value".into());
+                };
+                let row = lowering.row_view(&targets[0], position);
+                lowering.push_atomic(op, &row, value);
+                return Ok(());
+            }
             if let Some(combine) = &accumulator.combine {
                 let (before, new) = combine.parameters.split_at(targets.len());
                 lowering.bind_elements(before, targets, position)?;
@@ -76,9 +100,11 @@ impl FunctionLowering<'_> {
         body.statements
             .iter()
             .any(|statement| match &statement.operation {
-                SoacOperation::Accumulate(id, _, _) => self
-                    .accumulator(*id)
-                    .is_ok_and(|accumulator| accumulator.combine.is_some()),
+                SoacOperation::Accumulate(id, _, _) => {
+                    self.accumulator(*id).is_ok_and(|accumulator| {
+                        accumulator.combine.is_some() && accumulator.atomic_operation().is_none()
+                    })
+                }
                 other => other
                     .bodies()
                     .into_iter()

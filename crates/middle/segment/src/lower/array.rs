@@ -1,10 +1,11 @@
 //! Operations on arrays that are no combinators.
 
+use super::offload::LaunchGrid;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
-use crate::ir::{SliceSelector, SoacOperand};
 use spirula_kernel::ir::{CopyOperand, CopyStmt, StmtKind, VariableType};
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
+use spirula_soac::ir::{SliceSelector, SoacOperand};
 
 impl FunctionLowering<'_> {
     /// The part of an array that selectors select.
@@ -171,7 +172,11 @@ impl FunctionLowering<'_> {
         if self.kernel.is_some() {
             return self.count_to(count, body);
         }
-        self.offload(count, body)
+        let grid = LaunchGrid {
+            width: count,
+            group_size: self.profile.group_size,
+        };
+        self.offload(grid, body)
     }
 
     /// Integers that follow each other.

@@ -1,0 +1,148 @@
+//! In-place analysis: variables of kernels that share the memory of an earlier variable.
+//!
+//! An update consumes its array, so its result has the same place. So has the result of a loop whose body only updates the loop's
+//! parameter, and that of a choice both of whose branches return the same array. Such loops and choices need no arrays of their own,
+//! and their cost is the elements that they write.
+
+use crate::ir::{HostOperation, SegmentBody, SegmentFunction};
+use rustc_hash::FxHashMap;
+use spirula_soac::ir::{
+    SoacAccumulator, SoacBody, SoacLambda, SoacOperand, SoacOperation, SoacStatement,
+    SoacVariableId,
+};
+
+/// For each variable that shares the memory of an earlier one, that one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InPlaceResults {
+    origins: FxHashMap<SoacVariableId, SoacVariableId>,
+}
+
+impl InPlaceResults {
+    /// Analyses the kernels of a function.
+    pub(crate) fn analyse_function(function: &SegmentFunction) -> Self {
+        let mut results = InPlaceResults::default();
+        results.visit_host(&function.body);
+        results
+    }
+
+    /// The variable whose memory a variable shares, which may be itself.
+    pub(crate) fn origin(&self, id: SoacVariableId) -> SoacVariableId {
+        self.origins.get(&id).copied().unwrap_or(id)
+    }
+
+    fn origin_of(&self, operand: SoacOperand) -> Option<SoacVariableId> {
+        match operand {
+            SoacOperand::Variable(id) => Some(self.origin(id)),
+            SoacOperand::Constant(_) => None,
+        }
+    }
+
+    /// Whether the body of a loop changes a parameter only in place.
+    pub(crate) fn keeps_parameter(&self, parameter: SoacVariableId, result: SoacOperand) -> bool {
+        self.origin_of(result) == Some(parameter)
+    }
+
+    /// The variable whose memory both results of a choice share.
+    pub(crate) fn common_origin(
+        &self,
+        accept: SoacOperand,
+        reject: SoacOperand,
+    ) -> Option<SoacVariableId> {
+        let origin = self.origin_of(accept)?;
+        (self.origin_of(reject) == Some(origin)).then_some(origin)
+    }
+
+    fn share(&mut self, id: SoacVariableId, operand: SoacOperand) {
+        if let Some(origin) = self.origin_of(operand) {
+            self.origins.insert(id, origin);
+        }
+    }
+
+    fn visit_host(&mut self, body: &SegmentBody) {
+        for statement in &body.statements {
+            match &statement.operation {
+                HostOperation::Plain(_) => {}
+                HostOperation::If(_, accept, reject) => {
+                    self.visit_host(accept);
+                    self.visit_host(reject);
+                }
+                HostOperation::WithAccumulators(accumulators, body) => {
+                    self.visit_accumulators(accumulators);
+                    self.visit_host(body);
+                }
+                HostOperation::Loop(_, _, body) => self.visit_host(body),
+                HostOperation::Parallel(operation) => {
+                    self.visit_body(&operation.body);
+                    if let Some(fold) = operation.fold() {
+                        self.visit_lambda(&fold.function);
+                    }
+                }
+            }
+        }
+    }
+
+    fn visit_accumulators(&mut self, accumulators: &[SoacAccumulator]) {
+        for function in accumulators
+            .iter()
+            .filter_map(|accumulator| accumulator.combine.as_ref())
+        {
+            self.visit_lambda(function);
+        }
+    }
+
+    fn visit_lambda(&mut self, function: &SoacLambda) {
+        self.visit_body(&function.body);
+    }
+
+    fn visit_body(&mut self, body: &SoacBody) {
+        for statement in &body.statements {
+            self.visit_statement(statement);
+        }
+    }
+
+    fn visit_statement(&mut self, statement: &SoacStatement) {
+        for body in statement.operation.bodies() {
+            self.visit_body(body);
+        }
+        let results = &statement.results;
+        match &statement.operation {
+            SoacOperation::Update(array, ..) | SoacOperation::Scatter(array, ..) => {
+                self.share(results[0], *array);
+            }
+            SoacOperation::Slice(array, selectors) if selectors.is_empty() => {
+                self.share(results[0], *array);
+            }
+            SoacOperation::Histogram(histogram) => {
+                for (&id, &target) in results.iter().zip(&histogram.targets) {
+                    self.share(id, target);
+                }
+            }
+            SoacOperation::WithAccumulators(accumulation) => {
+                let accumulators = accumulation.accumulators.iter();
+                let targets = accumulators.flat_map(|accumulator| &accumulator.targets);
+                let targets = targets.chain(&accumulation.body.results);
+                for (&id, &target) in results.iter().zip(targets) {
+                    self.share(id, target);
+                }
+            }
+            SoacOperation::If(_, accept, reject) => {
+                for (position, &id) in results.iter().enumerate() {
+                    let origin =
+                        self.common_origin(accept.results[position], reject.results[position]);
+                    if let Some(origin) = origin {
+                        self.origins.insert(id, origin);
+                    }
+                }
+            }
+            SoacOperation::Loop(parameters, _, body) => {
+                for (position, &id) in results.iter().enumerate() {
+                    let (parameter, initial) = parameters[position];
+                    if self.keeps_parameter(parameter, body.results[position]) {
+                        self.share(id, initial);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}

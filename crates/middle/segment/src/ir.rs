@@ -1,0 +1,158 @@
+//! The data of the segmented form.
+
+use spirula_soac::ir::{
+    SoacAccumulator, SoacBody, SoacFunction, SoacLambda, SoacLoopForm, SoacOperand, SoacOperation,
+    SoacVariableId,
+};
+
+/// A function.
+#[derive(Clone, Debug, Default)]
+pub struct SegmentFunction {
+    /// Its name, variables and parameters. Its body is empty.
+    pub signature: SoacFunction,
+    /// The code of the host.
+    pub body: SegmentBody,
+}
+
+/// Statements of the host, and results.
+#[derive(Clone, Debug, Default)]
+pub struct SegmentBody {
+    /// The statements. Each is in scope of those after it.
+    pub statements: Vec<SegmentStatement>,
+    /// The results.
+    pub results: Vec<SoacOperand>,
+}
+
+/// A statement of the host.
+#[derive(Clone, Debug)]
+pub struct SegmentStatement {
+    /// The variables that are bound.
+    pub results: Vec<SoacVariableId>,
+    /// The certificates that the operation needs.
+    pub certificates: Vec<SoacVariableId>,
+    /// The operation.
+    pub operation: HostOperation,
+}
+
+/// An operation of the host.
+#[derive(Clone, Debug)]
+pub enum HostOperation {
+    /// An operation without bodies.
+    Plain(SoacOperation),
+    /// A choice.
+    If(SoacOperand, SegmentBody, SegmentBody),
+    /// A loop: parameters with their first values, its form, and the values for the next iteration.
+    Loop(
+        Vec<(SoacVariableId, SoacOperand)>,
+        SoacLoopForm,
+        SegmentBody,
+    ),
+    /// A body that writes arrays through accumulators. The results are the arrays of all accumulators, then those of the body.
+    WithAccumulators(Vec<SoacAccumulator>, SegmentBody),
+    /// Parallel code.
+    Parallel(Box<ParallelOperation>),
+}
+
+/// A dimension of a space.
+#[derive(Clone, Copy, Debug)]
+pub struct SpaceDimension {
+    /// The position, an `i64`.
+    pub index: SoacVariableId,
+    /// The number of positions.
+    pub size: SoacOperand,
+}
+
+/// A body that runs for each point of a space, in any order. The last dimension of a space that is folded is the segment; the others
+/// number the segments.
+#[derive(Clone, Debug)]
+pub struct ParallelOperation {
+    /// The dimensions, outermost first. A map over no dimension runs once.
+    pub space: Vec<SpaceDimension>,
+    /// The body of a point. Its combinators run one element after the other.
+    pub body: SoacBody,
+    /// The use of the body's results.
+    pub kind: SegmentKind,
+}
+
+/// The use of the results of a body.
+#[derive(Clone, Debug)]
+pub enum SegmentKind {
+    /// Each result is an element of an array of the space's sizes.
+    Map,
+    /// The first results are reduced along the last dimension, the others are elements of arrays.
+    Reduce(SegmentFold),
+    /// The first results are scanned along the last dimension, the others are elements of arrays.
+    Scan(SegmentFold),
+    /// The first results are a position, and values that are combined with the elements of arrays at that position. Positions
+    /// outside are ignored. The others are elements of arrays.
+    Histogram(SegmentHistogram),
+    /// The first results are a position and a value, which replaces the element of an array at that position. Positions outside are
+    /// ignored. The array is consumed. It has the sizes of all but the last dimension in front of its own. The other results are
+    /// elements of arrays.
+    Scatter(SoacOperand),
+}
+
+/// An associative function and its neutral element.
+#[derive(Clone, Debug)]
+pub struct SegmentFold {
+    /// The function. It may use the indices of all but the last dimension.
+    pub function: SoacLambda,
+    /// The neutral element, which is the same for all points.
+    pub neutral: Vec<SoacOperand>,
+    /// Whether the operands of the function may change places.
+    pub is_commutative: bool,
+}
+
+/// The arrays of a histogram, and the associative and commutative function that combines their elements with values.
+#[derive(Clone, Debug)]
+pub struct SegmentHistogram {
+    /// The arrays, which are consumed. They have the sizes of all but the last dimension in front of their own.
+    pub targets: Vec<SoacOperand>,
+    /// The function, and its neutral element.
+    pub fold: SegmentFold,
+}
+
+impl ParallelOperation {
+    /// The variables of the positions.
+    pub fn indices(&self) -> Vec<SoacVariableId> {
+        self.space.iter().map(|dimension| dimension.index).collect()
+    }
+
+    /// The function with its neutral element, if results are folded.
+    pub fn fold(&self) -> Option<&SegmentFold> {
+        match &self.kind {
+            SegmentKind::Reduce(fold) | SegmentKind::Scan(fold) => Some(fold),
+            SegmentKind::Histogram(histogram) => Some(&histogram.fold),
+            SegmentKind::Map | SegmentKind::Scatter(_) => None,
+        }
+    }
+
+    /// The number of results of the body that are no elements of arrays.
+    pub fn count_inputs(&self) -> usize {
+        match &self.kind {
+            SegmentKind::Map => 0,
+            SegmentKind::Reduce(fold) | SegmentKind::Scan(fold) => fold.neutral.len(),
+            SegmentKind::Histogram(histogram) => histogram.targets.len() + 1,
+            SegmentKind::Scatter(_) => 2,
+        }
+    }
+
+    /// The number of variables that are bound to no arrays of elements.
+    pub fn count_outputs(&self) -> usize {
+        match &self.kind {
+            SegmentKind::Map => 0,
+            SegmentKind::Reduce(fold) | SegmentKind::Scan(fold) => fold.neutral.len(),
+            SegmentKind::Histogram(histogram) => histogram.targets.len(),
+            SegmentKind::Scatter(_) => 1,
+        }
+    }
+
+    /// Arrays that the operation changes in place.
+    pub fn targets(&self) -> &[SoacOperand] {
+        match &self.kind {
+            SegmentKind::Histogram(histogram) => &histogram.targets,
+            SegmentKind::Scatter(target) => std::slice::from_ref(target),
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! Reductions and scans along the last dimension of a space.
+//!
+//! A segment is cut into chunks. A reduction folds each chunk from the neutral element, then the partial results of a segment in their
+//! order, so that the function need not be commutative. A scan reduces first, too: then each chunk begins with the exclusive
+//! prefix of the partial results (Sengupta et al., "Scan primitives for GPU computing", 2007). Where there are as many segments as the
+//! device needs, a segment is a single chunk.
+
+use super::space::SharedItems;
+use super::view::{ArrayView, ScalarRef};
+use super::{FunctionLowering, LoweredValue};
+use crate::ir::{ParallelOperation, SegmentFold, SegmentKind};
+use crate::scope::changes_arrays;
+use spirula_kernel::ir::{MemorySpace, StmtKind, VariableType};
+use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
+use spirula_soac::ir::{SoacType, SoacVariableId};
+
+/// A fold over a space, and how its segments are cut.
+pub(super) struct FoldPlan<'o> {
+    pub(super) operation: &'o ParallelOperation,
+    pub(super) fold: &'o SegmentFold,
+    /// The sizes of all but the last dimension.
+    pub(super) outer: Vec<ScalarRef>,
+    /// The size of the last dimension.
+    pub(super) width: ScalarRef,
+    /// The number of segments.
+    pub(super) segments: ScalarRef,
+    /// Chunks of a segment.
+    pub(super) chunks: ScalarRef,
+    /// Elements of a chunk, apart from the last one.
+    pub(super) length: ScalarRef,
+}
+
+/// A chunk in a kernel.
+struct FoldChunk {
+    /// The position of the segment in the outer dimensions.
+    point: Vec<ScalarRef>,
+    /// The first element.
+    start: ScalarRef,
+    /// The number of elements.
+    count: ScalarRef,
+}
+
+impl<'o> FoldPlan<'o> {
+    /// The number of results that are folded.
+    fn folded(&self) -> usize {
+        self.fold.neutral.len()
+    }
+
+    fn inner_index(&self) -> Option<SoacVariableId> {
+        self.operation.space.last().map(|dimension| dimension.index)
+    }
+}
+
+impl FunctionLowering<'_> {
+    /// Cuts the segments of a fold into chunks, at most so many of a segment.
+    pub(super) fn plan_fold<'o>(
+        &mut self,
+        operation: &'o ParallelOperation,
+        fold: &'o SegmentFold,
+    ) -> Result<FoldPlan<'o>, String> {
+        let mut outer = self.space_sizes(operation)?;
+        let width = outer.pop().ok_or("a fold has no dimension")?;
+        let segments = self.product(&outer);
+        let one = ScalarRef::from_int64(1);
+        let most = ScalarRef::from_int64(self.profile.chunk_count);
+        let least = ScalarRef::from_int64(self.profile.chunk_length);
+        let divisor = self.int64(ScalarOp::SMax, segments, one);
+        let by_device = self.int64(ScalarOp::SDivUp, most, divisor);
+        let by_length = self.int64(ScalarOp::SDivUp, width, least);
+        let chunks = self.int64(ScalarOp::SMin, by_device, by_length);
+        let is_scan = matches!(operation.kind, SegmentKind::Scan(_));
+        let chunks = if is_scan && changes_arrays(&operation.body) {
+            // The first pass over the elements would change them.
+            one
+        } else {
+            self.int64(ScalarOp::SMax, chunks, one)
+        };
+        let length = self.int64(ScalarOp::SDivUp, width, chunks);
+        let length = self.int64(ScalarOp::SMax, length, one);
+        let chunks = self.int64(ScalarOp::SDivUp, width, length);
+        Ok(FoldPlan {
+            operation,
+            fold,
+            outer,
+            width,
+            segments,
+            chunks: self.int64(ScalarOp::SMax, chunks, one),
+            length,
+        })
+    }
+
+    /// Arrays with a partial result of each chunk.
+    fn make_partials(
+        &mut self,
+        plan: &FoldPlan<'_>,
+        results: &[SoacVariableId],
+    ) -> Result<Vec<ArrayView>, String> {
+        let count = self.int64(ScalarOp::Mul, plan.segments, plan.chunks);
+        let mut partials = Vec::with_capacity(plan.folded());
+        for (&id, &neutral) in results.iter().zip(&plan.fold.neutral) {
+            let element = self.function.variables[id].variable_type.element();
+            let mut shape = vec![count];
+            shape.extend(self.scalars(self.function.type_of(neutral).shape())?);
+            partials.push(self.new_array(element, shape));
+        }
+        Ok(partials)
+    }
+
+    /// The chunk with a number.
+    fn locate_chunk(&mut self, plan: &FoldPlan<'_>, number: ScalarRef) -> FoldChunk {
+        let segment = self.int64(ScalarOp::SQuot, number, plan.chunks);
+        let before = self.int64(ScalarOp::Mul, segment, plan.chunks);
+        let chunk = self.int64(ScalarOp::Sub, number, before);
+        let start = self.int64(ScalarOp::Mul, chunk, plan.length);
+        let rest = self.int64(ScalarOp::Sub, plan.width, start);
+        FoldChunk {
+            point: self.unflatten(segment, &plan.outer),
+            start,
+            count: self.int64(ScalarOp::SMin, plan.length, rest),
+        }
+    }
+
+    /// Folds the elements of a chunk. `visit` is called after each with its point and the results of the body that are not folded.
+    fn fold_chunk(
+        &mut self,
+        plan: &FoldPlan<'_>,
+        chunk: &FoldChunk,
+        states: &[LoweredValue],
+        visit: impl FnOnce(&mut Self, &[ScalarRef], &[LoweredValue]) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.bind_point(&plan.operation.space, &chunk.point);
+        self.count_to(chunk.count, |lowering, step| {
+            let position = lowering.int64(ScalarOp::Add, chunk.start, step);
+            let mut point = chunk.point.clone();
+            point.push(position);
+            if let Some(index) = plan.inner_index() {
+                lowering.set(index, LoweredValue::Scalar(position));
+            }
+            let values = lowering.lower_body(&plan.operation.body)?;
+            let (folded, others) = values.split_at(plan.folded());
+            lowering.combine_states(plan.fold, states, folded)?;
+            visit(lowering, &point, others)
+        })
+    }
+
+    /// Combines states with values.
+    pub(super) fn combine_states(
+        &mut self,
+        fold: &SegmentFold,
+        states: &[LoweredValue],
+        values: &[LoweredValue],
+    ) -> Result<(), String> {
+        let elements = fold.function.parameters.iter().skip(states.len());
+        for (&parameter, value) in elements.zip(values) {
+            self.set(parameter, value.clone());
+        }
+        self.step_states(&fold.function, states)
+    }
+
+    /// The number of chunks that a fold has in all.
+    fn chunk_items(&mut self, plan: &FoldPlan<'_>) -> SharedItems {
+        SharedItems {
+            count: self.int64(ScalarOp::Mul, plan.segments, plan.chunks),
+            is_chunked: self.profile.chunk_group_size == 1,
+            is_single: false,
+        }
+    }
+
+    /// The segments of a fold.
+    fn segment_items(&self, plan: &FoldPlan<'_>) -> SharedItems {
+        SharedItems {
+            count: plan.segments,
+            is_chunked: self.profile.chunk_group_size == 1,
+            is_single: false,
+        }
+    }
+
+    /// Makes a kernel that folds each chunk.
+    fn offload_chunk_folds(
+        &mut self,
+        plan: &FoldPlan<'_>,
+        partials: &[ArrayView],
+        others: &[ArrayView],
+    ) -> Result<(), String> {
+        let neutral = self.operand_values(&plan.fold.neutral)?;
+        let items = self.chunk_items(plan);
+        self.offload_items(items, |lowering, item| {
+            let chunk = lowering.locate_chunk(plan, item);
+            let states = lowering.make_states(&neutral)?;
+            lowering.fold_chunk(plan, &chunk, &states, |lowering, point, values| {
+                lowering.write_point(others, point, values)
+            })?;
+            lowering.write_point(partials, &[item], &states)
+        })
+    }
+
+    /// The condition that a segment has several chunks.
+    fn has_chunks(&mut self, plan: &FoldPlan<'_>) -> spirula_kernel::ir::ExprId {
+        let operands = [self.read(ScalarRef::from_int64(1)), self.read(plan.chunks)];
+        let less = ScalarOperator::with_type(ScalarOp::SLt, ScalarType::I64);
+        self.builder.apply_operator(less, &operands)
+    }
+
+    /// Lowers a reduction.
+    pub(super) fn lower_space_reduce(
+        &mut self,
+        results: &[SoacVariableId],
+        operation: &ParallelOperation,
+        fold: &SegmentFold,
+    ) -> Result<(), String> {
+        let plan = self.plan_fold(operation, fold)?;
+        let (folded, mapped) = results.split_at(plan.folded());
+        let others = self.make_result_arrays(mapped)?;
+        let partials = self.make_partials(&plan, folded)?;
+        self.offload_chunk_folds(&plan, &partials, &others)?;
+        let totals = self.reduce_partials(&plan, folded, &partials)?;
+        for (&id, total) in folded.iter().zip(totals) {
+            let shape = self.function.variables[id].variable_type.clone();
+            let value = if let SoacType::Scalar(_) = shape {
+                let place = self.row_view(&total, ScalarRef::from_int64(0));
+                LoweredValue::Scalar(self.load(&place))
+            } else {
+                let (element, shape) = self.result_shape(id)?;
+                LoweredValue::Array(self.dense_view(total.memory, element, shape))
+            };
+            self.set(id, value);
+        }
+        self.set_arrays(mapped, others);
+        Ok(())
+    }
+
+    /// Reduces the partial results of each segment. Those of segments that are a single chunk are results themselves.
+    fn reduce_partials(
+        &mut self,
+        plan: &FoldPlan<'_>,
+        results: &[SoacVariableId],
+        partials: &[ArrayView],
+    ) -> Result<Vec<ArrayView>, String> {
+        let mut totals = Vec::with_capacity(partials.len());
+        for partial in partials {
+            let device = VariableType::Memory(MemorySpace::Device);
+            let memory = self.builder.declare_var("total", device, false);
+            let mut shape = partial.shape.clone();
+            shape[0] = plan.segments;
+            totals.push(self.dense_view(memory, partial.element, shape));
+        }
+        let condition = self.has_chunks(plan);
+        self.builder.begin_block();
+        self.offload_partial_folds(plan, results, partials, &totals)?;
+        let then = self.builder.end_block();
+        self.builder.begin_block();
+        for (total, partial) in totals.iter().zip(partials) {
+            let (to, from) = (total.memory, partial.memory);
+            self.builder.push_statement(StmtKind::Alias { to, from });
+        }
+        let otherwise = self.builder.end_block();
+        self.builder.push_statement(StmtKind::If {
+            condition,
+            then,
+            otherwise,
+        });
+        Ok(totals)
+    }
+
+    fn offload_partial_folds(
+        &mut self,
+        plan: &FoldPlan<'_>,
+        results: &[SoacVariableId],
+        partials: &[ArrayView],
+        totals: &[ArrayView],
+    ) -> Result<(), String> {
+        debug_assert_eq!(results.len(), totals.len());
+        for total in totals {
+            self.allocate(total.memory, total.element, &total.shape);
+        }
+        let neutral = self.operand_values(&plan.fold.neutral)?;
+        let items = self.segment_items(plan);
+        self.offload_items(items, |lowering, segment| {
+            let point = lowering.unflatten(segment, &plan.outer);
+            lowering.bind_point(&plan.operation.space, &point);
+            let states = lowering.make_states(&neutral)?;
+            let first = lowering.int64(ScalarOp::Mul, segment, plan.chunks);
+            lowering.count_to(plan.chunks, |lowering, chunk| {
+                let item = lowering.int64(ScalarOp::Add, first, chunk);
+                let values = lowering.row_values(partials, item);
+                lowering.combine_states(plan.fold, &states, &values)
+            })?;
+            lowering.write_point(totals, &[segment], &states)
+        })
+    }
+
+    /// The elements or rows of arrays at a position.
+    pub(super) fn row_values(
+        &mut self,
+        arrays: &[ArrayView],
+        position: ScalarRef,
+    ) -> Vec<LoweredValue> {
+        let mut values = Vec::with_capacity(arrays.len());
+        for array in arrays {
+            let row = self.row_view(array, position);
+            values.push(if row.shape.is_empty() {
+                LoweredValue::Scalar(self.load(&row))
+            } else {
+                LoweredValue::Array(row)
+            });
+        }
+        values
+    }
+
+    /// Lowers a scan.
+    pub(super) fn lower_space_scan(
+        &mut self,
+        results: &[SoacVariableId],
+        operation: &ParallelOperation,
+        fold: &SegmentFold,
+    ) -> Result<(), String> {
+        let plan = self.plan_fold(operation, fold)?;
+        let targets = self.make_result_arrays(results)?;
+        let (scanned, others) = targets.split_at(plan.folded());
+        let partials = self.make_partials(&plan, &results[..plan.folded()])?;
+        let condition = self.has_chunks(&plan);
+        self.builder.begin_block();
+        self.offload_chunk_folds(&plan, &partials, &[])?;
+        let then = self.builder.end_block();
+        self.builder.begin_block();
+        let otherwise = self.builder.end_block();
+        self.builder.push_statement(StmtKind::If {
+            condition,
+            then,
+            otherwise,
+        });
+        self.offload_prefixes(&plan, &partials)?;
+        let items = self.chunk_items(&plan);
+        self.offload_items(items, |lowering, item| {
+            let chunk = lowering.locate_chunk(&plan, item);
+            let before = lowering.row_values(&partials, item);
+            let states = lowering.make_states(&before)?;
+            lowering.fold_chunk(&plan, &chunk, &states, |lowering, point, values| {
+                lowering.write_point(scanned, point, &states)?;
+                lowering.write_point(others, point, values)
+            })
+        })?;
+        self.set_arrays(results, targets);
+        Ok(())
+    }
+
+    /// Makes a kernel that replaces the partial results of each segment by their exclusive prefixes. Nothing needs the last one.
+    fn offload_prefixes(
+        &mut self,
+        plan: &FoldPlan<'_>,
+        partials: &[ArrayView],
+    ) -> Result<(), String> {
+        let neutral = self.operand_values(&plan.fold.neutral)?;
+        let items = self.segment_items(plan);
+        self.offload_items(items, |lowering, segment| {
+            let point = lowering.unflatten(segment, &plan.outer);
+            lowering.bind_point(&plan.operation.space, &point);
+            let states = lowering.make_states(&neutral)?;
+            let first = lowering.int64(ScalarOp::Mul, segment, plan.chunks);
+            let one = ScalarRef::from_int64(1);
+            let last = lowering.int64(ScalarOp::Sub, plan.chunks, one);
+            lowering.count_to(last, |lowering, chunk| {
+                let item = lowering.int64(ScalarOp::Add, first, chunk);
+                let rows = lowering.row_values(partials, item);
+                let values = lowering.make_states(&rows)?;
+                lowering.write_point(partials, &[item], &states)?;
+                lowering.combine_states(plan.fold, &states, &values)
+            })?;
+            let item = lowering.int64(ScalarOp::Add, first, last);
+            lowering.write_point(partials, &[item], &states)
+        })
+    }
+}

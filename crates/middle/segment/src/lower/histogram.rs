@@ -1,0 +1,342 @@
+//! Histograms: atomic changes where the function is one, otherwise private copies of the arrays that are combined at the end.
+
+use super::space::SharedItems;
+use super::view::{ArrayView, ScalarRef};
+use super::{FunctionLowering, LoweredValue};
+use crate::ir::{ParallelOperation, SegmentFold, SegmentHistogram};
+use spirula_kernel::ir::{AtomicOp, AtomicStmt, StmtKind, VariableType};
+use spirula_program::ScalarOp;
+use spirula_soac::ir::{SoacLambda, SoacOperand, SoacOperation, SoacVariableId};
+
+/// The atomic operation of each operator.
+const ATOMIC_OPERATORS: &[(ScalarOp, AtomicOp)] = &[
+    (ScalarOp::Add, AtomicOp::Add),
+    (ScalarOp::FAdd, AtomicOp::FAdd),
+    (ScalarOp::SMax, AtomicOp::SMax),
+    (ScalarOp::SMin, AtomicOp::SMin),
+    (ScalarOp::UMax, AtomicOp::UMax),
+    (ScalarOp::UMin, AtomicOp::UMin),
+    (ScalarOp::And, AtomicOp::And),
+    (ScalarOp::Or, AtomicOp::Or),
+    (ScalarOp::Xor, AtomicOp::Xor),
+];
+
+/// The arrays of a histogram, and its sizes.
+struct HistogramPlan<'o> {
+    operation: &'o ParallelOperation,
+    fold: &'o SegmentFold,
+    /// The sizes of the space.
+    sizes: Vec<ScalarRef>,
+    /// The arrays that are changed.
+    targets: Vec<ArrayView>,
+    /// Arrays of the results that are not combined.
+    others: Vec<ArrayView>,
+}
+
+/// The atomic operation that a function is, of two scalars.
+pub(super) fn find_atomic(function: &SoacLambda) -> Option<AtomicOp> {
+    let ([statement], [result], [old, new]) = (
+        &function.body.statements[..],
+        &function.body.results[..],
+        &function.parameters[..],
+    ) else {
+        return None;
+    };
+    let SoacOperation::Scalar(operator, operands) = &statement.operation else {
+        return None;
+    };
+    let [left, right] = operands[..] else {
+        return None;
+    };
+    let is_result = statement
+        .results
+        .first()
+        .copied()
+        .map(SoacOperand::Variable)
+        == Some(*result);
+    let (old, new) = (SoacOperand::Variable(*old), SoacOperand::Variable(*new));
+    let takes_both = (left, right) == (old, new) || (left, right) == (new, old);
+    let has_width = matches!(operator.from.size(), 4 | 8);
+    let row = ATOMIC_OPERATORS.iter().find(|(op, _)| *op == operator.op)?;
+    (is_result && takes_both && has_width).then_some(row.1)
+}
+
+impl FunctionLowering<'_> {
+    /// Lowers a histogram.
+    pub(super) fn lower_space_histogram(
+        &mut self,
+        results: &[SoacVariableId],
+        operation: &ParallelOperation,
+        histogram: &SegmentHistogram,
+    ) -> Result<(), String> {
+        let outputs = operation.count_outputs().min(results.len());
+        let (results, mapped) = results.split_at(outputs);
+        let plan = HistogramPlan {
+            operation,
+            fold: &histogram.fold,
+            sizes: self.space_sizes(operation)?,
+            targets: self.arrays(&histogram.targets)?,
+            others: self.make_result_arrays(mapped)?,
+        };
+        let has_scalars = plan.targets[0].shape.len() == operation.space.len();
+        match find_atomic(&plan.fold.function) {
+            Some(op) if has_scalars && self.has_fast_atomic(op) => {
+                self.lower_atomic_histogram(&plan, op)?;
+            }
+            _ => self.lower_private_histogram(&plan)?,
+        }
+        self.set_arrays(results, plan.targets);
+        self.set_arrays(mapped, plan.others);
+        Ok(())
+    }
+
+    /// The position and the values of a point.
+    fn lower_contribution(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+        point: &[ScalarRef],
+    ) -> Result<(ScalarRef, Vec<LoweredValue>), String> {
+        self.bind_point(&plan.operation.space, point);
+        let mut values = self.lower_body(&plan.operation.body)?;
+        if values.len() <= plan.targets.len() {
+            return Err("a histogram has no position".into());
+        }
+        let rest = values.split_off(plan.targets.len() + 1);
+        self.write_point(&plan.others, point, &rest)?;
+        match values.remove(0) {
+            LoweredValue::Scalar(position) => Ok((position, values)),
+            _ => Err("the position of a histogram is no scalar".into()),
+        }
+    }
+
+    /// Changes elements of device memory by atomic operations.
+    fn lower_atomic_histogram(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+        op: AtomicOp,
+    ) -> Result<(), String> {
+        let items = SharedItems {
+            count: self.product(&plan.sizes),
+            is_chunked: super::map::makes_arrays(&plan.operation.body),
+            is_single: false,
+        };
+        self.offload_items(items, |lowering, item| {
+            let point = lowering.unflatten(item, &plan.sizes);
+            let (position, values) = lowering.lower_contribution(plan, &point)?;
+            let array = lowering.point_view(&plan.targets[0], &point[..point.len() - 1]);
+            let [LoweredValue::Scalar(value)] = values[..] else {
+                return Err("an atomic histogram has no single value".into());
+            };
+            lowering.if_inside(position, array.shape[0], |lowering| {
+                let place = lowering.row_view(&array, position);
+                lowering.push_atomic(op, &place, value);
+                Ok(())
+            })
+        })
+    }
+
+    /// Whether an atomic operation is faster than private copies. On a processor a sum of floating-point numbers is a loop.
+    fn has_fast_atomic(&self, op: AtomicOp) -> bool {
+        op != AtomicOp::FAdd || self.profile.chunk_group_size > 1
+    }
+
+    /// Changes an element by an atomic operation.
+    pub(super) fn push_atomic(&mut self, op: AtomicOp, place: &ArrayView, value: ScalarRef) {
+        let element = self.element(place);
+        let value = self.read(value);
+        let old = VariableType::Scalar(place.element);
+        let old = self.builder.declare_var("old", old, false);
+        self.builder
+            .push_statement(StmtKind::Atomic(Box::new(AtomicStmt {
+                op,
+                element,
+                value,
+                expected: None,
+                old: Some(old),
+            })));
+    }
+
+    /// Cuts the elements of each segment into chunks with private copies of the arrays, as many as are worth it.
+    fn lower_private_histogram(&mut self, plan: &HistogramPlan<'_>) -> Result<(), String> {
+        let (width, outer) = plan.sizes.split_last().ok_or("a histogram has no space")?;
+        let segments = self.product(outer);
+        let one = ScalarRef::from_int64(1);
+        let mut cells = one;
+        for target in &plan.targets {
+            let count = self.product(&target.shape[outer.len()..]);
+            cells = self.int64(ScalarOp::SMax, cells, count);
+        }
+        let most = ScalarRef::from_int64(self.profile.histogram_copies);
+        let divisor = self.int64(ScalarOp::SMax, segments, one);
+        let by_device = self.int64(ScalarOp::SDivUp, most, divisor);
+        let by_cells = self.int64(ScalarOp::SQuot, *width, cells);
+        let chunks = self.int64(ScalarOp::SMin, by_device, by_cells);
+        let chunks = self.int64(ScalarOp::SMax, chunks, one);
+        let length = self.int64(ScalarOp::SDivUp, *width, chunks);
+        let mut copies = Vec::with_capacity(plan.targets.len());
+        let rest = self.int64(ScalarOp::Sub, chunks, one);
+        for target in &plan.targets {
+            let mut shape = vec![segments, rest];
+            shape.extend(&target.shape[outer.len()..]);
+            copies.push(self.new_array(target.element, shape));
+        }
+        let cut = HistogramChunks {
+            segments,
+            chunks,
+            length,
+            copies,
+        };
+        self.offload_histogram_chunks(plan, &cut)?;
+        self.offload_histogram_merge(plan, &cut)
+    }
+
+    /// The arrays that a chunk changes: those of the first chunk are the results themselves.
+    fn offload_histogram_chunks(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+        cut: &HistogramChunks,
+    ) -> Result<(), String> {
+        let items = SharedItems {
+            count: self.int64(ScalarOp::Mul, cut.segments, cut.chunks),
+            is_chunked: self.profile.chunk_group_size == 1,
+            is_single: false,
+        };
+        self.offload_items(items, |lowering, item| {
+            let segment = lowering.int64(ScalarOp::SQuot, item, cut.chunks);
+            let before = lowering.int64(ScalarOp::Mul, segment, cut.chunks);
+            let chunk = lowering.int64(ScalarOp::Sub, item, before);
+            let point = lowering.unflatten(segment, &plan.sizes[..plan.sizes.len() - 1]);
+            let first = lowering.is_zero(chunk);
+            lowering.begin_branch();
+            let targets = lowering.point_views(&plan.targets, &point);
+            lowering.add_chunk(plan, cut, &targets, &point, chunk)?;
+            let then = lowering.builder.end_block();
+            lowering.begin_branch();
+            let one = ScalarRef::from_int64(1);
+            let copy = lowering.int64(ScalarOp::Sub, chunk, one);
+            let targets = lowering.point_views(&cut.copies, &[segment, copy]);
+            lowering.clear_copies(plan, &targets)?;
+            lowering.add_chunk(plan, cut, &targets, &point, chunk)?;
+            let otherwise = lowering.builder.end_block();
+            lowering.builder.push_statement(StmtKind::If {
+                condition: first,
+                then,
+                otherwise,
+            });
+            Ok(())
+        })
+    }
+
+    fn begin_branch(&mut self) {
+        self.builder.begin_block();
+    }
+
+    fn is_zero(&mut self, scalar: ScalarRef) -> spirula_kernel::ir::ExprId {
+        let operands = [self.read(scalar), self.read(ScalarRef::from_int64(0))];
+        self.builder.apply_op(ScalarOp::Eq, &operands)
+    }
+
+    fn point_views(&mut self, arrays: &[ArrayView], point: &[ScalarRef]) -> Vec<ArrayView> {
+        arrays
+            .iter()
+            .map(|array| self.point_view(array, point))
+            .collect()
+    }
+
+    /// Gives all elements of private copies the neutral value.
+    fn clear_copies(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+        copies: &[ArrayView],
+    ) -> Result<(), String> {
+        let neutral = self.operand_values(&plan.fold.neutral)?;
+        for (copy, value) in copies.iter().zip(&neutral) {
+            self.count_to(copy.shape[0], |lowering, position| {
+                let row = lowering.row_view(copy, position);
+                lowering.write_value(&row, value)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Combines the values of a chunk with the elements of arrays, one after the other.
+    fn add_chunk(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+        cut: &HistogramChunks,
+        targets: &[ArrayView],
+        outer: &[ScalarRef],
+        chunk: ScalarRef,
+    ) -> Result<(), String> {
+        let width = *plan.sizes.last().ok_or("a histogram has no space")?;
+        let start = self.int64(ScalarOp::Mul, chunk, cut.length);
+        let rest = self.int64(ScalarOp::Sub, width, start);
+        let count = self.int64(ScalarOp::SMin, cut.length, rest);
+        self.count_to(count, |lowering, step| {
+            let mut point = outer.to_vec();
+            point.push(lowering.int64(ScalarOp::Add, start, step));
+            let (position, values) = lowering.lower_contribution(plan, &point)?;
+            lowering.if_inside(position, targets[0].shape[0], |lowering| {
+                lowering.combine_rows(plan.fold, targets, position, &values)
+            })
+        })
+    }
+
+    /// Combines the elements or rows of arrays at a position with values.
+    fn combine_rows(
+        &mut self,
+        fold: &SegmentFold,
+        targets: &[ArrayView],
+        position: ScalarRef,
+        values: &[LoweredValue],
+    ) -> Result<(), String> {
+        let (before, new) = fold.function.parameters.split_at(targets.len());
+        self.bind_elements(before, targets, position)?;
+        for (&parameter, value) in new.iter().zip(values) {
+            self.set(parameter, value.clone());
+        }
+        let results = self.lower_body(&fold.function.body)?;
+        self.write_point(targets, &[position], &results)
+    }
+
+    /// Makes a kernel that combines the results with the private copies, in their order.
+    fn offload_histogram_merge(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+        cut: &HistogramChunks,
+    ) -> Result<(), String> {
+        let outer = plan.sizes.len() - 1;
+        let bins = plan.targets[0].shape[outer];
+        let sizes = [cut.segments, bins];
+        let has_copies = self.int64(ScalarOp::Sub, cut.chunks, ScalarRef::from_int64(1));
+        let has_copies = self.int64(ScalarOp::SMin, has_copies, ScalarRef::from_int64(1));
+        let all = self.product(&sizes);
+        let items = SharedItems {
+            count: self.int64(ScalarOp::Mul, all, has_copies),
+            is_chunked: super::map::makes_arrays(&plan.fold.function.body),
+            is_single: false,
+        };
+        self.offload_items(items, |lowering, item| {
+            let point = lowering.unflatten(item, &sizes);
+            let outer_point = lowering.unflatten(point[0], &plan.sizes[..outer]);
+            lowering.bind_point(&plan.operation.space, &outer_point);
+            let targets = lowering.point_views(&plan.targets, &outer_point);
+            let rest = lowering.int64(ScalarOp::Sub, cut.chunks, ScalarRef::from_int64(1));
+            lowering.count_to(rest, |lowering, copy| {
+                let copies = lowering.point_views(&cut.copies, &[point[0], copy]);
+                let values = lowering.row_values(&copies, point[1]);
+                lowering.combine_rows(plan.fold, &targets, point[1], &values)
+            })
+        })
+    }
+}
+
+/// Chunks of the elements of a histogram, and the private copies of all but the first.
+struct HistogramChunks {
+    segments: ScalarRef,
+    /// Chunks of a segment.
+    chunks: ScalarRef,
+    /// Elements of a chunk, apart from the last one.
+    length: ScalarRef,
+    copies: Vec<ArrayView>,
+}

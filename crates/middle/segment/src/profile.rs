@@ -1,0 +1,54 @@
+//! Sizes that a kind of device does well with.
+
+/// The kind of a device, and sizes that it does well with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentProfile {
+    /// Invocations of a workgroup where each has one element.
+    pub group_size: i64,
+    /// Invocations of a workgroup where each has a chunk of elements. Those of several reduce together.
+    pub chunk_group_size: i64,
+    /// Most chunks of an operation: enough to keep the device busy.
+    pub chunk_count: i64,
+    /// Fewest elements of a chunk.
+    pub chunk_length: i64,
+    /// Width of a map from which on parallelism in its body is not needed.
+    pub enough_width: i64,
+    /// Most private copies of the arrays of a histogram.
+    pub histogram_copies: i64,
+}
+
+impl SegmentProfile {
+    /// A device of a few processors with caches.
+    pub const PROCESSOR: SegmentProfile = SegmentProfile {
+        group_size: 256,
+        chunk_group_size: 1,
+        chunk_count: 64,
+        chunk_length: 4096,
+        enough_width: 32,
+        histogram_copies: 16,
+    };
+
+    /// A device of many processors that hide latencies by switching.
+    pub const GRAPHICS: SegmentProfile = SegmentProfile {
+        group_size: 256,
+        chunk_group_size: 256,
+        chunk_count: 1 << 16,
+        chunk_length: 16,
+        enough_width: 1 << 14,
+        histogram_copies: 1 << 10,
+    };
+
+    /// The profile for a device whose workgroups have at most a number of invocations.
+    pub fn with_workgroup_limit(mut self, invocations: i64) -> SegmentProfile {
+        let most = 1 << invocations.max(1).ilog2();
+        self.group_size = self.group_size.min(most);
+        self.chunk_group_size = self.chunk_group_size.min(most);
+        self
+    }
+}
+
+impl Default for SegmentProfile {
+    fn default() -> Self {
+        SegmentProfile::PROCESSOR
+    }
+}

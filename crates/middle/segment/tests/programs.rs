@@ -1,0 +1,206 @@
+//! Programs mean the same in segmented form as in source, and become valid modules.
+
+use spirula_futhark::compile::{check_source, internalise_source};
+use spirula_futhark::evaluate::ProgramEvaluator;
+use spirula_kernel::{compile_program, verify_program};
+use spirula_program::{ProgramValue, ScalarLiteral};
+use spirula_segment::lower::compile_entries;
+use spirula_segment::meaning::to_soac;
+use spirula_segment::profile::SegmentProfile;
+use spirula_segment::translate::translate_function;
+use spirula_segment::verify::verify_function;
+use spirula_soac::evaluate::{SoacValue, evaluate_function};
+use spirula_testing::SpirvValTool;
+
+/// Statements that the evaluator may take.
+const FUEL: u64 = 50_000_000;
+
+/// Profiles for which small inputs are narrow and wide, and those of devices.
+const PROFILES: &[SegmentProfile] = &[
+    SegmentProfile {
+        enough_width: 4,
+        ..SegmentProfile::PROCESSOR
+    },
+    SegmentProfile {
+        enough_width: 1000,
+        ..SegmentProfile::GRAPHICS
+    },
+];
+
+/// Programs, each with a function of a vector `xs` and a matrix `xss`.
+const PROGRAMS: &[&str] = &[
+    // Folds of tuples, whose operands must keep their order.
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       reduce (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (map (\\x -> (x, x + 1)) xs)",
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       scan (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (map (\\x -> (x, x + 1)) xs) |> unzip",
+    "def main (xs: []i32) (_: [][]i32) = (reduce_comm i32.max i32.lowest xs, scan (+) 0 xs)",
+    // Operators on arrays.
+    "def main (_: []i32) (xss: [][]i32) = reduce (map2 (+)) (map (const 0) xss[0]) xss",
+    "def main (_: []i32) (xss: [][]i32) = scan (map2 (+)) (map (const 0) xss[0]) xss",
+    // Segments.
+    "def main (_: []i32) (xss: [][]i32) = (map (reduce (+) 0) xss, map (scan (+) 0) xss)",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       map (\\xs -> map i64.i32 xs |> reduce (\\a b -> a + b * 2) 0) (transpose xss)",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       map (\\xs -> let s = reduce i32.max 0 xs let ys = map (* s) xs in scan (+) 0 ys) xss",
+    "def main (xs: []i32) (xss: [][]i32) =\n\
+       map (\\ys -> map (\\x -> let t = x % 7 in reduce (+) t (map (* t) ys)) xs) xss",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       map (\\xs -> hist (+) 0 5 (map (\\x -> i64.i32 x % 6 - 1) xs) xs) xss",
+    // Histograms: atomic, of tuples, of arrays.
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       (hist (+) 0 7 (map (\\x -> i64.i32 x % 9 - 1) xs) xs,\n\
+        hist i64.max 0 3 (map (\\x -> i64.i32 x % 3) xs) (map i64.i32 xs))",
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       reduce_by_index (replicate 4 (1, 0)) (\\(a, b) (c, d) -> (a * c, b + d)) (1, 0)\n\
+         (map (\\x -> i64.i32 x % 5) xs) (map (\\x -> (x, x)) xs) |> unzip",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       reduce_by_index (map (map (* 0)) xss[:2]) (map2 (+)) (map (const 0) xss[0])\n\
+         (map (\\xs -> i64.i32 xs[0] % 3) xss) xss",
+    // Permutations.
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       let (small, large) = partition (< 20) xs in (filter (\\x -> x % 3 == 0) xs, small, large)",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       map (\\xs -> let n = length xs in scatter (map (* 2) xs) (map (\\i -> n - i) (indices xs)) xs) xss",
+    // Loops that change arrays in place, in kernels and on the host.
+    "def main (xs: []i32) (xss: [][]i32) =\n\
+       (loop ys = copy xs for i < length xs - 1 do\n\
+          if ys[i] > 20 then ys with [i + 1] = ys[i] - ys[i + 1] else ys with [i] = 1,\n\
+        map (\\ys -> loop zs = copy ys for i < length ys - 1 do\n\
+          loop zs = zs for j < 2 do zs with [i + 1] = zs[i] + zs[i + 1] + i32.i64 j) xss)",
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       loop (a, b) = (xs, map (+ 1) xs) for _i < 3 do (b, map2 (+) a b)",
+    // Sizes that only the elements know.
+    "def main (xs: []i32) (_: [][]i32) = map (\\x -> reduce (+) 0 (iota (i64.i32 x))) xs",
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       scan (\\a b -> a + b + length (filter (> 0) (replicate (b % 3) 1))) 0 (map i64.i32 xs)",
+    // Checks, in a nest as well.
+    "def main (xs: []i32) (xss: [][]i32) =\n\
+       map (\\ys -> let i = i64.i32 ys[0] let z = xs[i] in z + reduce (+) 0 (map (\\j -> xs[j % 50]) (map i64.i32 ys))) xss",
+    // Several maps around a reduction.
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       map (\\r -> map (\\c -> reduce (+) 0 (map2 (*) r c)) xss) xss",
+    // A row that is returned is no other array.
+    "def main (xs: []i32) (xss: [][]i32) =\n\
+       let ys = map id xs let zs = copy ys with [0] = 7 \n\
+       let (sums, rows) = map (\\r -> (reduce (+) 0 r, r)) xss |> unzip in (ys, zs, sums, rows)",
+];
+
+/// A vector and a matrix.
+fn make_inputs(length: u64, rows: u64, columns: u64) -> Vec<ProgramValue> {
+    let make = |shape: Vec<u64>| {
+        let count: u64 = shape.iter().product();
+        let numbers = (0..count).map(|index| ((index * 2_654_435_761 >> 7) % 50) as i32);
+        ProgramValue {
+            element: spirula_program::ScalarType::I32,
+            unsigned: false,
+            shape,
+            bytes: numbers.flat_map(i32::to_le_bytes).collect(),
+        }
+    };
+    vec![make(vec![length]), make(vec![rows, columns])]
+}
+
+fn read_text(text: &str) -> impl FnMut(&str) -> Result<String, String> + Send + '_ {
+    move |path: &str| match path {
+        "main.fut" => Ok(text.to_owned()),
+        other => Err(format!("there is no {other}")),
+    }
+}
+
+fn print_values(values: &[ProgramValue]) -> String {
+    let printed: Vec<_> = values.iter().map(ToString::to_string).collect();
+    printed.join(" ")
+}
+
+/// The results by the evaluator of source.
+fn evaluate_source(text: &str, input: &[ProgramValue]) -> String {
+    let checked = check_source("main.fut", &mut read_text(text));
+    let checked = checked.unwrap_or_else(|faults| panic!("{text}: {}", faults[0].message));
+    let mut evaluator = ProgramEvaluator::new(&checked.program, FUEL);
+    let results = evaluator.call_entry("main", input);
+    print_values(&results.unwrap_or_else(|fault| panic!("{text}: {}", fault.message)))
+}
+
+/// The results of the segmented form for a kind of device. The forms are verified on the way.
+fn evaluate_segments(text: &str, profile: SegmentProfile, input: &[ProgramValue]) -> String {
+    let entries = internalise_source("main.fut", &mut read_text(text));
+    let entries = entries.unwrap_or_else(|faults| panic!("{text}: {}", faults[0].message));
+    let segments = translate_function(entries[0].0.clone(), profile);
+    verify_function(&segments).unwrap_or_else(|fault| panic!("{text}: {fault}\n{segments}"));
+    let program = compile_entries(entries, profile).unwrap_or_else(|bug| panic!("{text}: {bug}"));
+    verify_program(&program).unwrap_or_else(|fault| panic!("{text}: {fault}"));
+    compile_program(&program).expect("it compiles");
+    let mut arguments = Vec::new();
+    for value in input {
+        let sizes = value.shape.iter().map(|&size| size as i64);
+        let scalars = sizes.clone().map(ScalarLiteral::from_i64);
+        arguments.extend(scalars.map(SoacValue::Scalar));
+        let bits = value.elements().collect();
+        arguments.push(SoacValue::from_elements(
+            value.element,
+            sizes.collect(),
+            bits,
+        ));
+    }
+    let results = evaluate_function(&to_soac(&segments), arguments, FUEL);
+    let results = results.unwrap_or_else(|fault| panic!("{text}: {fault}\n{segments}"));
+    print_values(&results.iter().map(to_program_value).collect::<Vec<_>>())
+}
+
+fn to_program_value(value: &SoacValue) -> ProgramValue {
+    let element = match value {
+        SoacValue::Scalar(literal) => literal.ty,
+        SoacValue::Array(element, _, _) => *element,
+    };
+    let size = element.size() as usize;
+    let bytes = value.bits();
+    let bytes = bytes
+        .iter()
+        .flat_map(|bits| bits.to_le_bytes()[..size].to_vec());
+    ProgramValue {
+        element,
+        unsigned: false,
+        shape: value.shape().iter().map(|&size| size as u64).collect(),
+        bytes: bytes.collect(),
+    }
+}
+
+#[test]
+fn programs_have_the_results_of_their_source() {
+    let inputs = [
+        make_inputs(67, 5, 13),
+        make_inputs(50, 41, 3),
+        make_inputs(51, 3, 1),
+    ];
+    for text in PROGRAMS {
+        let expected = inputs.each_ref().map(|input| evaluate_source(text, input));
+        for &profile in PROFILES {
+            for (input, expected) in inputs.iter().zip(&expected) {
+                let found = evaluate_segments(text, profile, input);
+                assert_eq!(&found, expected, "{text}\n{profile:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn kernels_are_valid_modules() {
+    let Some(validator) = SpirvValTool::find_program() else {
+        return;
+    };
+    for text in PROGRAMS {
+        for profile in [SegmentProfile::PROCESSOR, SegmentProfile::GRAPHICS] {
+            let entries = internalise_source("main.fut", &mut read_text(text));
+            let entries = entries.unwrap_or_else(|faults| panic!("{text}: {}", faults[0].message));
+            let program = compile_entries(entries, profile).expect("it is lowered");
+            for kernel in program.kernel_ids() {
+                let lowered = spirula_kernel::lower_kernel(&program, kernel);
+                let module = lowered.expect("the kernel is lowered").module.to_bytes();
+                let verdict = validator.validate_module(&module, "vulkan1.2");
+                assert_eq!(verdict, Ok(()), "{text}");
+            }
+        }
+    }
+}
