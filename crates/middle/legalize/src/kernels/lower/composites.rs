@@ -105,7 +105,7 @@ impl ShaderLowering<'_> {
     }
 
     /// A source value in the form that composites and memory have: pointers have 64 bits.
-    pub fn to_memory_form(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
+    pub fn convert_to_memory_form(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         if !self.info.is_pointer(source) {
             return self.lower_operand(source);
         }
@@ -123,7 +123,11 @@ impl ShaderLowering<'_> {
     }
 
     /// A source value, from the form that composites and memory have.
-    pub fn from_memory_form(&mut self, source: Id, kept: Id) -> Result<Id, SourceDiagnostic> {
+    pub fn convert_from_memory_form(
+        &mut self,
+        source: Id,
+        kept: Id,
+    ) -> Result<Id, SourceDiagnostic> {
         if !self.info.is_pointer(source) {
             return Ok(kept);
         }
@@ -154,7 +158,7 @@ pub fn lower_composite_construct(
         if is_wide {
             parts.extend(l.lanes_of(part)?)
         } else {
-            parts.push(l.to_memory_form(part)?)
+            parts.push(l.convert_to_memory_form(part)?)
         }
     }
     // Operands of vectors may be vectors.
@@ -183,7 +187,7 @@ pub fn lower_composite_extract(
         value = l.extract_component(made, value, n);
         ty = Some(part);
     }
-    l.from_memory_form(result, value)
+    l.convert_from_memory_form(result, value)
 }
 
 /// `OpCompositeInsert`.
@@ -193,7 +197,7 @@ pub fn lower_composite_insert(
 ) -> Result<Id, SourceDiagnostic> {
     let ty = l.result_type(expect_result(inst))?;
     let (object, into) = (
-        l.to_memory_form(inst.id_operand(0))?,
+        l.convert_to_memory_form(inst.id_operand(0))?,
         l.lower_operand(inst.id_operand(1))?,
     );
     let path = &inst.operands()[2..];

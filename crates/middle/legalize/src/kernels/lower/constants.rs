@@ -135,7 +135,7 @@ impl ShaderLowering<'_> {
                 let ty = self.lower_type(ty)?;
                 let parts: Result<Vec<Id>, _> = def
                     .id_operands(0)
-                    .map(|p| self.to_memory_constant(p))
+                    .map(|p| self.make_memory_constant(p))
                     .collect();
                 self.b.constant_composite(ty, &parts?)
             }
@@ -146,7 +146,7 @@ impl ShaderLowering<'_> {
     }
 
     /// A constant in the form that composites have.
-    fn to_memory_constant(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
+    fn make_memory_constant(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         if !self.info.is_pointer(source) {
             return self.lower_operand(source);
         }

@@ -51,7 +51,7 @@ pub fn lower_load(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, S
     let natural = l.info.layouts.get(ty).align;
     let place = l.locate_access(inst, pointer, 1, natural)?;
     let value = l.load_value(place, ty)?;
-    l.from_memory_form(expect_result(inst), value)
+    l.convert_from_memory_form(expect_result(inst), value)
 }
 
 /// `OpStore`.
@@ -64,7 +64,7 @@ pub fn lower_store(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), 
     }
     let natural = l.info.layouts.get(ty).align;
     let place = l.locate_access(inst, pointer, 2, natural)?;
-    let value = l.to_memory_form(object)?;
+    let value = l.convert_to_memory_form(object)?;
     l.store_value(place, ty, value)
 }
 
