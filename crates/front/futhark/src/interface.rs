@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct ProgramInterface {
     /// The entry points, in the order of the source.
-    pub entries: Vec<EntryInterface>,
+    pub entries: Vec<DeclaredEntry>,
     /// The types of all parameters, results and their parts, by their names.
     pub types: BTreeMap<String, InterfaceType>,
 }
 
 /// An entry point.
 #[derive(Clone, Debug)]
-pub struct EntryInterface {
+pub struct DeclaredEntry {
     /// Its name.
     pub name: String,
     /// Its attributes as they are written, without brackets.
@@ -53,7 +53,7 @@ pub enum InterfaceType {
 
 impl ProgramInterface {
     /// The entry point of a name.
-    pub fn find_entry(&self, name: &str) -> Option<&EntryInterface> {
+    pub fn find_entry(&self, name: &str) -> Option<&DeclaredEntry> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 }
@@ -79,7 +79,7 @@ struct InterfaceDescription<'p> {
 }
 
 impl InterfaceDescription<'_> {
-    fn describe_entry(&mut self, id: DefinitionId) -> EntryInterface {
+    fn describe_entry(&mut self, id: DefinitionId) -> DeclaredEntry {
         let program = self.program;
         let definition = &program.definitions[id];
         let mut type_id = definition.type_id;
@@ -91,7 +91,7 @@ impl InterfaceDescription<'_> {
             type_id = result;
         }
         let attributes = definition.attributes.iter();
-        EntryInterface {
+        DeclaredEntry {
             name: program.names[definition.name].to_owned(),
             attributes: attributes.map(|a| self.print_attribute(a)).collect(),
             parameters,

@@ -1,6 +1,6 @@
 //! Commands of a server about arrays. An array of records has an array for each part of a record.
 
-use super::{CommandAnswer, ProgramServer};
+use super::{AnswerResult, ProgramServer};
 use spirula_futhark::interface::InterfaceType;
 use spirula_program::ProgramValue;
 
@@ -14,17 +14,17 @@ impl ProgramServer {
     }
 
     /// `rank TYPE`
-    pub(super) fn tell_rank(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn tell_rank(&mut self, words: &[&str]) -> AnswerResult {
         Ok(vec![self.find_array(words[0])?.0.to_string()])
     }
 
     /// `elemtype TYPE`
-    pub(super) fn tell_element_type(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn tell_element_type(&mut self, words: &[&str]) -> AnswerResult {
         Ok(vec![self.find_array(words[0])?.1])
     }
 
     /// `shape VARIABLE`
-    pub(super) fn tell_shape(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn tell_shape(&mut self, words: &[&str]) -> AnswerResult {
         let variable = self.find_variable(words[0])?;
         let (rank, _) = self.find_array(&variable.type_name)?;
         let shape = variable.parts.first().map(|part| &part.shape[..rank]);
@@ -36,7 +36,7 @@ impl ProgramServer {
     }
 
     /// `new_array VARIABLE TYPE SIZE* VALUE*`
-    pub(super) fn make_array(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn make_array(&mut self, words: &[&str]) -> AnswerResult {
         let (rank, element) = self.find_array(words[1])?;
         let sizes = words.get(2..2 + rank);
         let sizes = parse_numbers(sizes.ok_or("each dimension needs a size")?)?;
@@ -65,7 +65,7 @@ impl ProgramServer {
     }
 
     /// `index TO FROM INDEX*`
-    pub(super) fn index_array(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn index_array(&mut self, words: &[&str]) -> AnswerResult {
         let variable = self.find_variable(words[1])?;
         let (rank, element) = self.find_array(&variable.type_name)?;
         let mut parts = Vec::new();
@@ -81,7 +81,7 @@ impl ProgramServer {
     }
 
     /// `set ARRAY VALUE INDEX*`
-    pub(super) fn set_element(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn set_element(&mut self, words: &[&str]) -> AnswerResult {
         let mut variable = self.find_variable(words[0])?.clone();
         let (rank, element) = self.find_array(&variable.type_name)?;
         let values = self.take_parts(&words[1..2], &[element])?;
@@ -109,7 +109,7 @@ impl ProgramServer {
     }
 
     /// `zip VARIABLE TYPE ARRAY*`
-    pub(super) fn zip_arrays(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn zip_arrays(&mut self, words: &[&str]) -> AnswerResult {
         let (rank, _) = self.find_array(words[1])?;
         let columns = self.find_columns(words[1])?;
         let parts = self.take_parts(&words[2..], &columns)?;
@@ -123,7 +123,7 @@ impl ProgramServer {
     }
 
     /// `unzip FROM ARRAY*`
-    pub(super) fn unzip_array(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn unzip_array(&mut self, words: &[&str]) -> AnswerResult {
         let variable = self.find_variable(words[0])?.clone();
         let columns = self.find_columns(&variable.type_name)?;
         let names = &words[1..];

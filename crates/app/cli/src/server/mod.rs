@@ -47,7 +47,7 @@ pub enum ServerPause {
 }
 
 /// The answer of a command: its lines, or a message.
-type CommandAnswer = Result<Vec<String>, String>;
+type AnswerResult = Result<Vec<String>, String>;
 
 /// A session with a program on a device.
 type ServerSession<'p, 'd> = ProgramSession<'p, DeviceMachine<'d>>;
@@ -63,17 +63,17 @@ struct ServerCommand {
 /// Function of a command.
 enum CommandFunction {
     /// It needs the variables only.
-    Plain(fn(&mut ProgramServer, &[&str]) -> CommandAnswer),
+    Plain(fn(&mut ProgramServer, &[&str]) -> AnswerResult),
     /// It calls the program.
     Session(
-        for<'p, 'd> fn(&mut ProgramServer, &[&str], &mut ServerSession<'p, 'd>) -> CommandAnswer,
+        for<'p, 'd> fn(&mut ProgramServer, &[&str], &mut ServerSession<'p, 'd>) -> AnswerResult,
     ),
 }
 
 const fn plain(
     name: &'static str,
     least: usize,
-    run: fn(&mut ProgramServer, &[&str]) -> CommandAnswer,
+    run: fn(&mut ProgramServer, &[&str]) -> AnswerResult,
 ) -> ServerCommand {
     ServerCommand {
         name,
@@ -179,11 +179,7 @@ impl ProgramServer {
         }
     }
 
-    fn run_command(
-        &mut self,
-        words: &[&str],
-        session: &mut ServerSession<'_, '_>,
-    ) -> CommandAnswer {
+    fn run_command(&mut self, words: &[&str], session: &mut ServerSession<'_, '_>) -> AnswerResult {
         let [name, rest @ ..] = words else {
             return Ok(Vec::new());
         };

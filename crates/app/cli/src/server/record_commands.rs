@@ -4,7 +4,7 @@
 //! constructor, then the payloads of all constructors.
 
 use super::variable::ValueLayout;
-use super::{CommandAnswer, ProgramServer};
+use super::{AnswerResult, ProgramServer};
 use spirula_futhark::interface::InterfaceType;
 use spirula_program::ProgramValue;
 
@@ -30,14 +30,14 @@ impl ProgramServer {
     }
 
     /// `fields TYPE`
-    pub(super) fn list_fields(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn list_fields(&mut self, words: &[&str]) -> AnswerResult {
         let fields = self.find_fields(words[0])?;
         let lines = fields.iter().map(|(name, ty)| format!("{name} {ty}"));
         Ok(lines.collect())
     }
 
     /// `new VARIABLE TYPE FIELD*`
-    pub(super) fn make_record(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn make_record(&mut self, words: &[&str]) -> AnswerResult {
         let fields = self.find_fields(words[1])?;
         let types: Vec<String> = fields.into_iter().map(|(_, ty)| ty).collect();
         let parts = self.take_parts(&words[2..], &types)?;
@@ -45,7 +45,7 @@ impl ProgramServer {
     }
 
     /// `project TO FROM FIELD`
-    pub(super) fn project_field(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn project_field(&mut self, words: &[&str]) -> AnswerResult {
         let variable = self.find_variable(words[1])?;
         let fields = self.find_fields(&variable.type_name)?;
         let mut first = 0;
@@ -61,7 +61,7 @@ impl ProgramServer {
     }
 
     /// `variants TYPE`
-    pub(super) fn list_variants(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn list_variants(&mut self, words: &[&str]) -> AnswerResult {
         let variants = self.find_variants(words[0])?;
         let lines = variants.into_iter().flat_map(|(name, payload)| {
             let payload = payload.into_iter().map(|ty| format!("- {ty}"));
@@ -71,7 +71,7 @@ impl ProgramServer {
     }
 
     /// `construct VARIABLE TYPE VARIANT VALUE*`
-    pub(super) fn construct_sum(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn construct_sum(&mut self, words: &[&str]) -> AnswerResult {
         let variants = self.find_variants(words[1])?;
         let chosen = variants.iter().position(|(name, _)| name == words[2]);
         let chosen = chosen.ok_or_else(|| format!("{} has no variant {}", words[1], words[2]))?;
@@ -103,13 +103,13 @@ impl ProgramServer {
     }
 
     /// `variant VARIABLE`
-    pub(super) fn tell_variant(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn tell_variant(&mut self, words: &[&str]) -> AnswerResult {
         let (chosen, variants) = self.find_variant(words[0])?;
         Ok(vec![variants[chosen].0.clone()])
     }
 
     /// `destruct FROM TO*`
-    pub(super) fn destruct_sum(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn destruct_sum(&mut self, words: &[&str]) -> AnswerResult {
         let (chosen, variants) = self.find_variant(words[0])?;
         let before = variants[..chosen].iter().flat_map(|(_, payload)| payload);
         let mut first = 1 + self.types.layout_of_all(before)?.len();

@@ -2,8 +2,8 @@
 
 use super::types::{result_name, type_name};
 use super::variable::{ServerVariable, ValueLayout};
-use super::{CommandAnswer, ProgramServer, ServerSession};
-use spirula_futhark::interface::{EntryInterface, InterfaceType, InterfaceValue};
+use super::{AnswerResult, ProgramServer, ServerSession};
+use spirula_futhark::interface::{DeclaredEntry, InterfaceType, InterfaceValue};
 use spirula_program::program::ProgramEntry;
 use spirula_program::{CallValue, CompiledProgram, ProgramValue, SizeClass};
 use std::fs;
@@ -17,7 +17,7 @@ impl ProgramServer {
         entries.map(|entry| entry.name.clone()).collect()
     }
 
-    fn find_interface(&self, name: &str) -> Option<&EntryInterface> {
+    fn find_interface(&self, name: &str) -> Option<&DeclaredEntry> {
         self.interface.find_entry(name)
     }
 
@@ -42,7 +42,7 @@ impl ProgramServer {
         name: &str,
         type_name: &str,
         parts: Vec<ProgramValue>,
-    ) -> CommandAnswer {
+    ) -> AnswerResult {
         self.require_new(name)?;
         let type_name = type_name.to_owned();
         self.variables
@@ -77,7 +77,7 @@ impl ProgramServer {
         &mut self,
         words: &[&str],
         session: &mut ServerSession<'_, '_>,
-    ) -> CommandAnswer {
+    ) -> AnswerResult {
         let program = Rc::clone(&self.program);
         let entry = find_entry(&program, words[0])?;
         let (results, parameters) = (entry.results.len(), entry.parameters.len());
@@ -155,7 +155,7 @@ impl ProgramServer {
     }
 
     /// `restore FILE (VARIABLE TYPE)*`
-    pub(super) fn restore_variables(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn restore_variables(&mut self, words: &[&str]) -> AnswerResult {
         let bytes = fs::read(words[0]);
         let bytes = bytes.map_err(|error| format!("Failed to open {}: {error}", words[0]))?;
         let mut layouts: Vec<(&str, &str, Vec<ValueLayout>)> = Vec::new();
@@ -187,7 +187,7 @@ impl ProgramServer {
     }
 
     /// `store FILE VARIABLE*`
-    pub(super) fn store_variables(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn store_variables(&mut self, words: &[&str]) -> AnswerResult {
         let mut bytes = Vec::new();
         for name in &words[1..] {
             let variable = self.find_variable(name)?;
@@ -199,7 +199,7 @@ impl ProgramServer {
     }
 
     /// `free VARIABLE*`
-    pub(super) fn free_variables(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn free_variables(&mut self, words: &[&str]) -> AnswerResult {
         for name in words {
             self.find_variable(name)?;
             self.variables.remove(*name);
@@ -208,7 +208,7 @@ impl ProgramServer {
     }
 
     /// `rename OLD NEW`
-    pub(super) fn rename_variable(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn rename_variable(&mut self, words: &[&str]) -> AnswerResult {
         let variable = self.find_variable(words[0])?.clone();
         self.require_new(words[1])?;
         self.variables.remove(words[0]);
@@ -216,7 +216,7 @@ impl ProgramServer {
     }
 
     /// `inputs ENTRY`
-    pub(super) fn list_inputs(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn list_inputs(&mut self, words: &[&str]) -> AnswerResult {
         let program = Rc::clone(&self.program);
         let entry = find_entry(&program, words[0])?;
         let interface = self.find_interface(words[0]);
@@ -230,7 +230,7 @@ impl ProgramServer {
     }
 
     /// `output ENTRY`: the type of all results together.
-    pub(super) fn list_output(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn list_output(&mut self, words: &[&str]) -> AnswerResult {
         let program = Rc::clone(&self.program);
         let entry = find_entry(&program, words[0])?;
         let declared = self.find_interface(words[0]).map(|i| &i.result);
@@ -238,7 +238,7 @@ impl ProgramServer {
     }
 
     /// `outputs ENTRY`: the type of each result.
-    pub(super) fn list_outputs(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn list_outputs(&mut self, words: &[&str]) -> AnswerResult {
         let program = Rc::clone(&self.program);
         let entry = find_entry(&program, words[0])?;
         let declared = self.find_interface(words[0]).map(|i| &i.result);
@@ -251,19 +251,19 @@ impl ProgramServer {
     }
 
     /// `attributes ENTRY`
-    pub(super) fn list_attributes(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn list_attributes(&mut self, words: &[&str]) -> AnswerResult {
         find_entry(&self.program, words[0])?;
         let interface = self.find_interface(words[0]);
         Ok(interface.map_or_else(Vec::new, |i| i.attributes.clone()))
     }
 
     /// `type VARIABLE`
-    pub(super) fn tell_type(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn tell_type(&mut self, words: &[&str]) -> AnswerResult {
         Ok(vec![self.find_variable(words[0])?.type_name.clone()])
     }
 
     /// `kind TYPE`
-    pub(super) fn tell_kind(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn tell_kind(&mut self, words: &[&str]) -> AnswerResult {
         let kind = match self.types.find(words[0])? {
             InterfaceType::Scalar => "primitive",
             InterfaceType::Array(..) => "array",
@@ -275,7 +275,7 @@ impl ProgramServer {
     }
 
     /// `set_tuning_param NAME VALUE`
-    pub(super) fn set_parameter(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn set_parameter(&mut self, words: &[&str]) -> AnswerResult {
         let mut parameters = self.program.parameters.iter();
         if !parameters.any(|parameter| parameter.name == words[0]) {
             return Err(format!("Unknown tuning parameter: {}", words[0]));
@@ -287,7 +287,7 @@ impl ProgramServer {
     }
 
     /// `tuning_params ENTRY`
-    pub(super) fn list_parameters(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn list_parameters(&mut self, words: &[&str]) -> AnswerResult {
         find_entry(&self.program, words[0])?;
         let parameters = self.program.parameters.iter();
         Ok(parameters
@@ -296,7 +296,7 @@ impl ProgramServer {
     }
 
     /// `tuning_param_class NAME`
-    pub(super) fn tell_parameter_class(&mut self, words: &[&str]) -> CommandAnswer {
+    pub(super) fn tell_parameter_class(&mut self, words: &[&str]) -> AnswerResult {
         let mut parameters = self.program.parameters.iter();
         let found = parameters.find(|parameter| parameter.name == words[0]);
         let found = found.ok_or_else(|| format!("Unknown tuning parameter: {}", words[0]))?;

@@ -73,13 +73,13 @@ struct FutharkSuite {
     /// Number of specifications that are passed over.
     structures: usize,
     /// The program that was compiled last, or why it could not be compiled, with its origin.
-    compiled: RefCell<Option<(PrintedProgramSource, CompileAttempt)>>,
+    compiled: RefCell<Option<(PrintedProgramSource, ProgramLoadResult)>>,
     /// What is to be said of the test that was run last.
     remark: RefCell<Option<String>>,
 }
 
 /// A compiled program, or why it could not be compiled.
-type CompileAttempt = Result<Rc<CompiledProgram>, TestOutcome>;
+type ProgramLoadResult = Result<Rc<CompiledProgram>, TestOutcome>;
 
 /// Loads a folder whose list has the required columns.
 pub fn load_futhark_suite(path: &Path) -> Option<SuiteResult> {
@@ -311,7 +311,7 @@ impl FutharkSuite {
         &self,
         test: &FutharkTest,
         session: &session::TestEnvironment,
-    ) -> CompileAttempt {
+    ) -> ProgramLoadResult {
         if let Some((printed, attempt)) = &*self.compiled.borrow()
             && *printed == test.printed
         {
