@@ -35,7 +35,7 @@ impl KernelLowering<'_> {
     }
 
     /// Converts bits of memory to a value.
-    pub(super) fn from_memory_bits(&mut self, ty: ScalarType, bits: Id) -> Id {
+    pub(super) fn convert_from_memory_bits(&mut self, ty: ScalarType, bits: Id) -> Id {
         match ty {
             ScalarType::Bool => {
                 let zero = self.const_uint(8, 0);
@@ -64,7 +64,7 @@ impl KernelLowering<'_> {
             }
             VariableType::Memory(MemorySpace::Shared) => {
                 let read = self.read_shared(element.memory, ty.size(), index, element.volatile)?;
-                Ok(self.from_memory_bits(ty, read))
+                Ok(self.convert_from_memory_bits(ty, read))
             }
             _ => {
                 let volatile = element.volatile;
@@ -75,7 +75,7 @@ impl KernelLowering<'_> {
                 let read = self.emit_for_binding(element.memory, Some(bits), read)?;
                 let read = read
                     .ok_or_else(|| unsupported_diagnostic(self.place, "memory that is nowhere"))?;
-                Ok(self.from_memory_bits(ty, read))
+                Ok(self.convert_from_memory_bits(ty, read))
             }
         }
     }

@@ -216,7 +216,7 @@ impl KernelLowering<'_> {
                 }
             }
         }
-        let of_bits = |bits| self.from_memory_bits(vector.ty, bits);
+        let of_bits = |bits| self.convert_from_memory_bits(vector.ty, bits);
         elements.into_iter().map(of_bits).collect()
     }
 
