@@ -5,6 +5,7 @@
 //! - [`syntax`]: source text as tokens and trees.
 //! - [`source`]: the files of a program.
 //! - [`check`]: names, modules and types.
+//! - `consumption`: uniqueness types and aliases.
 //! - [`typed`]: programs with names resolved and types inferred.
 //! - [`format`]: source text as the formatter lays it out.
 //! - [`interface`]: the entry points of a program, for tools that call them.
@@ -17,6 +18,7 @@
 
 pub mod check;
 pub mod compile;
+mod consumption;
 pub mod evaluate;
 pub mod format;
 pub mod interface;

@@ -18,6 +18,7 @@ mod type_expression;
 pub mod types;
 pub mod unify;
 
+use crate::consumption::check_consumption;
 use crate::source::SourceFiles;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{SourceNameId, SyntaxTree};
@@ -78,7 +79,13 @@ pub fn check_program(files: &mut SourceFiles) -> Result<TypedProgram, Vec<Source
         return Err(checker.faults);
     }
     checker.resolve_types();
-    Ok(checker.program)
+    let program = checker.program;
+    let faults = check_consumption(&program, files);
+    if faults.is_empty() {
+        Ok(program)
+    } else {
+        Err(faults)
+    }
 }
 
 /// State of the checker.

@@ -1,0 +1,202 @@
+//! Calls: which arguments they consume, and what their results share memory with.
+
+use super::ConsumptionChecker;
+use super::alias_graph::{AliasId, AliasOrigin, ConsumptionEvent, ConsumptionId, ConsumptionWay};
+use super::alias_tree::AliasTree;
+use super::ownership::{OwnershipForm, OwnershipId};
+use crate::typed::{ProgramPlace, TypedExpression, TypedExpressionId};
+
+impl ConsumptionChecker<'_> {
+    /// Checks a call. Arguments are evaluated from the last to the first, operands from the left to the right.
+    pub(super) fn check_call(
+        &mut self,
+        function: TypedExpressionId,
+        arguments: &[TypedExpressionId],
+        call: &TypedExpression,
+    ) -> AliasTree {
+        let callee = self.check_expression(function);
+        let closure = self.unite_parts(&callee);
+        let mut parameters = Vec::with_capacity(arguments.len());
+        let mut result = self.ownership_of(&callee);
+        for _ in arguments {
+            let OwnershipForm::Function(parameter, rest) = *self.ownerships.form(result) else {
+                break;
+            };
+            parameters.push(parameter);
+            result = rest;
+        }
+        if parameters.len() < arguments.len() {
+            result = self.plain_ownership(call.type_id);
+        }
+        let start = |id: TypedExpressionId| self.program.expressions[id].place.range.start;
+        let is_infix = arguments.len() == 2 && start(arguments[0]) < start(function);
+        let mut trees: Vec<Option<AliasTree>> = vec![None; arguments.len()];
+        for step in 0..arguments.len() {
+            let index = if is_infix {
+                step
+            } else {
+                arguments.len() - 1 - step
+            };
+            let parameter = parameters.get(index).copied();
+            let tree = self.check_argument(arguments[index], parameter, ConsumptionWay::Argument);
+            let is_consumed =
+                parameter.is_some_and(|parameter| self.ownerships.summary(parameter).has_unique);
+            if is_consumed {
+                self.check_other_arguments(arguments, index, &trees);
+            }
+            trees[index] = Some(tree);
+        }
+        let observed = trees.iter().enumerate().filter(|(index, _)| {
+            !parameters
+                .get(*index)
+                .is_some_and(|&parameter| self.ownerships.summary(parameter).has_unique)
+        });
+        let mut sets: Vec<AliasId> = closure.into_iter().collect();
+        for tree in observed.filter_map(|(_, tree)| tree.as_ref()) {
+            tree.for_each(&mut |set| sets.push(set));
+        }
+        self.make_call_result(sets, result, call.place)
+    }
+
+    /// The aliases of the result of a call. Its parts may share memory with each other.
+    fn make_call_result(
+        &mut self,
+        sets: Vec<AliasId>,
+        result: OwnershipId,
+        place: ProgramPlace,
+    ) -> AliasTree {
+        let summary = self.ownerships.summary(result);
+        if !summary.has_shared {
+            return AliasTree::Uniform(None, result);
+        }
+        let set = self.graph.unite(sets).or_else(|| {
+            let origin = AliasOrigin::Call(place);
+            (summary.parts > 1).then(|| self.graph.add_root(origin, true))
+        });
+        self.make_result(set, result)
+    }
+
+    /// Reports the arguments that share memory with the one at `index`, which was consumed.
+    fn check_other_arguments(
+        &mut self,
+        arguments: &[TypedExpressionId],
+        index: usize,
+        trees: &[Option<AliasTree>],
+    ) {
+        for (other, tree) in trees.iter().enumerate() {
+            let Some(tree) = tree else {
+                continue;
+            };
+            if other != index
+                && let Some((set, event)) = self.find_consumption(tree)
+            {
+                self.report_shared_argument(arguments[index], arguments[other], set, event);
+            }
+        }
+    }
+
+    /// Checks an argument, and consumes what the parameter consumes. Returns its aliases.
+    pub(super) fn check_argument(
+        &mut self,
+        argument: TypedExpressionId,
+        parameter: Option<OwnershipId>,
+        way: ConsumptionWay,
+    ) -> AliasTree {
+        let mark = self.graph.mark();
+        let tree = self.check_expression(argument);
+        let node = &self.program.expressions[argument];
+        let ownership = self.plain_ownership(node.type_id);
+        let has_function = self.ownerships.summary(ownership).has_function;
+        if has_function && self.graph.mark() > mark {
+            self.report_function_consumption(node.place, mark, "this argument is a function and");
+        }
+        let Some(parameter) = parameter else {
+            return tree;
+        };
+        if has_function {
+            let found = self.ownership_of(&tree);
+            if !self.ownerships.is_usable_as(found, parameter) {
+                self.report_unusable(node.place, found, parameter);
+            }
+        }
+        if self.ownerships.summary(parameter).has_unique {
+            let place = node.place;
+            let event = self.graph.add_event(ConsumptionEvent { place, way });
+            self.consume_parts(parameter, &tree, event);
+        }
+        tree
+    }
+
+    /// Consumes the unique parts of a value. They must not share memory with its other parts.
+    fn consume_parts(&mut self, expected: OwnershipId, tree: &AliasTree, event: ConsumptionId) {
+        let mut parts = Vec::new();
+        self.collect_parts(expected, tree, &mut parts);
+        parts.sort_by_key(|part| !part.is_unique);
+        let mut is_shared = false;
+        for part in parts {
+            let sets = part.tree.sets();
+            is_shared |= sets
+                .iter()
+                .any(|&set| self.graph.consumption(set) == Some(event));
+            if part.is_unique
+                && let Some(set) = self.graph.unite(sets)
+            {
+                self.consume_set(set, event);
+            }
+        }
+        if is_shared {
+            self.report_shared_parts(event);
+        }
+    }
+
+    /// The parts of a value, as a type divides it.
+    pub(super) fn collect_parts(
+        &mut self,
+        expected: OwnershipId,
+        tree: &AliasTree,
+        parts: &mut Vec<OwnedPart>,
+    ) {
+        let summary = self.ownerships.summary(expected);
+        if summary.parts == 0 {
+            return;
+        }
+        match self.ownerships.form(expected).clone() {
+            OwnershipForm::Record(fields) if summary.parts <= 256 => {
+                for (name, field) in fields {
+                    let part = self.project_field(tree, name);
+                    self.collect_parts(field, &part, parts);
+                }
+            }
+            _ => parts.push(OwnedPart {
+                is_unique: summary.has_unique,
+                tree: tree.clone(),
+            }),
+        }
+    }
+
+    /// Consumes a set of aliases.
+    pub(super) fn consume_set(&mut self, set: AliasId, event: ConsumptionId) {
+        if let Some(before) = self.graph.consumption(set) {
+            if before != event {
+                self.report_second_consumption(set, before, event);
+            }
+            return;
+        }
+        for root in self.graph.roots_of(set) {
+            if self.graph.is_consumable(root) && !self.is_outside(root) {
+                self.graph.consume_root(root, event);
+            } else {
+                self.report_not_consumable(root, event);
+            }
+        }
+    }
+}
+
+/// A part of a value, and whether it is unique.
+#[derive(Debug)]
+pub(super) struct OwnedPart {
+    /// Whether its memory is unique.
+    pub(super) is_unique: bool,
+    /// Its aliases.
+    pub(super) tree: AliasTree,
+}
