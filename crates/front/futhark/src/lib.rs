@@ -5,6 +5,7 @@
 //! - [`syntax`]: source text as tokens and trees.
 //! - [`source`]: the files of a program.
 //! - [`check`]: names, modules and types.
+//! - `restrictions`: exhaustive matches, ranges of literals, liftedness and recursion.
 //! - `consumption`: uniqueness types and aliases.
 //! - [`typed`]: programs with names resolved and types inferred.
 //! - [`format`]: source text as the formatter lays it out.
@@ -25,8 +26,10 @@ pub mod interface;
 pub mod internalise;
 pub mod intrinsic;
 mod printed;
+mod restrictions;
 pub mod source;
 pub mod syntax;
 pub mod typed;
+mod typed_children;
 
 pub use printed::{looks_like_futhark, read_futhark};

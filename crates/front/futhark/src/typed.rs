@@ -45,6 +45,10 @@ pub struct TypedProgram {
     pub sized_types: EntityArena<SizedTypeId, SizedType>,
     /// The functions of the compiler, by the names that the prelude has for them.
     pub intrinsics: EntityArena<IntrinsicId, SourceNameId>,
+    /// The types that module types give to values, where these are used.
+    pub specified_uses: HashMap<TypedExpressionId, SpecifiedType>,
+    /// The definitions that stand for values of a module type.
+    pub ascriptions: Vec<ValueAscription>,
     /// The type parameters of local functions that have some.
     pub local_type_parameters: HashMap<LocalId, Vec<TypeParameterId>>,
     /// The entry points, in the order of the source.
@@ -58,6 +62,26 @@ pub struct ProgramPlace {
     pub file: FileId,
     /// The bytes.
     pub range: TextRange,
+}
+
+/// A type that a module type gives to a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpecifiedType {
+    /// The type with sizes.
+    pub sized: SizedTypeId,
+    /// The type without sizes.
+    pub type_id: TypeId,
+}
+
+/// A definition that stands for a value of a module type.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueAscription {
+    /// The definition.
+    pub definition: DefinitionId,
+    /// The type of the value.
+    pub specified: SpecifiedType,
+    /// Where the module is matched with its module type.
+    pub place: ProgramPlace,
 }
 
 /// A function or constant.

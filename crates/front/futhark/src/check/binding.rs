@@ -113,6 +113,7 @@ impl SourceChecker<'_> {
             let scheme = Rc::new(TypeScheme {
                 parameters: types,
                 body: type_id,
+                specified: None,
             });
             self.bind_term(name.name, TermBinding::Local(local, Some(scheme)));
         }

@@ -188,7 +188,11 @@ impl SourceChecker<'_> {
         definition.body = Some(lambda.body);
         Ok(ValueBinding {
             target: ValueTarget::Definition(id),
-            scheme: Rc::new(TypeScheme { parameters, body }),
+            scheme: Rc::new(TypeScheme {
+                parameters,
+                body,
+                specified: None,
+            }),
             arguments: None,
         })
     }
@@ -269,7 +273,7 @@ impl SourceChecker<'_> {
                 _ => ParameterClass::Any(TypeLiftedness::FullyLifted),
             };
             let name = self.program.names.intern(&format!("t{}", parameters.len()));
-            let parameter = self.program.types.add_parameter(name);
+            let parameter = self.program.types.add_parameter(name, None);
             parameters.push((parameter, class));
             let type_id = self.program.types.intern(TypeForm::Parameter(parameter));
             self.variables.bind(variable, type_id);

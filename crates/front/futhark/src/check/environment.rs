@@ -77,13 +77,18 @@ pub struct TypeScheme {
     pub parameters: Vec<(TypeParameterId, ParameterClass)>,
     /// The type.
     pub body: TypeId,
+    /// The type as a module type gives it.
+    pub specified: Option<SizedTypeId>,
 }
 
 impl TypeScheme {
     /// A type without parameters.
     pub fn from_type(body: TypeId) -> Rc<TypeScheme> {
-        let parameters = Vec::new();
-        Rc::new(TypeScheme { parameters, body })
+        Rc::new(TypeScheme {
+            parameters: Vec::new(),
+            body,
+            specified: None,
+        })
     }
 
     /// The parameters alone.

@@ -9,7 +9,7 @@ use crate::syntax::tree::{
     ExpressionId, ExpressionKind, MatchCase, NumberType, QualifiedName, RangeBound, RecordField,
     SourceFunction, SourceLiteral, SourceName, TypeExpressionId,
 };
-use crate::typed::{TypedExpressionId, TypedKind, TypedLambda, TypedLiteral};
+use crate::typed::{SpecifiedType, TypedExpressionId, TypedKind, TypedLambda, TypedLiteral};
 use std::rc::Rc;
 
 impl SourceChecker<'_> {
@@ -223,7 +223,14 @@ impl SourceChecker<'_> {
             ValueTarget::Intrinsic(intrinsic) => TypedKind::Intrinsic(intrinsic, arguments),
             ValueTarget::Specified => TypedKind::Hole,
         };
-        self.add_typed(kind, type_id, range)
+        let typed = self.add_typed(kind, type_id, range);
+        if let Some(sized) = scheme.specified {
+            let type_id = scheme.body;
+            self.program
+                .specified_uses
+                .insert(typed, SpecifiedType { sized, type_id });
+        }
+        typed
     }
 
     /// Checks a field of a record.

@@ -19,6 +19,7 @@ pub mod types;
 pub mod unify;
 
 use crate::consumption::check_consumption;
+use crate::restrictions::check_restrictions;
 use crate::source::SourceFiles;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{SourceNameId, SyntaxTree};
@@ -80,7 +81,8 @@ pub fn check_program(files: &mut SourceFiles) -> Result<TypedProgram, Vec<Source
     }
     checker.resolve_types();
     let program = checker.program;
-    let faults = check_consumption(&program, files);
+    let mut faults = check_restrictions(&program, files);
+    faults.extend(check_consumption(&program, files));
     if faults.is_empty() {
         Ok(program)
     } else {

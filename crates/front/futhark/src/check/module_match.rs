@@ -2,13 +2,14 @@
 
 use super::environment::{
     ModuleScope, ModuleValue, ParametricModule, TermBinding, TypeBinding, TypeParameterBinding,
-    ValueBinding,
+    ValueBinding, ValueTarget,
 };
 use super::module_type::ModuleSignature;
 use super::types::{TypeForm, TypeId, TypeParameterId};
 use super::{CheckFault, CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{ModuleTypeId, SourceNameId};
+use crate::typed::{SpecifiedType, ValueAscription};
 use std::rc::Rc;
 
 impl SourceChecker<'_> {
@@ -214,6 +215,16 @@ impl SourceChecker<'_> {
                 return Err(self.fail(range, message));
             }
         };
+        if let (ValueTarget::Definition(definition), Some(sized)) =
+            (found.target, wanted.scheme.specified)
+        {
+            let type_id = wanted.scheme.body;
+            self.program.ascriptions.push(ValueAscription {
+                definition,
+                specified: SpecifiedType { sized, type_id },
+                place: self.place(range),
+            });
+        }
         let (actual, instance) = self.instantiate(&found.scheme, range);
         if self
             .variables

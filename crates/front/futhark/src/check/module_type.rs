@@ -230,6 +230,7 @@ impl SourceChecker<'_> {
                 let scheme = TypeScheme {
                     parameters: parameters.collect(),
                     body: written.type_id,
+                    specified: Some(written.sized),
                 };
                 names.terms.insert(name.name, self.specify_value(scheme));
             }

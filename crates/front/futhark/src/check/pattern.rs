@@ -180,7 +180,7 @@ impl SourceChecker<'_> {
             None => class_type(checker, class),
         };
         let integer = |value: u128| -> i128 {
-            let value = value as i128;
+            let value = i128::try_from(value).unwrap_or(i128::MAX);
             if is_negative {
                 value.wrapping_neg()
             } else {

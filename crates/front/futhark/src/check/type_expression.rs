@@ -357,7 +357,7 @@ impl SourceChecker<'_> {
             bound.push(match parameter.kind {
                 TypeParameterKind::Size => TypeParameterBinding::Size(self.bind_size(name)),
                 TypeParameterKind::Type(liftedness) => {
-                    let id = self.program.types.add_parameter(name);
+                    let id = self.program.types.add_parameter(name, Some(liftedness));
                     let type_id = self.program.types.intern(TypeForm::Parameter(id));
                     let plain = self.add_plain(type_id);
                     self.bind_type(
@@ -387,7 +387,7 @@ impl SourceChecker<'_> {
         let parameters = self.bind_type_parameters(&declaration.parameters)?;
         let written = match declaration.definition {
             Some(definition) => self.check_type(definition)?,
-            None => self.add_abstract(declaration.name.name, &parameters, class),
+            None => self.add_abstract(declaration, &parameters, class),
         };
         self.end_scope(mark);
         Ok(TypeBinding {
@@ -401,12 +401,13 @@ impl SourceChecker<'_> {
     /// A new abstract type, applied to parameters.
     fn add_abstract(
         &mut self,
-        name: SourceNameId,
+        declaration: &TypeDeclaration,
         parameters: &[TypeParameterBinding],
         class: Option<ScalarClass>,
     ) -> WrittenType {
-        let text = self.name_text(name).to_owned();
-        let id = self.program.types.add_abstract(text, class);
+        let text = self.name_text(declaration.name.name).to_owned();
+        let liftedness = declaration.liftedness;
+        let id = self.program.types.add_abstract(text, liftedness, class);
         let mut types = Vec::new();
         let mut sizes = Vec::new();
         let mut sized = Vec::new();

@@ -4,7 +4,7 @@
 //! [`super::unify::VariableTable`].
 
 use super::unify::ScalarClass;
-use crate::syntax::tree::{NumberType, SourceNameId};
+use crate::syntax::tree::{NumberType, SourceNameId, TypeLiftedness};
 use spirula_entity::{StringInterner, ValueInterner};
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -82,9 +82,16 @@ pub fn compare_fields(left: &str, right: &str) -> Ordering {
 #[derive(Clone, Debug, Default)]
 pub struct TypeTable {
     forms: ValueInterner<TypeId, TypeForm>,
-    /// The name of each type parameter.
-    parameters: Vec<SourceNameId>,
+    parameters: Vec<TypeParameter>,
     abstracts: Vec<AbstractType>,
+}
+
+/// A type parameter of a definition.
+#[derive(Clone, Copy, Debug)]
+struct TypeParameter {
+    name: SourceNameId,
+    /// Which types may stand for it. None if it was inferred.
+    declared: Option<TypeLiftedness>,
 }
 
 /// A type whose definition a module type hides.
@@ -92,6 +99,8 @@ pub struct TypeTable {
 struct AbstractType {
     /// Its name, for messages.
     name: String,
+    /// Which types may stand for it.
+    liftedness: TypeLiftedness,
     /// The class of scalars that it belongs to, in the prelude.
     class: Option<ScalarClass>,
     /// The type that it is known to be, with the parameters that occur in it: that of a `with`, or of an argument of a
@@ -177,21 +186,42 @@ impl TypeTable {
         self.intern(TypeForm::Sum(clauses))
     }
 
-    /// A new type parameter.
-    pub fn add_parameter(&mut self, name: SourceNameId) -> TypeParameterId {
-        self.parameters.push(name);
+    /// A new type parameter. One that is not declared was inferred.
+    pub fn add_parameter(
+        &mut self,
+        name: SourceNameId,
+        declared: Option<TypeLiftedness>,
+    ) -> TypeParameterId {
+        self.parameters.push(TypeParameter { name, declared });
         TypeParameterId::new(self.parameters.len() - 1)
+    }
+
+    /// Which types may stand for a type parameter.
+    pub fn parameter_liftedness(&self, id: TypeParameterId) -> TypeLiftedness {
+        let declared = self.parameters[id.index()].declared;
+        declared.unwrap_or(TypeLiftedness::FullyLifted)
+    }
+
+    /// Whether a type parameter was inferred.
+    pub fn is_inferred(&self, id: TypeParameterId) -> bool {
+        self.parameters[id.index()].declared.is_none()
     }
 
     /// The name of a type parameter.
     pub fn parameter_name(&self, id: TypeParameterId) -> SourceNameId {
-        self.parameters[id.index()]
+        self.parameters[id.index()].name
     }
 
     /// A new abstract type. Its name is for messages only.
-    pub fn add_abstract(&mut self, name: String, class: Option<ScalarClass>) -> AbstractTypeId {
+    pub fn add_abstract(
+        &mut self,
+        name: String,
+        liftedness: TypeLiftedness,
+        class: Option<ScalarClass>,
+    ) -> AbstractTypeId {
         self.abstracts.push(AbstractType {
             name,
+            liftedness,
             class,
             definition: None,
             representation: None,
@@ -207,6 +237,11 @@ impl TypeTable {
     /// The name of an abstract type.
     pub fn abstract_name(&self, id: AbstractTypeId) -> &str {
         &self.abstracts[id.index()].name
+    }
+
+    /// Which types may stand for an abstract type.
+    pub fn abstract_liftedness(&self, id: AbstractTypeId) -> TypeLiftedness {
+        self.abstracts[id.index()].liftedness
     }
 
     /// The class of scalars that an abstract type belongs to.

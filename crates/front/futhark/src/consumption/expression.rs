@@ -18,10 +18,14 @@ impl ConsumptionChecker<'_> {
         let node = &program.expressions[id];
         match &node.kind {
             TypedKind::Scalar(_) | TypedKind::Bytes(_) => self.make_fresh(node.type_id),
-            TypedKind::Hole => self.make_hole(node.type_id),
+            TypedKind::Hole => self.make_hole(id, node.type_id),
             TypedKind::Local(local, _) => self.check_local(*local, node.type_id, node.place),
-            TypedKind::Global(definition, _) => self.check_global(*definition, node.type_id),
-            TypedKind::Intrinsic(..) => self.make_fresh(node.type_id),
+            TypedKind::Global(definition, _) => self.check_global(*definition, id, node.type_id),
+            TypedKind::Intrinsic(..) => {
+                let specified = self.specified_ownership(id, node.type_id);
+                let ownership = specified.unwrap_or_else(|| self.plain_ownership(node.type_id));
+                AliasTree::Uniform(None, ownership)
+            }
             TypedKind::Record(fields) => self.check_record(fields),
             TypedKind::Array(elements) => {
                 for element in elements {
@@ -99,10 +103,29 @@ impl ConsumptionChecker<'_> {
     }
 
     /// The aliases of a value that is not known. If it is a function, its results are new values.
-    fn make_hole(&mut self, type_id: TypeId) -> AliasTree {
+    fn make_hole(&mut self, id: TypedExpressionId, type_id: TypeId) -> AliasTree {
+        if let Some(specified) = self.specified_ownership(id, type_id) {
+            return AliasTree::Uniform(None, specified);
+        }
         let ownership = self.plain_ownership(type_id);
         let ownership = self.with_new_results(ownership);
         AliasTree::Uniform(None, ownership)
+    }
+
+    /// The type that a module type gives to a value, as it is seen where it is used.
+    fn specified_ownership(
+        &mut self,
+        id: TypedExpressionId,
+        type_id: TypeId,
+    ) -> Option<OwnershipId> {
+        let specified = self.program.specified_uses.get(&id)?;
+        let ownership =
+            self.ownerships
+                .from_sized(self.program, specified.sized, specified.type_id, false);
+        let viewed = self
+            .ownerships
+            .view_as(self.program, ownership, type_id, false);
+        Some(viewed)
     }
 
     fn with_new_results(&mut self, ownership: OwnershipId) -> OwnershipId {
@@ -140,11 +163,18 @@ impl ConsumptionChecker<'_> {
     }
 
     /// A use of a definition. The memory of a constant may not be consumed.
-    fn check_global(&mut self, id: DefinitionId, type_id: TypeId) -> AliasTree {
+    fn check_global(
+        &mut self,
+        id: DefinitionId,
+        use_id: TypedExpressionId,
+        type_id: TypeId,
+    ) -> AliasTree {
         let definition = &self.program.definitions[id];
-        let ownership = match self.definitions.get(id.index()) {
-            Some(&known) => self.ownerships.view_as(self.program, known, type_id, false),
-            None => self.plain_ownership(type_id),
+        let specified = self.specified_ownership(use_id, type_id);
+        let ownership = match (specified, self.definitions.get(id.index())) {
+            (Some(specified), _) => specified,
+            (None, Some(&known)) => self.ownerships.view_as(self.program, known, type_id, false),
+            (None, None) => self.plain_ownership(type_id),
         };
         let is_constant = definition.parameters.is_empty() && definition.size_parameters.is_empty();
         if !is_constant || self.ownerships.summary(ownership).has_function {

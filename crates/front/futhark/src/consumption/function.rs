@@ -55,6 +55,28 @@ impl ConsumptionChecker<'_> {
         self.definitions[id.index()] = ownership;
     }
 
+    /// Checks that definitions consume no more, and share no more memory, than the module types say that they stand for.
+    pub(super) fn check_ascriptions(&mut self) {
+        let program = self.program;
+        for ascription in &program.ascriptions {
+            let specified = ascription.specified;
+            let expected =
+                self.ownerships
+                    .from_sized(program, specified.sized, specified.type_id, false);
+            let found = self.definitions[ascription.definition.index()];
+            if !self.ownerships.summary(expected).has_function {
+                continue;
+            }
+            let found = self
+                .ownerships
+                .view_as(program, found, specified.type_id, false);
+            if !self.ownerships.is_usable_as(found, expected) {
+                let name = program.definitions[ascription.definition].name;
+                self.report_ascription(name, found, expected, ascription.place);
+            }
+        }
+    }
+
     /// The type of a definition by what is written of it.
     fn declared_ownership(&mut self, definition: &TypedDefinition) -> OwnershipId {
         let mut type_id = definition.type_id;

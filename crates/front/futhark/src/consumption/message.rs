@@ -4,6 +4,7 @@ use super::ConsumptionChecker;
 use super::alias_graph::{AliasId, AliasOrigin, ConsumptionId, ConsumptionWay};
 use super::ownership::{OwnershipForm, OwnershipId};
 use crate::check::SourceFault;
+use crate::syntax::tree::SourceNameId;
 use crate::typed::{LocalId, ProgramPlace, TypedExpressionId};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
@@ -249,6 +250,26 @@ impl ConsumptionChecker<'_> {
                 .with_note(reason)
                 .with_hint("pass a function that consumes a copy: `\\x -> f (copy x)`")
         });
+    }
+
+    /// A definition has not the uniqueness that its module type gives it.
+    pub(super) fn report_ascription(
+        &mut self,
+        name: SourceNameId,
+        found: OwnershipId,
+        expected: OwnershipId,
+        place: ProgramPlace,
+    ) {
+        let name = &self.program.names[name];
+        let message = format!(
+            "value `{name}` consumes more, or its result may share more memory, than its module type says"
+        );
+        let note = format!(
+            "uniqueness of its type: `{}`, in the module type: `{}`",
+            self.ownerships.describe(found),
+            self.ownerships.describe(expected)
+        );
+        self.report(place, message, |fault| fault.with_note(note));
     }
 
     /// The new value of an update in place shares memory with what is updated.

@@ -40,6 +40,7 @@ pub(crate) fn check_consumption(program: &TypedProgram, files: &SourceFiles) -> 
     for id in program.definitions.ids() {
         checker.check_definition(id);
     }
+    checker.check_ascriptions();
     checker.faults
 }
 

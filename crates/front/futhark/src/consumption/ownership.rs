@@ -333,4 +333,30 @@ impl OwnershipTable {
             _ => self.summary(other).has_unique,
         }
     }
+
+    /// A type for messages: `_` is a scalar, `t` is memory, `*t` is unique memory.
+    pub(super) fn describe(&self, id: OwnershipId) -> String {
+        match self.form(id) {
+            OwnershipForm::Scalar => "_".to_owned(),
+            OwnershipForm::Memory(true) => "*t".to_owned(),
+            OwnershipForm::Memory(false) => "t".to_owned(),
+            OwnershipForm::Record(_) | OwnershipForm::Sum(_) => {
+                let summary = self.summary(id);
+                match (summary.has_unique, summary.has_shared) {
+                    (true, false) => "*{…}".to_owned(),
+                    (true, true) => "{…, *t}".to_owned(),
+                    _ => "{…}".to_owned(),
+                }
+            }
+            OwnershipForm::Function(parameter, result) => {
+                let parameter_text = self.describe(*parameter);
+                let result_text = self.describe(*result);
+                if self.summary(*parameter).has_function {
+                    format!("({parameter_text}) -> {result_text}")
+                } else {
+                    format!("{parameter_text} -> {result_text}")
+                }
+            }
+        }
+    }
 }

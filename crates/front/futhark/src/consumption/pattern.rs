@@ -90,7 +90,8 @@ impl ConsumptionChecker<'_> {
             }
             TypedPatternKind::Wildcard | TypedPatternKind::Scalar(_) => {}
             TypedPatternKind::Ascribed(inner) => {
-                let inner_ownership = if self.ownerships.summary(ownership).has_unique {
+                let summary = self.ownerships.summary(ownership);
+                let inner_ownership = if summary.has_unique || summary.has_function {
                     ownership
                 } else {
                     self.pattern_ownership(*inner)

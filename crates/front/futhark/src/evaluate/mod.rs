@@ -12,7 +12,7 @@ mod pattern;
 pub mod value;
 
 pub(crate) use builtin::{constant_bits, find_arity, result_type};
-pub(crate) use pattern::read_literal;
+pub(crate) use pattern::{read_float, read_literal};
 
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{DefinitionId, ProgramPlace, TypedKind, TypedProgram};

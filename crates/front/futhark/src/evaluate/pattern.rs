@@ -244,7 +244,7 @@ pub(super) fn float_bits(value: f64, scalar: PrimitiveType) -> u64 {
 }
 
 /// The value of a decimal or hexadecimal number with a fraction or an exponent.
-fn read_float(text: &str) -> Option<f64> {
+pub(crate) fn read_float(text: &str) -> Option<f64> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1.0, digits),
         None => (1.0, text),

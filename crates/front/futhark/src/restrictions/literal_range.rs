@@ -1,0 +1,143 @@
+//! Ranges of literals: a number fits the type that is inferred for it.
+
+use super::RestrictionChecker;
+use crate::check::types::{PrimitiveType, TypeForm, TypeId};
+use crate::evaluate::read_float;
+use crate::syntax::tree::NumberType;
+use crate::typed::{ProgramPlace, TypedExpressionId, TypedKind, TypedLiteral, TypedPatternKind};
+use rustc_hash::FxHashSet;
+
+impl RestrictionChecker<'_> {
+    /// Checks all literals of the program.
+    pub(super) fn check_literals(&mut self) {
+        let program = self.program;
+        let mut negated: FxHashSet<TypedExpressionId> = FxHashSet::default();
+        for (_, node) in program.expressions.iter().rev() {
+            match &node.kind {
+                TypedKind::Application(function, arguments) => {
+                    if let Some(&operand) = arguments.first()
+                        && self.is_negation(*function, operand)
+                        && let TypedKind::Scalar(literal) = &program.expressions[operand].kind
+                    {
+                        negated.insert(operand);
+                        self.check_literal(&negate_literal(literal), node.type_id, node.place);
+                    }
+                }
+                TypedKind::Scalar(_) => {}
+                _ => {}
+            }
+        }
+        for (id, node) in program.expressions.iter() {
+            if let TypedKind::Scalar(literal) = &node.kind
+                && !negated.contains(&id)
+            {
+                self.check_literal(literal, node.type_id, node.place);
+            }
+        }
+        for (_, node) in program.patterns.iter() {
+            if let TypedPatternKind::Scalar(literal) = &node.kind {
+                self.check_literal(literal, node.type_id, node.place);
+            }
+        }
+    }
+
+    /// Whether a function is a minus right before a literal.
+    fn is_negation(&self, function: TypedExpressionId, operand: TypedExpressionId) -> bool {
+        let program = self.program;
+        let function = &program.expressions[function];
+        let TypedKind::Intrinsic(intrinsic, _) = function.kind else {
+            return false;
+        };
+        let operand = program.expressions[operand].place;
+        let file = &self.files.files[operand.file];
+        let between = function.place.range.start as usize + 1..operand.range.start as usize;
+        &program.names[program.intrinsics[intrinsic]] == "neg"
+            && file
+                .text
+                .get(between)
+                .is_some_and(|text| text.trim().is_empty())
+    }
+
+    fn check_literal(&mut self, literal: &TypedLiteral, type_id: TypeId, place: ProgramPlace) {
+        let TypeForm::Scalar(PrimitiveType::Number(number_type)) = self.program.types.form(type_id)
+        else {
+            return;
+        };
+        let number_type = *number_type;
+        let is_within = match literal {
+            TypedLiteral::Truth(_) => true,
+            TypedLiteral::Integer(value) => match integer_range(number_type) {
+                Some(range) => range.contains(value),
+                None => is_finite(*value as f64, number_type),
+            },
+            TypedLiteral::Float(text) => {
+                read_float(text).is_none_or(|value| is_finite(value, number_type))
+            }
+        };
+        if is_within || self.is_prelude(place) {
+            return;
+        }
+        let text = match literal {
+            TypedLiteral::Truth(value) => value.to_string(),
+            TypedLiteral::Integer(value) => value.to_string(),
+            TypedLiteral::Float(text) => text.clone(),
+        };
+        let name = number_type.spelling();
+        let message = format!("literal {text} is out of bounds for its type `{name}`");
+        let note = describe_range(number_type);
+        self.report(place, message, |fault| {
+            fault
+                .with_note(note)
+                .with_hint("write a larger type as suffix, or a smaller number")
+        });
+    }
+}
+
+/// The literal with a minus.
+fn negate_literal(literal: &TypedLiteral) -> TypedLiteral {
+    match literal {
+        TypedLiteral::Integer(value) => TypedLiteral::Integer(value.saturating_neg()),
+        TypedLiteral::Float(text) => TypedLiteral::Float(format!("-{text}")),
+        TypedLiteral::Truth(value) => TypedLiteral::Truth(*value),
+    }
+}
+
+/// The numbers of an integer type. None for floats.
+fn integer_range(number_type: NumberType) -> Option<std::ops::RangeInclusive<i128>> {
+    let signed = |bits: u32| -(1i128 << (bits - 1))..=(1i128 << (bits - 1)) - 1;
+    let unsigned = |bits: u32| 0..=(1i128 << bits) - 1;
+    match number_type {
+        NumberType::I8 => Some(signed(8)),
+        NumberType::I16 => Some(signed(16)),
+        NumberType::I32 => Some(signed(32)),
+        NumberType::I64 => Some(signed(64)),
+        NumberType::U8 => Some(unsigned(8)),
+        NumberType::U16 => Some(unsigned(16)),
+        NumberType::U32 => Some(unsigned(32)),
+        NumberType::U64 => Some(unsigned(64)),
+        NumberType::F16 | NumberType::F32 | NumberType::F64 => None,
+    }
+}
+
+/// Whether a number is finite when it is rounded to a float type.
+fn is_finite(value: f64, number_type: NumberType) -> bool {
+    // A number from half a unit in the last place above the largest one on is rounded to infinity.
+    let bound = match number_type {
+        NumberType::F16 => 65520.0,
+        NumberType::F32 => f64::from(f32::MAX) + 2f64.powi(103),
+        _ => f64::INFINITY,
+    };
+    value.abs() < bound
+}
+
+fn describe_range(number_type: NumberType) -> String {
+    let name = number_type.spelling();
+    match integer_range(number_type) {
+        Some(range) => format!(
+            "`{name}` has the numbers from {} to {}",
+            range.start(),
+            range.end()
+        ),
+        None => format!("the number would be infinite as `{name}`"),
+    }
+}

@@ -1,0 +1,116 @@
+//! Restrictions on typed programs: rules that hold for types, patterns and literals once inference is done.
+//!
+//! - [`literal_range`]: numbers fit their types.
+//! - [`exhaustive`]: a match has a case for each value, other patterns match all values.
+//! - [`liftedness`]: functions are no elements of arrays and no results of branches and loops.
+//! - [`recursion`]: recursive functions are first-order but for parameters that are passed on.
+
+mod equality;
+mod exhaustive;
+mod liftedness;
+mod literal_range;
+mod pattern_matrix;
+mod recursion;
+
+use crate::check::SourceFault;
+use crate::check::types::{TypeId, TypeParameterId};
+use crate::source::SourceFiles;
+use crate::syntax::tree::TypeLiftedness;
+use crate::typed::{FileId, ProgramPlace, TypedExpressionId, TypedProgram};
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+
+/// Checks the restrictions of a program whose types are inferred.
+pub(crate) fn check_restrictions(program: &TypedProgram, files: &SourceFiles) -> Vec<SourceFault> {
+    let mut checker = RestrictionChecker {
+        program,
+        files,
+        faults: Vec::new(),
+        places: FxHashSet::default(),
+        inferred: FxHashMap::default(),
+        allowed: FxHashSet::default(),
+    };
+    checker.check_literals();
+    for id in program.definitions.ids() {
+        checker.check_definition(id);
+    }
+    checker.faults
+}
+
+/// State of the pass.
+struct RestrictionChecker<'a> {
+    program: &'a TypedProgram,
+    files: &'a SourceFiles,
+    faults: Vec<SourceFault>,
+    /// The places of faults: a parametric module is checked for each argument.
+    places: FxHashSet<(FileId, u32, u32)>,
+    /// The liftedness of type parameters that were inferred, as far as their uses restrict it.
+    inferred: FxHashMap<TypeParameterId, TypeLiftedness>,
+    /// Types that are known to have at most a liftedness.
+    allowed: FxHashSet<(TypeId, TypeLiftedness)>,
+}
+
+impl RestrictionChecker<'_> {
+    /// Adds a fault, unless one was reported at its place.
+    fn report(
+        &mut self,
+        place: ProgramPlace,
+        message: String,
+        decorate: impl FnOnce(SourceDiagnostic) -> SourceDiagnostic,
+    ) {
+        let key = (place.file, place.range.start, place.range.end);
+        if self.faults.len() >= 100 || !self.places.insert(key) {
+            return;
+        }
+        let location =
+            SourceLocation::from_text_range(place.range.start as usize, place.range.end as usize);
+        self.faults.push(SourceFault {
+            file: place.file,
+            diagnostic: decorate(SourceDiagnostic::error(location, message)),
+        });
+    }
+
+    /// Whether a place is in the prelude, which is correct.
+    fn is_prelude(&self, place: ProgramPlace) -> bool {
+        self.files.files[place.file].name.starts_with("/prelude/")
+    }
+
+    /// A type for messages.
+    fn print_type(&self, type_id: TypeId) -> String {
+        self.program.types.print(type_id, &self.program.names)
+    }
+
+    /// Checks a definition, and notes what it requires of type parameters that were inferred.
+    fn check_definition(&mut self, id: crate::typed::DefinitionId) {
+        let program = self.program;
+        let definition = &program.definitions[id];
+        let Some(body) = definition
+            .body
+            .filter(|_| !self.is_prelude(definition.place))
+        else {
+            return;
+        };
+        for &parameter in &definition.parameters {
+            self.check_irrefutable(parameter);
+        }
+        if definition.is_recursive {
+            self.check_recursion(id, body);
+        }
+        let mut pending: Vec<TypedExpressionId> = vec![body];
+        while let Some(id) = pending.pop() {
+            self.check_expression(id);
+            let first = pending.len();
+            program.expressions[id]
+                .kind
+                .for_each_child(&mut |child| pending.push(child));
+            pending[first..].reverse();
+        }
+    }
+
+    /// Checks the restrictions of an expression, without those of its parts.
+    fn check_expression(&mut self, id: TypedExpressionId) {
+        self.check_patterns(id);
+        self.check_value_types(id);
+        self.check_equality(id);
+    }
+}
