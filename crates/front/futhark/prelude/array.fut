@@ -49,7 +49,7 @@ def iota (n: i64) : *[n]i64 = 0..1..<n
 def indices [n] 't (_: [n]t) : *[n]i64 = iota n
 
 -- | The elements, each r positions further to the front. Those that leave at one end come back at the other.
-def rotate [n] 't (r: i64) (xs: [n]t) : [n]t = map (\i -> xs[(i + r) % n]) (iota n)
+def rotate [n] 't (r: i64) (xs: [n]t) : *[n]t = map (\i -> xs[(i + r) % n]) (iota n)
 
 -- | n times the same value.
 def replicate 't (n: i64) (x: t) : *[n]t = intrinsics.replicate n x

@@ -1,6 +1,6 @@
 //! Compilation of source to the soac form.
 
-use crate::check::check_program;
+use crate::check::{SourceFault, check_program};
 use crate::internalise::internalise_entry;
 use crate::source::{FaultyFile, SourceFiles, read_program};
 use crate::typed::{FileId, ProgramPlace, TypedProgram};
@@ -22,6 +22,8 @@ pub struct CheckedSource {
     pub files: SourceFiles,
     /// The program.
     pub program: TypedProgram,
+    /// What is allowed but probably not intended.
+    pub warnings: Vec<FileFault>,
 }
 
 /// A fault of a program with the file that it is in.
@@ -67,8 +69,22 @@ pub fn internalise_source(
     main: &str,
     read: &mut FileReader<'_>,
 ) -> Result<Vec<(SoacFunction, SoacEntry)>, Vec<SourceDiagnostic>> {
+    internalise_with_warnings(main, read, &mut Vec::new())
+}
+
+/// Compiles a program as [`internalise_source`] does. Its warnings are appended to `warnings`.
+///
+/// # Errors
+///
+/// As [`internalise_source`].
+pub fn internalise_with_warnings(
+    main: &str,
+    read: &mut FileReader<'_>,
+    warnings: &mut Vec<SourceDiagnostic>,
+) -> Result<Vec<(SoacFunction, SoacEntry)>, Vec<SourceDiagnostic>> {
     let functions = with_large_stack(|| {
-        let checked = check_on_stack(main, read).map_err(describe_all)?;
+        let mut checked = check_on_stack(main, read).map_err(describe_all)?;
+        warnings.extend(describe_all(std::mem::take(&mut checked.warnings)));
         let entries = checked.program.entries.iter();
         let functions = entries.map(|&entry| {
             let internalised = internalise_entry(&checked.program, entry);
@@ -107,26 +123,36 @@ fn check_on_stack(main: &str, read: &mut FileReader<'_>) -> Result<CheckedSource
     let mut files = read_program(main, &mut |path| read(path))
         .map_err(|faulty| name_faulty_file(main, faulty))?;
     match check_program(&mut files) {
-        Ok(program) => Ok(CheckedSource { files, program }),
-        Err(faults) => {
-            let mut named: HashMap<FileId, FileFault> = HashMap::new();
-            let faults = faults.into_iter().map(|fault| {
-                let diagnostic = fault.diagnostic;
-                let file = &files.files[fault.file];
-                let named = named.entry(fault.file).or_insert_with(|| FileFault {
-                    name: Arc::from(file.name.as_str()),
-                    text: Arc::from(file.text.as_str()),
-                    is_main: fault.file == files.main,
-                    diagnostic: diagnostic.clone(),
-                });
-                FileFault {
-                    diagnostic,
-                    ..named.clone()
-                }
-            });
-            Err(faults.collect())
+        Ok(mut program) => {
+            let warnings = std::mem::take(&mut program.warnings);
+            Ok(CheckedSource {
+                warnings: add_files(&files, warnings),
+                files,
+                program,
+            })
         }
+        Err(faults) => Err(add_files(&files, faults)),
     }
+}
+
+/// Faults with their files.
+fn add_files(files: &SourceFiles, faults: Vec<SourceFault>) -> Vec<FileFault> {
+    let mut named: HashMap<FileId, FileFault> = HashMap::new();
+    let faults = faults.into_iter().map(|fault| {
+        let diagnostic = fault.diagnostic;
+        let file = &files.files[fault.file];
+        let named = named.entry(fault.file).or_insert_with(|| FileFault {
+            name: Arc::from(file.name.as_str()),
+            text: Arc::from(file.text.as_str()),
+            is_main: fault.file == files.main,
+            diagnostic: diagnostic.clone(),
+        });
+        FileFault {
+            diagnostic,
+            ..named.clone()
+        }
+    });
+    faults.collect()
 }
 
 /// The faults of a file that could not be read or parsed.

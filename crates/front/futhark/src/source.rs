@@ -3,7 +3,7 @@
 use crate::syntax::parse_file;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{SourceName, SourceNameId, SyntaxTree};
-use crate::typed::FileId;
+use crate::typed::{FileId, ProgramPlace};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_entity::{EntityArena, StringInterner};
 use std::collections::HashMap;
@@ -51,6 +51,23 @@ pub struct SourceFiles {
     pub prelude: FileId,
     /// The main file.
     pub main: FileId,
+}
+
+impl SourceFiles {
+    /// Line and column of a place for messages, with the file if it is not the main one.
+    pub fn describe_place(&self, place: ProgramPlace) -> String {
+        let file = &self.files[place.file];
+        let end = (place.range.start as usize).min(file.text.len());
+        let before = &file.text[..end];
+        let line = before.matches('\n').count() + 1;
+        let last = before.rsplit('\n').next().unwrap_or_default();
+        let column = last.chars().count() + 1;
+        if place.file == self.main {
+            format!("line {line}, column {column}")
+        } else {
+            format!("{}:{line}:{column}", file.name)
+        }
+    }
 }
 
 /// A file with faults.

@@ -3,9 +3,11 @@
 //! Names are resolved: locals and definitions have ids, modules are gone, sections are functions. Each expression has
 //! its type without sizes. Types with sizes stand where the source writes them ([`SizedType`]).
 
+use crate::check::SourceFault;
 use crate::check::types::{AbstractTypeId, TypeId, TypeParameterId, TypeTable};
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{RangeBound, SourceAttribute, SourceNameId};
+use spirula_diagnostics::SourceLocation;
 use spirula_entity::{EntityArena, StringInterner};
 use std::collections::HashMap;
 
@@ -51,8 +53,32 @@ pub struct TypedProgram {
     pub ascriptions: Vec<ValueAscription>,
     /// The type parameters of local functions that have some.
     pub local_type_parameters: HashMap<LocalId, Vec<TypeParameterId>>,
+    /// What is allowed but probably not intended.
+    pub warnings: Vec<SourceFault>,
     /// The entry points, in the order of the source.
     pub entries: Vec<DefinitionId>,
+}
+
+impl TypedProgram {
+    /// Puts the warnings into the order of the source. A warning that is given for several instances is kept once.
+    pub(crate) fn sort_warnings(&mut self) {
+        self.warnings.sort_by_key(|warning| {
+            let start = match warning.diagnostic.place {
+                SourceLocation::Text { start, .. } => start,
+                _ => 0,
+            };
+            (
+                warning.file.index(),
+                start,
+                warning.diagnostic.message.clone(),
+            )
+        });
+        self.warnings.dedup_by(|left, right| {
+            left.file == right.file
+                && left.diagnostic.place == right.diagnostic.place
+                && left.diagnostic.message == right.diagnostic.message
+        });
+    }
 }
 
 /// A place in a file of a program.

@@ -24,24 +24,51 @@ impl SourceChecker<'_> {
         range: TextRange,
     ) -> CheckResult<TypedExpressionId> {
         let mark = self.mark_scope();
-        let typed = bindings
-            .iter()
-            .map(|binding| self.check_binding(binding))
-            .collect::<CheckResult<Vec<_>>>();
-        let checked = typed.and_then(|typed| Ok((typed, self.check_expression(body)?)));
+        let mut typed = Vec::with_capacity(bindings.len());
+        for binding in bindings {
+            let checked = self.check_binding(binding);
+            if checked.is_err() {
+                self.bind_faulty(binding);
+            }
+            typed.push(checked);
+        }
+        let typed = self.collect_checked(typed);
+        let body = self.check_expression(body);
         self.end_scope(mark);
-        let (typed, body) = checked?;
+        let (body, typed) = (body?, typed?);
         let type_id = self.type_of(body);
         Ok(self.add_typed(TypedKind::Let(typed, body), type_id, range))
+    }
+
+    /// Binds the names of a binding that has a fault, so that their uses are not reported.
+    fn bind_faulty(&mut self, binding: &LetBinding) {
+        match &binding.kind {
+            LetKind::Pattern { sizes, pattern } => {
+                for size in sizes {
+                    self.bind_term(size.name, TermBinding::Faulty);
+                }
+                self.bind_faulty_pattern(*pattern);
+            }
+            LetKind::Function { name, .. } | LetKind::Update { name, .. } => {
+                self.bind_term(name.name, TermBinding::Faulty);
+            }
+        }
     }
 
     /// Checks a binding. What it binds stays in scope.
     fn check_binding(&mut self, binding: &LetBinding) -> CheckResult<TypedBinding> {
         match &binding.kind {
-            LetKind::Pattern { sizes, pattern } => {
+            LetKind::Pattern {
+                sizes: written_sizes,
+                pattern,
+            } => {
                 let value = self.check_expression(binding.value)?;
-                let sizes = sizes.iter().map(|size| self.bind_size(size.name)).collect();
-                let pattern = self.check_pattern(*pattern, self.type_of(value))?;
+                let sizes = written_sizes
+                    .iter()
+                    .map(|size| self.bind_size(size.name))
+                    .collect();
+                let pattern =
+                    self.check_sized_pattern(written_sizes, *pattern, self.type_of(value))?;
                 Ok(TypedBinding {
                     type_parameters: Vec::new(),
                     sizes,
@@ -50,6 +77,7 @@ impl SourceChecker<'_> {
                 })
             }
             LetKind::Function { name, signature } => {
+                self.require_redefinable(*name)?;
                 self.check_local_function(*name, signature, binding)
             }
             LetKind::Update { name, steps } => {

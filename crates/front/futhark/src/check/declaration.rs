@@ -4,14 +4,15 @@ use super::environment::{
     ModuleScope, ModuleTypeBinding, ParameterClass, TermBinding, TypeParameterBinding, TypeScheme,
     ValueBinding, ValueTarget,
 };
-use super::types::{TypeForm, TypeId, TypeParameterId};
-use super::unify::VariableState;
+use super::types::{TypeForm, TypeId, TypeParameterId, TypeVariableId};
+use super::unify::{ScalarClass, VariableState};
 use super::{CheckResult, SourceChecker};
 use crate::syntax::tree::{
     DeclarationKind, SourceAttribute, SourceDeclaration, TypeLiftedness, ValueDeclaration,
     ValueKeyword,
 };
 use crate::typed::{FileId, LocalId, TypedDefinition};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// Size and type parameters of a declaration, apart.
@@ -53,6 +54,7 @@ impl SourceChecker<'_> {
         declarations: &[SourceDeclaration],
         is_file: bool,
     ) -> ModuleScope {
+        self.check_duplicate_declarations(declarations);
         let mut exported = ModuleScope::default();
         for declaration in declarations {
             let mark = self.mark_scope();
@@ -82,6 +84,15 @@ impl SourceChecker<'_> {
         let mut names = ModuleScope::default();
         match &declaration.kind {
             DeclarationKind::Value(value) => {
+                self.require_redefinable(value.name)?;
+                if value.keyword == ValueKeyword::Entry && !is_file {
+                    let message = "Entry points may not be declared inside modules";
+                    return Err(self.fail_with(declaration.range, message, |fault| {
+                        fault.with_hint(
+                            "declare it with `def`, and an entry point outside that calls it",
+                        )
+                    }));
+                }
                 let binding = self.check_value_declaration(value, &declaration.attributes)?;
                 if let ValueTarget::Definition(id) = binding.target
                     && is_file
@@ -228,15 +239,25 @@ impl SourceChecker<'_> {
         type_id: TypeId,
         parameters: &mut Vec<(TypeParameterId, ParameterClass)>,
     ) -> CheckResult<()> {
+        let visible = self.collect_variables(type_id);
         for variable in self.variables.variables_from(first) {
             match self.variables.state(variable).clone() {
                 VariableState::Scalar(class) => {
+                    if visible.contains(&variable) {
+                        self.warn_of_default(variable, class);
+                    }
                     let scalar = self.program.types.scalar(class.default_scalar());
                     self.variables.bind(variable, scalar);
                 }
                 VariableState::Sum(clauses) => {
-                    let sum = self.program.types.sum(clauses, &self.program.names);
-                    self.variables.bind(variable, sum);
+                    let text = self.name_text(clauses[0].0);
+                    let message = format!(
+                        "Type is ambiguous: it is a sum with `#{text}`, whose other constructors are not known"
+                    );
+                    let place = self.variables.place(variable);
+                    return Err(self.fail_with(place, message, |fault| {
+                        fault.with_hint("write the type: `(#c : t)`")
+                    }));
                 }
                 VariableState::Record(fields) => {
                     let text = self.name_text(fields[0].0);
@@ -261,6 +282,32 @@ impl SourceChecker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The variables of a type.
+    fn collect_variables(&mut self, type_id: TypeId) -> HashSet<TypeVariableId> {
+        let mut found = HashSet::new();
+        let mut seen = HashSet::new();
+        let mut pending = vec![type_id];
+        while let Some(id) = pending.pop() {
+            let id = self.resolve(id);
+            if !seen.insert(id) {
+                continue;
+            }
+            if let TypeForm::Variable(variable) = self.program.types.form(id) {
+                found.insert(*variable);
+            }
+            pending.extend(self.program.types.parts_of(id));
+        }
+        found
+    }
+
+    /// Warns that a part of the type of a definition has the default type of its class.
+    fn warn_of_default(&mut self, variable: TypeVariableId, class: ScalarClass) {
+        let place = self.place(self.variables.place(variable));
+        let scalar = class.default_scalar().spelling();
+        let message = format!("the type is ambiguous, and taken to be `{scalar}`");
+        self.warn(place, message, "write the types of the parameters");
     }
 
     /// Makes the free variables of a type parameters.

@@ -7,9 +7,9 @@ use super::{CheckFault, CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{
     ExpressionId, ExpressionKind, MatchCase, NumberType, QualifiedName, RangeBound, RecordField,
-    SourceFunction, SourceLiteral, SourceName, TypeExpressionId,
+    SourceLiteral, SourceName, TypeExpressionId,
 };
-use crate::typed::{SpecifiedType, TypedExpressionId, TypedKind, TypedLambda, TypedLiteral};
+use crate::typed::{SpecifiedType, TypedExpressionId, TypedKind};
 use std::rc::Rc;
 
 impl SourceChecker<'_> {
@@ -158,6 +158,14 @@ impl SourceChecker<'_> {
         range: TextRange,
     ) -> CheckResult<TypedExpressionId> {
         let (term, used) = self.find_term(path)?;
+        let text = self.name_text(path.name.name);
+        if text.starts_with('_') {
+            let message =
+                format!("`{text}` is used, but a name that begins with an underscore must not be");
+            return Err(self.fail_with(path.name.range, message, |fault| {
+                fault.with_hint("the underscore says that it is unused: give it another name")
+            }));
+        }
         let fields: Vec<SourceName> = path
             .modules
             .iter()
@@ -286,8 +294,10 @@ impl SourceChecker<'_> {
         let mut fields = Vec::with_capacity(elements.len());
         for (index, &element) in elements.iter().enumerate() {
             let name = self.program.names.intern(&index.to_string());
-            fields.push((name, self.check_expression(element)?));
+            let checked = self.check_expression(element);
+            fields.push(checked.map(|field| (name, field)));
         }
+        let fields = self.collect_checked(fields)?;
         Ok(self.add_record(fields, range))
     }
 
@@ -313,11 +323,11 @@ impl SourceChecker<'_> {
     ) -> CheckResult<TypedExpressionId> {
         let mut typed = Vec::with_capacity(fields.len());
         for (index, field) in fields.iter().enumerate() {
-            if fields[..index]
+            let before = fields[..index]
                 .iter()
-                .any(|other| other.name.name == field.name.name)
-            {
-                return Err(self.fail_twice(field.name.name, field.name.range));
+                .find(|other| other.name.name == field.name.name);
+            if let Some(before) = before {
+                return Err(self.fail_twice(field.name, before.name.range));
             }
             let value = match field.value {
                 Some(value) => self.check_expression(value)?,
@@ -341,11 +351,11 @@ impl SourceChecker<'_> {
         arguments: &[ExpressionId],
         range: TextRange,
     ) -> CheckResult<TypedExpressionId> {
-        let function = self.check_expression(function)?;
-        let typed = arguments
-            .iter()
-            .map(|&id| self.check_expression(id))
-            .collect::<CheckResult<Vec<_>>>()?;
+        let function = self.check_expression(function);
+        let typed = arguments.iter().map(|&id| self.check_expression(id));
+        let typed = typed.collect();
+        let typed = self.collect_checked(typed);
+        let (function, typed) = (function?, typed?);
         self.apply_typed(function, typed, range)
     }
 
@@ -385,158 +395,6 @@ impl SourceChecker<'_> {
             type_id = result;
         }
         Ok(self.add_typed(TypedKind::Application(function, arguments), type_id, range))
-    }
-
-    /// Checks an infix operator. `&&` and `||` evaluate their right operand only where it counts.
-    fn check_binary(
-        &mut self,
-        operator: &QualifiedName,
-        left: ExpressionId,
-        right: ExpressionId,
-        range: TextRange,
-    ) -> CheckResult<TypedExpressionId> {
-        let spelling = self.name_text(operator.name.name);
-        let decided = match spelling {
-            "&&" => Some(false),
-            "||" => Some(true),
-            _ => None,
-        };
-        if let Some(decided) = decided {
-            let bool_type = self.program.types.bool();
-            let left = self.check_expected(left, bool_type, "the operand")?;
-            let right = self.check_expected(right, bool_type, "the operand")?;
-            let constant = TypedKind::Scalar(TypedLiteral::Truth(decided));
-            let constant = self.add_typed(constant, bool_type, range);
-            let kind = if decided {
-                TypedKind::If(left, constant, right)
-            } else {
-                TypedKind::If(left, right, constant)
-            };
-            return Ok(self.add_typed(kind, bool_type, range));
-        }
-        let function = self.check_name(operator, operator.name.range)?;
-        let left = self.check_expression(left)?;
-        let right = self.check_expression(right)?;
-        self.apply_typed(function, vec![left, right], range)
-    }
-
-    /// Checks a prefix operator, which is a function of the compiler.
-    fn check_prefix(
-        &mut self,
-        intrinsic: &str,
-        class: ScalarClass,
-        operand: ExpressionId,
-        range: TextRange,
-    ) -> CheckResult<TypedExpressionId> {
-        let operand = self.check_expression(operand)?;
-        let type_id = self.add_variable(VariableState::Scalar(class), range);
-        self.require_type(self.type_of(operand), type_id, range, "the operand")?;
-        let function_type = self.program.types.function(type_id, type_id);
-        let name = self.program.names.intern(intrinsic);
-        let id = self
-            .program
-            .intrinsics
-            .iter()
-            .find(|(_, other)| **other == name)
-            .map(|(id, _)| id);
-        let id = id.ok_or_else(|| {
-            self.fail(
-                range,
-                format!("the prelude lacks the function `{intrinsic}`"),
-            )
-        })?;
-        let function = self.add_typed(
-            TypedKind::Intrinsic(id, vec![type_id]),
-            function_type,
-            range,
-        );
-        Ok(self.add_typed(
-            TypedKind::Application(function, vec![operand]),
-            type_id,
-            range,
-        ))
-    }
-
-    /// Checks `(op e)`: a function of the left operand. The right operand is evaluated once.
-    fn check_right_section(
-        &mut self,
-        operator: &QualifiedName,
-        operand: ExpressionId,
-        range: TextRange,
-    ) -> CheckResult<TypedExpressionId> {
-        let operator = self.check_name(operator, operator.name.range)?;
-        let operand = self.check_expression(operand)?;
-        let mark = self.mark_scope();
-        let name = self.program.names.intern("left");
-        let left_type = self.add_variable(VariableState::Free, range);
-        let parameter = self.bind_name(name, left_type, range);
-        let name = self.program.names.intern("right");
-        let right_type = self.type_of(operand);
-        let bound = self.bind_name(name, right_type, range);
-        let left = self.read_pattern(parameter, range);
-        let right = self.read_pattern(bound, range);
-        self.end_scope(mark);
-        let body = self.apply_typed(operator, vec![left, right], range)?;
-        let type_id = self.program.types.function(left_type, self.type_of(body));
-        let lambda = TypedLambda {
-            size_parameters: Vec::new(),
-            parameters: vec![parameter],
-            result: None,
-            body,
-        };
-        let lambda = self.add_typed(TypedKind::Lambda(lambda), type_id, range);
-        let binding = crate::typed::TypedBinding {
-            type_parameters: Vec::new(),
-            sizes: Vec::new(),
-            pattern: bound,
-            value: operand,
-        };
-        Ok(self.add_typed(TypedKind::Let(vec![binding], lambda), type_id, range))
-    }
-
-    /// Checks a function without a name.
-    fn check_lambda(
-        &mut self,
-        function: &SourceFunction,
-        range: TextRange,
-    ) -> CheckResult<TypedExpressionId> {
-        let mark = self.mark_scope();
-        let checked = self.check_function(&function.signature, function.body, Vec::new());
-        self.end_scope(mark);
-        let (lambda, type_id) = checked?;
-        Ok(self.add_typed(TypedKind::Lambda(lambda), type_id, range))
-    }
-
-    /// Checks parameters, the type of the result and the body of a function. Its type parameters are in scope.
-    pub(super) fn check_function(
-        &mut self,
-        signature: &crate::syntax::tree::FunctionSignature,
-        body: ExpressionId,
-        size_parameters: Vec<crate::typed::LocalId>,
-    ) -> CheckResult<(TypedLambda, TypeId)> {
-        let parameters = self.check_parameters(&signature.parameters)?;
-        let written = signature
-            .result
-            .map(|result| self.check_type(result))
-            .transpose()?;
-        let body_range = self.range_of(body);
-        let body = self.check_expression(body)?;
-        if let Some(written) = written {
-            self.require_type(self.type_of(body), written.type_id, body_range, "the body")?;
-        }
-        let result = written.map_or_else(|| self.type_of(body), |written| written.type_id);
-        let types: Vec<_> = parameters
-            .iter()
-            .map(|&parameter| self.program.patterns[parameter].type_id)
-            .collect();
-        let type_id = self.program.types.functions(&types, result);
-        let lambda = TypedLambda {
-            size_parameters,
-            parameters,
-            result: written.map(|written| written.sized),
-            body,
-        };
-        Ok((lambda, type_id))
     }
 
     /// Checks a range.
@@ -582,8 +440,9 @@ impl SourceChecker<'_> {
                 Ok((pattern, body))
             });
             self.end_scope(mark);
-            typed.push(body?);
+            typed.push(body);
         }
+        let typed = self.collect_checked(typed)?;
         Ok(self.add_typed(TypedKind::Match(subject, typed), type_id, range))
     }
 
@@ -597,7 +456,8 @@ impl SourceChecker<'_> {
         let typed = elements
             .iter()
             .map(|&id| self.check_expected(id, element, "the element"));
-        let typed = typed.collect::<CheckResult<_>>()?;
+        let typed = typed.collect();
+        let typed = self.collect_checked(typed)?;
         let type_id = self.program.types.array(element);
         Ok(self.add_typed(TypedKind::Array(typed), type_id, range))
     }
@@ -686,7 +546,12 @@ impl SourceChecker<'_> {
     ) -> CheckResult<TypedExpressionId> {
         let bool_type = self.program.types.bool();
         let condition = self.check_expected(condition, bool_type, "the condition")?;
-        let accept = self.check_expression(accept)?;
+        let accept = self.check_expression(accept);
+        let Ok(accept) = accept else {
+            let both = vec![accept, self.check_expression(reject)];
+            self.collect_checked(both)?;
+            return Err(CheckFault(None));
+        };
         let type_id = self.type_of(accept);
         let reject = self.check_expected(reject, type_id, "the other branch")?;
         Ok(self.add_typed(TypedKind::If(condition, accept, reject), type_id, range))

@@ -6,11 +6,15 @@
 
 mod binding;
 mod declaration;
+mod duplicates;
 pub mod environment;
 mod expression;
+mod function;
+mod mismatch;
 mod module;
 mod module_match;
 mod module_type;
+mod operator;
 mod pattern;
 mod resolve;
 mod scope;
@@ -31,8 +35,8 @@ use scope::ScopeChange;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::collections::HashMap;
 use std::rc::Rc;
-use types::{TypeForm, TypeId};
-use unify::{UnifyFault, VariableState, VariableTable};
+use types::TypeId;
+use unify::{VariableState, VariableTable};
 
 /// A fault of a program, with the file that it is in.
 #[derive(Clone, Debug)]
@@ -76,12 +80,13 @@ pub fn check_program(files: &mut SourceFiles) -> Result<TypedProgram, Vec<Source
     if let Err(fault) = checker.check_main(main) {
         checker.report(fault);
     }
-    if !checker.faults.is_empty() {
-        return Err(checker.faults);
-    }
     checker.resolve_types();
-    let program = checker.program;
-    let mut faults = check_restrictions(&program, files);
+    let mut faults = checker.faults;
+    let mut program = checker.program;
+    let report = check_restrictions(&program, files);
+    faults.extend(report.faults);
+    program.warnings.extend(report.warnings);
+    program.sort_warnings();
     faults.extend(check_consumption(&program, files));
     if faults.is_empty() {
         Ok(program)
@@ -158,6 +163,17 @@ impl<'a> SourceChecker<'a> {
         }
     }
 
+    /// The results of independent parts. All their faults are reported.
+    fn collect_checked<T>(&mut self, results: Vec<CheckResult<T>>) -> CheckResult<Vec<T>> {
+        if results.iter().all(Result::is_ok) {
+            return results.into_iter().collect();
+        }
+        for fault in results.into_iter().filter_map(Result::err) {
+            self.report(fault);
+        }
+        Err(CheckFault(None))
+    }
+
     /// A new variable of inference.
     fn add_variable(&mut self, state: VariableState, range: TextRange) -> TypeId {
         self.variables.add(&mut self.program.types, state, range)
@@ -208,76 +224,6 @@ impl<'a> SourceChecker<'a> {
         {
             Ok(()) => Ok(()),
             Err(fault) => Err(self.fail_unify(fault, found, expected, range, role)),
-        }
-    }
-
-    /// The fault that two types are not equal.
-    fn fail_unify(
-        &mut self,
-        fault: UnifyFault,
-        found: TypeId,
-        expected: TypeId,
-        range: TextRange,
-        role: &str,
-    ) -> CheckFault {
-        let reason = match fault {
-            UnifyFault::Mismatch => None,
-            UnifyFault::Infinite => Some("the type would contain itself".to_owned()),
-            UnifyFault::Class(class, other) => {
-                let other = self.print_type(other);
-                Some(format!("`{other}` is not {}", class.describe()))
-            }
-            UnifyFault::Field(name, other) => {
-                let other = self.print_type(other);
-                Some(format!("`{other}` has no field `{}`", self.name_text(name)))
-            }
-            UnifyFault::Constructor(name, other) => {
-                let other = self.print_type(other);
-                Some(format!(
-                    "`{other}` has no constructor `#{}`",
-                    self.name_text(name)
-                ))
-            }
-            UnifyFault::Compare(other) => {
-                let other = self.print_type(other);
-                Some(format!("values of type `{other}` cannot be compared"))
-            }
-        };
-        let found = match self.describe_unknown(found) {
-            Some(description) => description,
-            None => format!("of type `{}`", self.print_type(found)),
-        };
-        let expected = match self.describe_unknown(expected) {
-            Some(description) => description,
-            None => format!("`{}`", self.print_type(expected)),
-        };
-        let message = format!("{role} is {found}, but {expected} is expected");
-        self.fail_with(range, message, |diagnostic| {
-            let diagnostic = diagnostic.with_label(format!("expected {expected}"));
-            match reason {
-                Some(reason) => diagnostic.with_note(reason),
-                None => diagnostic,
-            }
-        })
-    }
-
-    /// What is known of a type that is not determined.
-    fn describe_unknown(&mut self, id: TypeId) -> Option<String> {
-        let id = self.resolve(id);
-        let TypeForm::Variable(variable) = self.program.types.form(id) else {
-            return None;
-        };
-        match self.variables.state(*variable) {
-            VariableState::Scalar(class) => Some(class.describe().to_owned()),
-            VariableState::Record(fields) => Some(format!(
-                "a record with a field `{}`",
-                self.name_text(fields[0].0)
-            )),
-            VariableState::Sum(clauses) => Some(format!(
-                "a value of a sum with `#{}`",
-                self.name_text(clauses[0].0)
-            )),
-            _ => None,
         }
     }
 

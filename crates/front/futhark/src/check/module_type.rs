@@ -9,7 +9,7 @@ use super::unify::ScalarClass;
 use super::{CheckResult, SourceChecker};
 use crate::syntax::tree::{
     ModuleSpecification, ModuleTypeId, ModuleTypeKind, QualifiedName, SourceAttribute,
-    SpecificationKind, TypeExpressionId, TypeParameter,
+    SourceNameId, SpecificationKind, TypeExpressionId, TypeParameter,
 };
 use crate::typed::FileId;
 use std::rc::Rc;
@@ -92,6 +92,7 @@ impl SourceChecker<'_> {
             }
             ModuleTypeKind::Parentheses(inner) => self.evaluate_module_type_part(*inner),
             ModuleTypeKind::Specifications(specifications) => {
+                self.check_duplicate_specifications(specifications);
                 let scope = self.scope.clone();
                 let result = self.evaluate_specifications(specifications);
                 self.scope = scope;
@@ -198,10 +199,34 @@ impl SourceChecker<'_> {
         let mut result = ModuleScope::default();
         for specification in specifications {
             let names = self.evaluate_specification(specification)?;
+            if let SpecificationKind::Include(included) = specification.kind {
+                self.warn_of_inclusion(included, &names, &result);
+            }
             self.scope.extend(&names);
             result.extend(&names);
         }
         Ok(result)
+    }
+
+    /// Warns of included types that hide types of the same names.
+    fn warn_of_inclusion(
+        &mut self,
+        included: ModuleTypeId,
+        names: &ModuleScope,
+        before: &ModuleScope,
+    ) {
+        let mut hidden: Vec<SourceNameId> = names.types.keys().copied().collect();
+        hidden.retain(|name| before.types.contains_key(name));
+        hidden.sort_unstable();
+        for name in hidden {
+            let place = self.place(self.tree().module_types[included].range);
+            let message = format!("Inclusion shadows type `{}`", self.name_text(name));
+            self.warn(
+                place,
+                message,
+                "include only one of the module types, or give the type another name",
+            );
+        }
     }
 
     /// Evaluates a specification.

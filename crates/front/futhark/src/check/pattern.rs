@@ -1,11 +1,12 @@
 //! Patterns: their types, and the variables that they bind.
 
+use super::duplicates::BoundNames;
 use super::environment::TermBinding;
 use super::types::TypeId;
 use super::unify::{ScalarClass, VariableState};
 use super::{CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
-use crate::syntax::tree::{PatternId, PatternKind, SourceLiteral, SourceNameId};
+use crate::syntax::tree::{PatternId, PatternKind, SourceLiteral, SourceName, SourceNameId};
 use crate::typed::{
     LocalVariable, SizedTypeId, TypedLiteral, TypedPattern, TypedPatternId, TypedPatternKind,
 };
@@ -17,16 +18,29 @@ impl SourceChecker<'_> {
         id: PatternId,
         type_id: TypeId,
     ) -> CheckResult<TypedPatternId> {
-        let mut bound = Vec::new();
-        self.check_pattern_part(id, type_id, &mut bound)
+        self.check_pattern_part(id, type_id, &mut BoundNames::default())
+    }
+
+    /// Checks a pattern that stands behind the sizes that it binds.
+    pub(super) fn check_sized_pattern(
+        &mut self,
+        sizes: &[SourceName],
+        pattern: PatternId,
+        type_id: TypeId,
+    ) -> CheckResult<TypedPatternId> {
+        let mut bound = BoundNames::default();
+        for &size in sizes {
+            self.add_bound(&mut bound, size)?;
+        }
+        self.check_pattern_part(pattern, type_id, &mut bound)
     }
 
     /// Checks several patterns, which together bind no name twice. Each has a new type.
     pub(super) fn check_parameters(
         &mut self,
         parameters: &[PatternId],
+        mut bound: BoundNames,
     ) -> CheckResult<Vec<TypedPatternId>> {
-        let mut bound = Vec::new();
         let mut checked = Vec::with_capacity(parameters.len());
         for &parameter in parameters {
             let range = self.tree().patterns[parameter].range;
@@ -70,16 +84,13 @@ impl SourceChecker<'_> {
         &mut self,
         id: PatternId,
         type_id: TypeId,
-        bound: &mut Vec<SourceNameId>,
+        bound: &mut BoundNames,
     ) -> CheckResult<TypedPatternId> {
         let node = &self.tree().patterns[id];
         let range = node.range;
         let kind = match &node.kind {
             PatternKind::Name(name) => {
-                if bound.contains(&name.name) {
-                    return Err(self.fail_twice(name.name, name.range));
-                }
-                bound.push(name.name);
+                self.add_bound(bound, *name)?;
                 return Ok(self.bind_name(name.name, type_id, range));
             }
             PatternKind::Wildcard => TypedPatternKind::Wildcard,
@@ -136,13 +147,34 @@ impl SourceChecker<'_> {
         Ok(self.add_pattern(kind, type_id, None, range))
     }
 
+    /// Binds the names of a pattern whose value has a fault.
+    pub(super) fn bind_faulty_pattern(&mut self, id: PatternId) {
+        match &self.tree().patterns[id].kind {
+            PatternKind::Name(name) => self.bind_term(name.name, TermBinding::Faulty),
+            PatternKind::Wildcard | PatternKind::Literal { .. } => {}
+            PatternKind::Parentheses(inner)
+            | PatternKind::Attributed { pattern: inner, .. }
+            | PatternKind::Ascription { pattern: inner, .. } => self.bind_faulty_pattern(*inner),
+            PatternKind::Tuple(parts) | PatternKind::Constructor { payload: parts, .. } => {
+                for &part in parts {
+                    self.bind_faulty_pattern(part);
+                }
+            }
+            PatternKind::Record(fields) => {
+                for field in fields {
+                    self.bind_faulty_pattern(field.pattern);
+                }
+            }
+        }
+    }
+
     /// Checks the fields of a record pattern.
     fn check_record_pattern(
         &mut self,
         fields: &[(SourceNameId, PatternId)],
         type_id: TypeId,
         range: TextRange,
-        bound: &mut Vec<SourceNameId>,
+        bound: &mut BoundNames,
     ) -> CheckResult<TypedPatternKind> {
         let types = fields
             .iter()

@@ -26,6 +26,15 @@ impl SourceChecker<'_> {
             let type_id = self.program.patterns[id].type_id;
             self.program.patterns[id].type_id = self.resolve_last(type_id);
         }
+        let mut specified = std::mem::take(&mut self.program.specified_uses);
+        for used in specified.values_mut() {
+            used.type_id = self.resolve_last(used.type_id);
+        }
+        self.program.specified_uses = specified;
+        for index in 0..self.program.ascriptions.len() {
+            let type_id = self.program.ascriptions[index].specified.type_id;
+            self.program.ascriptions[index].specified.type_id = self.resolve_last(type_id);
+        }
         for id in self.program.locals.ids() {
             let type_id = self.program.locals[id].type_id;
             self.program.locals[id].type_id = self.resolve_last(type_id);

@@ -178,9 +178,11 @@ impl SourceChecker<'_> {
     }
 
     /// The fault that a name is bound twice.
-    pub(super) fn fail_twice(&self, name: SourceNameId, range: TextRange) -> CheckFault {
-        let text = self.name_text(name);
-        self.fail(range, format!("`{text}` is bound twice"))
+    pub(super) fn fail_twice(&self, name: SourceName, before: TextRange) -> CheckFault {
+        let text = self.name_text(name.name);
+        let message = format!("`{text}` is bound twice");
+        let note = format!("it is also bound at {}", self.describe_range(before));
+        self.fail_with(name.range, message, |fault| fault.with_note(note))
     }
 }
 

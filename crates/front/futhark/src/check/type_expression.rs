@@ -19,6 +19,8 @@ pub(super) struct WrittenType {
     pub(super) sized: SizedTypeId,
     /// The type without sizes.
     pub(super) type_id: TypeId,
+    /// Whether values of the type may have sizes that are not known, or functions in them.
+    pub(super) liftedness: TypeLiftedness,
 }
 
 /// What stands for the parameters of an abbreviation.
@@ -37,7 +39,11 @@ impl SourceChecker<'_> {
     /// A type without arrays as a type with sizes.
     pub(super) fn add_plain(&mut self, type_id: TypeId) -> WrittenType {
         let sized = self.add_sized(SizedType::Plain(type_id));
-        WrittenType { sized, type_id }
+        WrittenType {
+            sized,
+            type_id,
+            liftedness: TypeLiftedness::Unlifted,
+        }
     }
 
     /// Checks a type expression.
@@ -62,11 +68,11 @@ impl SourceChecker<'_> {
             }
             TypeKind::Record(fields) => {
                 for (index, (name, _)) in fields.iter().enumerate() {
-                    if fields[..index]
+                    let before = fields[..index]
                         .iter()
-                        .any(|(other, _)| other.name == name.name)
-                    {
-                        return Err(self.fail_twice(name.name, name.range));
+                        .find(|(other, _)| other.name == name.name);
+                    if let Some((before, _)) = before {
+                        return Err(self.fail_twice(*name, before.range));
                     }
                 }
                 let fields: Vec<_> = fields
@@ -76,13 +82,7 @@ impl SourceChecker<'_> {
                 self.check_record_type(&fields)
             }
             TypeKind::Sum(clauses) => self.check_sum_type(clauses),
-            TypeKind::Array { size, element } => {
-                let size = self.check_size(*size)?;
-                let element = self.check_type(*element)?;
-                let type_id = self.program.types.array(element.type_id);
-                let sized = self.add_sized(SizedType::Array(size, element.sized));
-                Ok(WrittenType { sized, type_id })
-            }
+            TypeKind::Array { size, element } => self.check_array_type(*size, *element),
             TypeKind::Function {
                 name,
                 parameter,
@@ -94,9 +94,44 @@ impl SourceChecker<'_> {
                 let body = self.check_type(*body)?;
                 self.end_scope(mark);
                 let sized = self.add_sized(SizedType::Existential(sizes, body.sized));
-                Ok(WrittenType { sized, ..body })
+                Ok(WrittenType {
+                    sized,
+                    liftedness: body.liftedness.max(TypeLiftedness::SizeLifted),
+                    ..body
+                })
             }
         }
+    }
+
+    /// Checks the type of an array.
+    fn check_array_type(
+        &mut self,
+        size: Option<ExpressionId>,
+        element: TypeExpressionId,
+    ) -> CheckResult<WrittenType> {
+        let size = self.check_size(size)?;
+        let range = self.tree().types[element].range;
+        let element = self.check_type(element)?;
+        if element.liftedness > TypeLiftedness::Unlifted {
+            let text = self.source_text(range);
+            let reason = describe_lifted(element.liftedness);
+            let message = format!("the elements of an array cannot be of the lifted type `{text}`");
+            return Err(self.fail_with(range, message, |fault| fault.with_note(reason)));
+        }
+        let type_id = self.program.types.array(element.type_id);
+        let sized = self.add_sized(SizedType::Array(size, element.sized));
+        Ok(WrittenType {
+            sized,
+            type_id,
+            liftedness: TypeLiftedness::Unlifted,
+        })
+    }
+
+    /// The text at a range of the file at hand.
+    fn source_text(&self, range: TextRange) -> &str {
+        let text = &self.files.files[self.file].text;
+        text.get(range.start as usize..range.end as usize)
+            .unwrap_or_default()
     }
 
     /// Binds the name of a size until the scope ends.
@@ -114,8 +149,10 @@ impl SourceChecker<'_> {
     ) -> CheckResult<WrittenType> {
         let mut sized = Vec::with_capacity(fields.len());
         let mut plain = Vec::with_capacity(fields.len());
+        let mut liftedness = TypeLiftedness::Unlifted;
         for (name, field) in fields {
             let field = self.check_type(*field)?;
+            liftedness = liftedness.max(field.liftedness);
             sized.push((*name, field.sized));
             plain.push((*name, field.type_id));
         }
@@ -125,7 +162,11 @@ impl SourceChecker<'_> {
         });
         let type_id = self.program.types.record(plain, names);
         let sized = self.add_sized(SizedType::Record(sized));
-        Ok(WrittenType { sized, type_id })
+        Ok(WrittenType {
+            sized,
+            type_id,
+            liftedness,
+        })
     }
 
     /// Checks the type of a sum.
@@ -135,15 +176,18 @@ impl SourceChecker<'_> {
     ) -> CheckResult<WrittenType> {
         let mut sized = Vec::with_capacity(clauses.len());
         let mut plain = Vec::with_capacity(clauses.len());
+        let mut liftedness = TypeLiftedness::Unlifted;
         for (index, (name, payload)) in clauses.iter().enumerate() {
-            if clauses[..index]
+            let before = clauses[..index]
                 .iter()
-                .any(|(other, _)| other.name == name.name)
-            {
-                return Err(self.fail_twice(name.name, name.range));
+                .find(|(other, _)| other.name == name.name);
+            if let Some((before, _)) = before {
+                return Err(self.fail_twice(*name, before.range));
             }
             let payload = payload.iter().map(|&payload| self.check_type(payload));
             let payload: Vec<_> = payload.collect::<CheckResult<_>>()?;
+            let parts = payload.iter().map(|part| part.liftedness);
+            liftedness = parts.fold(liftedness, TypeLiftedness::max);
             sized.push((
                 name.name,
                 payload.iter().map(|payload| payload.sized).collect(),
@@ -159,7 +203,11 @@ impl SourceChecker<'_> {
         });
         let type_id = self.program.types.sum(plain, names);
         let sized = self.add_sized(SizedType::Sum(sized));
-        Ok(WrittenType { sized, type_id })
+        Ok(WrittenType {
+            sized,
+            type_id,
+            liftedness,
+        })
     }
 
     /// Checks the type of a function.
@@ -185,7 +233,11 @@ impl SourceChecker<'_> {
             .types
             .function(parameter.type_id, result.type_id);
         let sized = self.add_sized(SizedType::Function(local, parameter.sized, result.sized));
-        Ok(WrittenType { sized, type_id })
+        Ok(WrittenType {
+            sized,
+            type_id,
+            liftedness: TypeLiftedness::FullyLifted,
+        })
     }
 
     /// Checks a size.
@@ -244,6 +296,7 @@ impl SourceChecker<'_> {
             ));
         }
         let mut substitution = TypeSubstitution::default();
+        let mut liftedness = binding.liftedness;
         for (parameter, argument) in binding.parameters.iter().zip(arguments) {
             match (*parameter, *argument) {
                 (TypeParameterBinding::Size(local), TypeArgument::Size(size, _)) => {
@@ -252,6 +305,7 @@ impl SourceChecker<'_> {
                 }
                 (TypeParameterBinding::Type(parameter, _), TypeArgument::Type(argument)) => {
                     let argument = self.check_type(argument)?;
+                    liftedness = liftedness.max(argument.liftedness);
                     substitution.types.insert(parameter, argument);
                 }
                 (TypeParameterBinding::Size(_), TypeArgument::Type(argument)) => {
@@ -264,8 +318,11 @@ impl SourceChecker<'_> {
             }
         }
         if arguments.is_empty() {
-            let (sized, type_id) = (binding.sized, binding.type_id);
-            return Ok(WrittenType { sized, type_id });
+            return Ok(WrittenType {
+                sized: binding.sized,
+                type_id: binding.type_id,
+                liftedness,
+            });
         }
         let (parameters, types): (Vec<_>, Vec<_>) = substitution
             .types
@@ -277,7 +334,11 @@ impl SourceChecker<'_> {
             .types
             .substitute(binding.type_id, &parameters, &types);
         let sized = self.substitute_sized(binding.sized, &substitution);
-        Ok(WrittenType { sized, type_id })
+        Ok(WrittenType {
+            sized,
+            type_id,
+            liftedness,
+        })
     }
 
     /// A type with sizes with arguments in place of parameters.
@@ -348,11 +409,11 @@ impl SourceChecker<'_> {
         let mut bound = Vec::with_capacity(parameters.len());
         for (index, parameter) in parameters.iter().enumerate() {
             let name = parameter.name.name;
-            if parameters[..index]
+            let before = parameters[..index]
                 .iter()
-                .any(|other| other.name.name == name)
-            {
-                return Err(self.fail_twice(name, parameter.name.range));
+                .find(|other| other.name.name == name);
+            if let Some(before) = before {
+                return Err(self.fail_twice(parameter.name, before.name.range));
             }
             bound.push(match parameter.kind {
                 TypeParameterKind::Size => TypeParameterBinding::Size(self.bind_size(name)),
@@ -390,6 +451,17 @@ impl SourceChecker<'_> {
             None => self.add_abstract(declaration, &parameters, class),
         };
         self.end_scope(mark);
+        if written.liftedness > declaration.liftedness {
+            let text = self.name_text(declaration.name.name);
+            let (content, keyword) = match written.liftedness {
+                TypeLiftedness::FullyLifted => ("functions", "type^"),
+                _ => ("size-lifted types", "type~"),
+            };
+            let message = format!("the abbreviation `{text}` may not contain {content}");
+            return Err(self.fail_with(declaration.name.range, message, |fault| {
+                fault.with_hint(format!("declare it with `{keyword}`"))
+            }));
+        }
         Ok(TypeBinding {
             parameters: parameters.into(),
             liftedness: declaration.liftedness,
@@ -423,7 +495,11 @@ impl SourceChecker<'_> {
         }
         let type_id = self.program.types.intern(TypeForm::Abstract(id, types));
         let sized = self.add_sized(SizedType::Abstract(id, sizes, sized));
-        WrittenType { sized, type_id }
+        WrittenType {
+            sized,
+            type_id,
+            liftedness,
+        }
     }
 
     /// The binding of a built-in type.
@@ -436,5 +512,13 @@ impl SourceChecker<'_> {
             sized: plain.sized,
             type_id,
         }
+    }
+}
+
+/// Why a type is lifted, for messages.
+fn describe_lifted(liftedness: TypeLiftedness) -> &'static str {
+    match liftedness {
+        TypeLiftedness::FullyLifted => "it may contain functions",
+        _ => "its values may have sizes that differ from each other",
     }
 }

@@ -38,13 +38,12 @@ impl ConsumptionChecker<'_> {
                 arguments.len() - 1 - step
             };
             let parameter = parameters.get(index).copied();
-            let tree = self.check_argument(arguments[index], parameter, ConsumptionWay::Argument);
-            let is_consumed =
-                parameter.is_some_and(|parameter| self.ownerships.summary(parameter).has_unique);
-            if is_consumed {
-                self.check_other_arguments(arguments, index, &trees);
+            let checked =
+                self.check_argument(arguments[index], parameter, ConsumptionWay::Argument);
+            if let Some(event) = checked.consumption {
+                self.check_other_arguments(arguments, index, &trees, event);
             }
-            trees[index] = Some(tree);
+            trees[index] = Some(checked.tree);
         }
         let observed = trees.iter().enumerate().filter(|(index, _)| {
             !parameters
@@ -82,26 +81,26 @@ impl ConsumptionChecker<'_> {
         arguments: &[TypedExpressionId],
         index: usize,
         trees: &[Option<AliasTree>],
+        event: ConsumptionId,
     ) {
         for (other, tree) in trees.iter().enumerate() {
-            let Some(tree) = tree else {
-                continue;
-            };
-            if other != index
-                && let Some((set, event)) = self.find_consumption(tree)
-            {
+            let sets = tree.as_ref().map_or_else(Vec::new, AliasTree::sets);
+            let shared = sets
+                .into_iter()
+                .find(|&set| self.graph.consumption(set) == Some(event));
+            if let Some(set) = shared {
                 self.report_shared_argument(arguments[index], arguments[other], set, event);
             }
         }
     }
 
-    /// Checks an argument, and consumes what the parameter consumes. Returns its aliases.
+    /// Checks an argument, and consumes what the parameter consumes.
     pub(super) fn check_argument(
         &mut self,
         argument: TypedExpressionId,
         parameter: Option<OwnershipId>,
         way: ConsumptionWay,
-    ) -> AliasTree {
+    ) -> CheckedArgument {
         let mark = self.graph.mark();
         let tree = self.check_expression(argument);
         let node = &self.program.expressions[argument];
@@ -110,11 +109,15 @@ impl ConsumptionChecker<'_> {
         if has_function && self.graph.mark() > mark {
             self.report_function_consumption(node.place, mark, "this argument is a function and");
         }
+        let mut checked = CheckedArgument {
+            tree,
+            consumption: None,
+        };
         let Some(parameter) = parameter else {
-            return tree;
+            return checked;
         };
         if has_function {
-            let found = self.ownership_of(&tree);
+            let found = self.ownership_of(&checked.tree);
             if !self.ownerships.is_usable_as(found, parameter) {
                 self.report_unusable(node.place, found, parameter);
             }
@@ -122,9 +125,10 @@ impl ConsumptionChecker<'_> {
         if self.ownerships.summary(parameter).has_unique {
             let place = node.place;
             let event = self.graph.add_event(ConsumptionEvent { place, way });
-            self.consume_parts(parameter, &tree, event);
+            self.consume_parts(parameter, &checked.tree, event);
+            checked.consumption = Some(event);
         }
-        tree
+        checked
     }
 
     /// Consumes the unique parts of a value. They must not share memory with its other parts.
@@ -190,6 +194,15 @@ impl ConsumptionChecker<'_> {
             }
         }
     }
+}
+
+/// An argument that was checked.
+#[derive(Debug)]
+pub(super) struct CheckedArgument {
+    /// Its aliases.
+    pub(super) tree: AliasTree,
+    /// Its consumption, if the parameter consumes a part of it.
+    consumption: Option<ConsumptionId>,
 }
 
 /// A part of a value, and whether it is unique.

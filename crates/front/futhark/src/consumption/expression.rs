@@ -37,8 +37,10 @@ impl ConsumptionChecker<'_> {
                 self.check_constructor(*name, payload, node.type_id)
             }
             TypedKind::Projection(record, name) => {
-                let record = self.check_expression(*record);
-                self.project_field(&record, *name)
+                let record = self.check_whole(*record);
+                let part = self.project_field(&record, *name);
+                self.check_part(id, &part);
+                part
             }
             TypedKind::Index(array, indices) => {
                 let array = self.check_expression(*array);
@@ -88,6 +90,40 @@ impl ConsumptionChecker<'_> {
                 }
                 self.make_fresh(node.type_id)
             }
+        }
+    }
+
+    /// Checks a record of which only a part is used.
+    fn check_whole(&mut self, id: TypedExpressionId) -> AliasTree {
+        let program = self.program;
+        match &program.expressions[id].kind {
+            TypedKind::Projection(record, name) => {
+                let record = self.check_whole(*record);
+                self.project_field(&record, *name)
+            }
+            TypedKind::Local(local, _) => {
+                self.note_use(*local);
+                match &self.locals[local.index()] {
+                    Some(bound) => bound.tree.clone(),
+                    None => self.make_fresh(program.expressions[id].type_id),
+                }
+            }
+            _ => self.check_expression(id),
+        }
+    }
+
+    /// Requires that a part of a variable was not consumed.
+    fn check_part(&mut self, id: TypedExpressionId, part: &AliasTree) {
+        let Some((set, event)) = self.find_consumption(part) else {
+            return;
+        };
+        let program = self.program;
+        let mut base = id;
+        while let TypedKind::Projection(record, _) = program.expressions[base].kind {
+            base = record;
+        }
+        if let TypedKind::Local(local, _) = program.expressions[base].kind {
+            self.report_use(local, set, event, program.expressions[id].place);
         }
     }
 

@@ -57,7 +57,9 @@ impl ConsumptionChecker<'_> {
         let ownership = self.loop_ownership(source.pattern, None, &consumed_variables);
         let events = self.graph.count_events();
         let way = ConsumptionWay::LoopStart;
-        let initial = self.check_argument(source.initial, Some(ownership), way);
+        let initial = self
+            .check_argument(source.initial, Some(ownership), way)
+            .tree;
         self.check_free_uses(&free, events, place);
         self.release_variables(source, &initial, &consumed_variables);
         self.make_loop_result(source.pattern, &initial, &body, &consumed_variables)

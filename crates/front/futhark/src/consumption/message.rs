@@ -44,7 +44,10 @@ impl ConsumptionChecker<'_> {
                 format!("`{}`", &self.program.names[name])
             }
             AliasOrigin::Call(place) => {
-                format!("the result of the call at {}", self.describe_place(place))
+                format!(
+                    "the result of the call at {}",
+                    self.files.describe_place(place)
+                )
             }
             AliasOrigin::Merged => "a part of it".to_owned(),
         }
@@ -62,24 +65,10 @@ impl ConsumptionChecker<'_> {
         )
     }
 
-    /// Line and column of a place, with the file if it is not the main one.
-    fn describe_place(&self, place: ProgramPlace) -> String {
-        let file = &self.files.files[place.file];
-        let before = &file.text[..(place.range.start as usize).min(file.text.len())];
-        let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
-        let last = before.rsplit('\n').next().unwrap_or_default();
-        let column = last.chars().count() + 1;
-        if place.file == self.files.main {
-            format!("line {line}, column {column}")
-        } else {
-            format!("{}:{line}:{column}", file.name)
-        }
-    }
-
     /// Where and how a value was consumed.
     fn describe_event(&self, id: ConsumptionId) -> String {
         let event = self.graph.event(id);
-        let place = self.describe_place(event.place);
+        let place = self.files.describe_place(event.place);
         match event.way {
             ConsumptionWay::Argument => {
                 format!("it is consumed at {place}, as the argument of a function")
@@ -206,7 +195,9 @@ impl ConsumptionChecker<'_> {
         event: ConsumptionId,
     ) {
         let place = self.program.expressions[argument].place;
-        let other = self.describe_place(self.program.expressions[other].place);
+        let other = self
+            .files
+            .describe_place(self.program.expressions[other].place);
         let shared = self.describe_consumed(set, event);
         let message =
             format!("the argument is consumed, but another argument shares memory with it");

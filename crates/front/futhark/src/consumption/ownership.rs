@@ -253,7 +253,11 @@ impl OwnershipTable {
             ),
             _ => {
                 let summary = self.summary(id);
-                let is_unique = summary.has_unique && (is_parameter || !summary.has_shared);
+                let is_unique = if is_parameter {
+                    summary.has_unique
+                } else {
+                    !summary.has_shared
+                };
                 let plain = self.from_type(program, type_id, is_unique);
                 self.form(plain).clone()
             }

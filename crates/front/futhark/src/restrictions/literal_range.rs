@@ -64,6 +64,9 @@ impl RestrictionChecker<'_> {
             return;
         };
         let number_type = *number_type;
+        if self.is_bit_pattern(literal, number_type, place) {
+            return;
+        }
         let is_within = match literal {
             TypedLiteral::Truth(_) => true,
             TypedLiteral::Integer(value) => match integer_range(number_type) {
@@ -90,6 +93,26 @@ impl RestrictionChecker<'_> {
                 .with_note(note)
                 .with_hint("write a larger type as suffix, or a smaller number")
         });
+    }
+}
+
+impl RestrictionChecker<'_> {
+    /// Whether a literal gives all bits of an integer of the type that is its suffix, as `0x80i8` and `255i8` do.
+    fn is_bit_pattern(
+        &self,
+        literal: &TypedLiteral,
+        number_type: NumberType,
+        place: ProgramPlace,
+    ) -> bool {
+        let (TypedLiteral::Integer(value), Some(range)) = (literal, integer_range(number_type))
+        else {
+            return false;
+        };
+        let text = &self.files.files[place.file].text;
+        let text = text.get(place.range.start as usize..place.range.end as usize);
+        let has_suffix = text.is_some_and(|text| text.ends_with(number_type.spelling()));
+        let count = range.end() - range.start() + 1;
+        has_suffix && (0..count).contains(value)
     }
 }
 

@@ -4,37 +4,63 @@
 //! - [`exhaustive`]: a match has a case for each value, other patterns match all values.
 //! - [`liftedness`]: functions are no elements of arrays and no results of branches and loops.
 //! - [`recursion`]: recursive functions are first-order but for parameters that are passed on.
+//! - [`entry_point`]: entry points are first-order and not polymorphic.
+//! - [`warning`]: unused variables, and what else is probably not intended.
 
+mod entry_point;
 mod equality;
 mod exhaustive;
 mod liftedness;
 mod literal_range;
 mod pattern_matrix;
 mod recursion;
+mod warning;
 
 use crate::check::SourceFault;
 use crate::check::types::{TypeId, TypeParameterId};
 use crate::source::SourceFiles;
 use crate::syntax::tree::TypeLiftedness;
-use crate::typed::{FileId, ProgramPlace, TypedExpressionId, TypedProgram};
+use crate::typed::{FileId, LocalId, ProgramPlace, TypedExpressionId, TypedProgram};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
+/// Faults and warnings of a pass.
+#[derive(Debug, Default)]
+pub(crate) struct RestrictionReport {
+    /// The faults.
+    pub(crate) faults: Vec<SourceFault>,
+    /// The warnings.
+    pub(crate) warnings: Vec<SourceFault>,
+}
+
 /// Checks the restrictions of a program whose types are inferred.
-pub(crate) fn check_restrictions(program: &TypedProgram, files: &SourceFiles) -> Vec<SourceFault> {
+pub(crate) fn check_restrictions(program: &TypedProgram, files: &SourceFiles) -> RestrictionReport {
     let mut checker = RestrictionChecker {
         program,
         files,
         faults: Vec::new(),
+        warnings: Vec::new(),
+        warned: FxHashSet::default(),
+        inputs: FxHashSet::default(),
         places: FxHashSet::default(),
         inferred: FxHashMap::default(),
         allowed: FxHashSet::default(),
     };
     checker.check_literals();
+    for &entry in &program.entries {
+        checker.check_entry(entry);
+        for &parameter in &program.definitions[entry].parameters {
+            checker.note_inputs(parameter);
+        }
+    }
     for id in program.definitions.ids() {
         checker.check_definition(id);
     }
-    checker.faults
+    checker.warn_of_unused();
+    RestrictionReport {
+        faults: checker.faults,
+        warnings: checker.warnings,
+    }
 }
 
 /// State of the pass.
@@ -42,6 +68,11 @@ struct RestrictionChecker<'a> {
     program: &'a TypedProgram,
     files: &'a SourceFiles,
     faults: Vec<SourceFault>,
+    warnings: Vec<SourceFault>,
+    /// The places of warnings.
+    warned: FxHashSet<(FileId, u32, u32)>,
+    /// The variables of the parameters of entry points.
+    inputs: FxHashSet<LocalId>,
     /// The places of faults: a parametric module is checked for each argument.
     places: FxHashSet<(FileId, u32, u32)>,
     /// The liftedness of type parameters that were inferred, as far as their uses restrict it.
@@ -112,5 +143,6 @@ impl RestrictionChecker<'_> {
         self.check_patterns(id);
         self.check_value_types(id);
         self.check_equality(id);
+        self.warn_of_expression(id);
     }
 }

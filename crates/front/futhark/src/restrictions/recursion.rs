@@ -40,7 +40,8 @@ impl RestrictionChecker<'_> {
         }
     }
 
-    fn is_first_order(&self, type_id: TypeId) -> bool {
+    /// Whether values of a type have no function in them.
+    pub(super) fn is_first_order(&self, type_id: TypeId) -> bool {
         let types = &self.program.types;
         match types.form(type_id) {
             TypeForm::Function(..) => false,

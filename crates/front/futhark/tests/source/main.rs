@@ -1,10 +1,12 @@
 //! Source: programs mean what they should, by two evaluators; the corpus is accepted and rejected.
 
 mod accepted;
+mod consumed;
 mod derivatives;
 mod format;
 mod programs;
 mod rejected;
+mod restricted;
 
 use spirula_futhark::compile::{CheckedSource, check_source};
 use spirula_futhark::evaluate::ProgramEvaluator;
@@ -28,6 +30,20 @@ fn check_text(text: &str) -> Result<CheckedSource, String> {
     };
     check_source("main.fut", &mut read)
         .map_err(|faults| format!("{}: {}", faults[0].message, faults[0].notes.join("; ")))
+}
+
+/// Checks a program of one file. An error is all messages.
+fn check_all(text: &str) -> Result<CheckedSource, Vec<String>> {
+    let mut read = |_: &str| Ok(text.to_owned());
+    check_source("main.fut", &mut read)
+        .map_err(|faults| faults.iter().map(ToString::to_string).collect())
+}
+
+/// The warnings of a program of one file. An error is the first message.
+fn check_warnings(text: &str) -> Result<Vec<String>, String> {
+    let warnings = check_text(text)?.warnings;
+    let warnings = warnings.iter();
+    Ok(warnings.map(|warning| warning.diagnostic.to_string()).collect())
 }
 
 /// Values as text, one after the other.
