@@ -20,6 +20,8 @@ use spirula_tensor::schedule::TensorDispatch;
 pub struct CompileInput {
     format: &'static InputFormat,
     source: SourceProgram,
+    /// Warnings of its front end.
+    diagnostics: Vec<SourceDiagnostic>,
 }
 
 /// The kernel IR that an input passes through.
@@ -115,8 +117,13 @@ pub fn read_input(bytes: &[u8]) -> Result<CompileInput, CompileError> {
 /// As [`read_input`].
 pub fn read_located_input(bytes: &[u8], path: &str) -> Result<CompileInput, CompileError> {
     let format = detect_input_format(bytes).map_err(CompileError::from_read_fault)?;
-    let source = format.read_source(bytes, path)?;
-    Ok(CompileInput { format, source })
+    let mut diagnostics = Vec::new();
+    let source = format.read_source(bytes, path, &mut diagnostics)?;
+    Ok(CompileInput {
+        format,
+        source,
+        diagnostics,
+    })
 }
 
 impl CompileInput {
@@ -201,13 +208,13 @@ impl CompileInput {
     /// # Errors
     /// When the input needs something that SPIR-V, the target or Spirula lacks.
     pub fn compile_watched(
-        self,
+        mut self,
         options: &CompileOptions,
         watch: &mut StageObserver<'_>,
     ) -> Result<CompiledInput, CompileError> {
         let format = self.format;
         let mut tensors = None;
-        let mut diagnostics = Vec::new();
+        let mut diagnostics = std::mem::take(&mut self.diagnostics);
         let output = match self.source {
             SourceProgram::Module(module) => {
                 CompileOutput::Module(Box::new(lower_module(*module, options, &mut diagnostics)?))

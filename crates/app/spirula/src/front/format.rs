@@ -26,12 +26,17 @@ pub struct InputFormat {
 pub(super) enum FormatReader {
     /// From its bytes alone.
     Bytes(fn(&[u8]) -> Result<SourceProgram, CompileError>),
-    /// From its bytes and its path, which the files that it imports are relative to.
-    Located(fn(&[u8], &str) -> Result<SourceProgram, CompileError>),
+    /// From its bytes and its path, which the files that it imports are relative to. It appends warnings.
+    Located(LocatedReader),
 }
 
+/// Function that reads an input from its bytes and its path, and appends warnings.
+type LocatedReader =
+    fn(&[u8], &str, &mut Vec<SourceDiagnostic>) -> Result<SourceProgram, CompileError>;
+
 impl InputFormat {
-    /// Reads an input of this format. Files that it imports are relative to its path.
+    /// Reads an input of this format. Files that it imports are relative to its path. Warnings are appended to
+    /// `diagnostics`.
     ///
     /// # Errors
     /// When the input is malformed.
@@ -39,10 +44,11 @@ impl InputFormat {
         &self,
         bytes: &[u8],
         path: &str,
+        diagnostics: &mut Vec<SourceDiagnostic>,
     ) -> Result<SourceProgram, CompileError> {
         match self.read {
             FormatReader::Bytes(read) => read(bytes),
-            FormatReader::Located(read) => read(bytes, path),
+            FormatReader::Located(read) => read(bytes, path, diagnostics),
         }
     }
 }

@@ -6,6 +6,7 @@ use super::format::{
 };
 use super::source::SourceProgram;
 use crate::error::{CompileError, CompileStage};
+use spirula_diagnostics::SourceDiagnostic;
 use std::fs;
 
 pub(super) static FRONT_END: FrontEnd = FrontEnd {
@@ -51,7 +52,11 @@ fn is_module(line: &str) -> bool {
     })
 }
 
-fn read_program(bytes: &[u8], path: &str) -> Result<SourceProgram, CompileError> {
+fn read_program(
+    bytes: &[u8],
+    path: &str,
+    warnings: &mut Vec<SourceDiagnostic>,
+) -> Result<SourceProgram, CompileError> {
     let text = decode_utf8(bytes)?;
     let main = if path.ends_with(".fut") {
         path.to_owned()
@@ -64,7 +69,8 @@ fn read_program(bytes: &[u8], path: &str) -> Result<SourceProgram, CompileError>
         }
         fs::read_to_string(file).map_err(|error| error.to_string())
     };
-    let functions = spirula_futhark::compile::internalise_source(&main, &mut read);
+    let functions =
+        spirula_futhark::compile::internalise_with_warnings(&main, &mut read, warnings);
     functions
         .map(SourceProgram::Combinators)
         .map_err(|faults| CompileError::from_diagnostics(CompileStage::Read, faults))
