@@ -82,13 +82,13 @@ pub fn compare_fields(left: &str, right: &str) -> Ordering {
 #[derive(Clone, Debug, Default)]
 pub struct TypeTable {
     forms: ValueInterner<TypeId, TypeForm>,
-    parameters: Vec<TypeParameter>,
+    parameters: Vec<ParameterRecord>,
     abstracts: Vec<AbstractType>,
 }
 
 /// A type parameter of a definition.
 #[derive(Clone, Copy, Debug)]
-struct TypeParameter {
+struct ParameterRecord {
     name: SourceNameId,
     /// Which types may stand for it. None if it was inferred.
     declared: Option<TypeLiftedness>,
@@ -192,7 +192,7 @@ impl TypeTable {
         name: SourceNameId,
         declared: Option<TypeLiftedness>,
     ) -> TypeParameterId {
-        self.parameters.push(TypeParameter { name, declared });
+        self.parameters.push(ParameterRecord { name, declared });
         TypeParameterId::new(self.parameters.len() - 1)
     }
 

@@ -54,7 +54,7 @@ struct LocalAliases {
 
 /// A function or loop whose body is checked. Its body consumes nothing that is bound outside.
 #[derive(Debug, Default)]
-struct BodyFrame {
+struct AliasFrame {
     /// The first alias set that is made in it.
     first_alias: usize,
     /// The variables that are bound outside and used in it, in order.
@@ -76,7 +76,7 @@ struct ConsumptionChecker<'a> {
     /// The constants that the definition at hand uses.
     globals: FxHashMap<DefinitionId, AliasTree>,
     /// The functions and loops around the expression at hand.
-    frames: Vec<BodyFrame>,
+    frames: Vec<AliasFrame>,
     faults: Vec<SourceFault>,
     /// The places of faults: a parametric module is checked for each argument.
     places: FxHashSet<(crate::typed::FileId, u32, u32)>,
@@ -87,9 +87,9 @@ struct ConsumptionChecker<'a> {
 impl ConsumptionChecker<'_> {
     /// Begins the body of a function or loop.
     fn push_frame(&mut self) {
-        self.frames.push(BodyFrame {
+        self.frames.push(AliasFrame {
             first_alias: self.graph.len(),
-            ..BodyFrame::default()
+            ..AliasFrame::default()
         });
     }
 
