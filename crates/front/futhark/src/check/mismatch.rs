@@ -107,12 +107,32 @@ impl SourceChecker<'_> {
         if found == expected || !seen.insert((found, expected)) {
             return None;
         }
+        let parts = match self.pair_parts(found, expected) {
+            Ok(parts) => parts,
+            Err(difference) => return difference,
+        };
+        for (role, found, expected) in parts {
+            if let Some(reason) = self.find_difference(found, expected, path, seen) {
+                path.push(role);
+                return Some(reason);
+            }
+        }
+        None
+    }
+
+    /// The parts of two types of one form, with their roles. An error is the difference of two types of other forms, if it
+    /// is known.
+    fn pair_parts(
+        &mut self,
+        found: TypeId,
+        expected: TypeId,
+    ) -> Result<Vec<(String, TypeId, TypeId)>, Option<TypeDifference>> {
         let forms = (
             self.program.types.form(found).clone(),
             self.program.types.form(expected).clone(),
         );
-        let parts: Vec<(String, TypeId, TypeId)> = match forms {
-            (TypeForm::Variable(_), _) | (_, TypeForm::Variable(_)) => return None,
+        Ok(match forms {
+            (TypeForm::Variable(_), _) | (_, TypeForm::Variable(_)) => return Err(None),
             (TypeForm::Array(found), TypeForm::Array(expected)) => {
                 vec![("the elements".to_owned(), found, expected)]
             }
@@ -127,7 +147,8 @@ impl SourceChecker<'_> {
                 let names: Vec<_> = fields.iter().map(|(name, _)| *name).collect();
                 let other_names: Vec<_> = others.iter().map(|(name, _)| *name).collect();
                 if names != other_names {
-                    return Some(self.describe_unshared("unshared fields", &names, &other_names));
+                    let unshared = self.describe_unshared("unshared fields", &names, &other_names);
+                    return Err(Some(unshared));
                 }
                 let pairs = fields.into_iter().zip(others);
                 pairs
@@ -144,11 +165,8 @@ impl SourceChecker<'_> {
                 let names: Vec<_> = clauses.iter().map(|(name, _)| *name).collect();
                 let other_names: Vec<_> = others.iter().map(|(name, _)| *name).collect();
                 if names != other_names {
-                    return Some(self.describe_unshared(
-                        "unshared constructors",
-                        &names,
-                        &other_names,
-                    ));
+                    let what = "unshared constructors";
+                    return Err(Some(self.describe_unshared(what, &names, &other_names)));
                 }
                 let mut parts = Vec::new();
                 for ((name, payload), (_, other)) in clauses.into_iter().zip(others) {
@@ -158,7 +176,7 @@ impl SourceChecker<'_> {
                         let text = format!(
                             "the constructors `#{text}` differ in arity: {found} and {expected}"
                         );
-                        return Some(TypeDifference::from_text(text));
+                        return Err(Some(TypeDifference::from_text(text)));
                     }
                     for (part, other) in payload.into_iter().zip(other) {
                         parts.push((format!("the payload of `#{text}`"), part, other));
@@ -174,15 +192,8 @@ impl SourceChecker<'_> {
                     .map(|(argument, other)| ("a type argument".to_owned(), argument, other))
                     .collect()
             }
-            _ => return Some(self.describe_plain(found, expected)),
-        };
-        for (role, found, expected) in parts {
-            if let Some(reason) = self.find_difference(found, expected, path, seen) {
-                path.push(role);
-                return Some(reason);
-            }
-        }
-        None
+            _ => return Err(Some(self.describe_plain(found, expected))),
+        })
     }
 
     /// The difference of two types of other forms, or with other names.
