@@ -4,7 +4,7 @@ use super::ConsumptionChecker;
 use super::alias_graph::{AliasId, AliasOrigin, ConsumptionEvent, ConsumptionId, ConsumptionWay};
 use super::alias_tree::AliasTree;
 use super::ownership::{OwnershipForm, OwnershipId};
-use crate::typed::{ProgramPlace, TypedExpression, TypedExpressionId};
+use crate::typed::{ProgramPlace, TypedExpression, TypedExpressionId, TypedKind};
 
 impl ConsumptionChecker<'_> {
     /// Checks a call. Arguments are evaluated from the last to the first, operands from the left to the right.
@@ -102,8 +102,12 @@ impl ConsumptionChecker<'_> {
         way: ConsumptionWay,
     ) -> CheckedArgument {
         let mark = self.graph.mark();
-        let tree = self.check_expression(argument);
-        let node = &self.program.expressions[argument];
+        let program = self.program;
+        let node = &program.expressions[argument];
+        let tree = match &node.kind {
+            TypedKind::Lambda(lambda) => self.check_lambda(lambda, parameter),
+            _ => self.check_expression(argument),
+        };
         let ownership = self.plain_ownership(node.type_id);
         let has_function = self.ownerships.summary(ownership).has_function;
         if has_function && self.graph.mark() > mark {

@@ -52,7 +52,7 @@ impl ConsumptionChecker<'_> {
             TypedKind::Application(function, arguments) => {
                 self.check_call(*function, arguments, node)
             }
-            TypedKind::Lambda(lambda) => self.check_lambda(lambda),
+            TypedKind::Lambda(lambda) => self.check_lambda(lambda, None),
             TypedKind::If(condition, accept, reject) => {
                 self.check_expression(*condition);
                 self.check_branches(2, &mut |checker, index| {

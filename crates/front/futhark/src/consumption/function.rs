@@ -18,6 +18,8 @@ struct FunctionParts<'a> {
     /// The type of the result, if it is written.
     result: Option<SizedTypeId>,
     body: TypedExpressionId,
+    /// The type that the function has as an argument of another.
+    expected: Option<OwnershipId>,
 }
 
 impl ConsumptionChecker<'_> {
@@ -41,6 +43,7 @@ impl ConsumptionChecker<'_> {
             parameters: &definition.parameters,
             result: definition.result,
             body,
+            expected: None,
         };
         let (ownership, _) = self.check_function(parts);
         if definition.parameters.is_empty() {
@@ -109,11 +112,17 @@ impl ConsumptionChecker<'_> {
     }
 
     /// Checks a function without a name. It shares memory with all variables that it uses from outside.
-    pub(super) fn check_lambda(&mut self, lambda: &TypedLambda) -> AliasTree {
+    /// As the argument of a function that expects one that consumes, it consumes what it has no type for.
+    pub(super) fn check_lambda(
+        &mut self,
+        lambda: &TypedLambda,
+        expected: Option<OwnershipId>,
+    ) -> AliasTree {
         let parts = FunctionParts {
             parameters: &lambda.parameters,
             result: lambda.result,
             body: lambda.body,
+            expected,
         };
         let (ownership, free) = self.check_function(parts);
         let mut sets = Vec::new();
@@ -131,8 +140,18 @@ impl ConsumptionChecker<'_> {
         self.push_frame();
         let mark = self.graph.mark();
         let mut parameters = Vec::with_capacity(function.parameters.len());
+        let mut expected = function.expected;
         for &parameter in function.parameters {
-            let ownership = self.pattern_ownership(parameter);
+            let mut ownership = self.pattern_ownership(parameter);
+            if let Some(whole) = expected
+                && let OwnershipForm::Function(needed, rest) = *self.ownerships.form(whole)
+            {
+                expected = Some(rest);
+                let is_written = self.program.patterns[parameter].ascribed.is_some();
+                if !is_written && self.ownerships.summary(needed).has_unique {
+                    ownership = needed;
+                }
+            }
             self.bind_parameter(parameter, ownership);
             self.check_pattern_sizes(parameter);
             parameters.push(ownership);

@@ -60,7 +60,7 @@ const REJECTED: &[(&str, &str)] = &[
         "the type parameter `a` of the function may not be of function type",
     ),
     (
-        "def f x = [x]\ndef main = f (+ 1i32)",
+        "def f x = [x]\ndef g = f (+ 1i32)",
         "may not be of function type",
     ),
     (
