@@ -43,7 +43,9 @@ fn check_all(text: &str) -> Result<CheckedSource, Vec<String>> {
 fn check_warnings(text: &str) -> Result<Vec<String>, String> {
     let warnings = check_text(text)?.warnings;
     let warnings = warnings.iter();
-    Ok(warnings.map(|warning| warning.diagnostic.to_string()).collect())
+    Ok(warnings
+        .map(|warning| warning.diagnostic.to_string())
+        .collect())
 }
 
 /// Values as text, one after the other.
