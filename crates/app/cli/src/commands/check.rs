@@ -72,7 +72,10 @@ fn check_input(path: &Path) -> Result<Vec<FileFinding>, CommandFailure> {
 }
 
 fn check_program(path: &Path) -> Vec<FileFinding> {
-    let faults = check_program_file(path).err().unwrap_or_default();
+    let faults = match check_program_file(path) {
+        Ok(checked) => checked.warnings,
+        Err(faults) => faults,
+    };
     let findings = faults.into_iter().map(|fault| FileFinding {
         name: fault.name,
         contents: fault.text.into(),

@@ -5,6 +5,7 @@ use crate::cli::files::decompress_gzip;
 use crate::cli::futhark::check_program_file;
 use crate::test::TestOutcome;
 use crate::test::session::read_referenced_file;
+use spirula_futhark::compile::FileFault;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -89,19 +90,21 @@ impl PrintedProgramSource {
 
 /// Checks a source: its warnings, or the messages by which it is refused.
 fn check_source(source: &Path) -> Result<Vec<String>, String> {
-    let messages: Vec<String> = match check_program_file(source) {
-        Ok(_) => return Ok(Vec::new()),
-        Err(faults) => faults
-            .iter()
-            .map(|fault| {
-                let diagnostic = &fault.diagnostic;
-                [&[diagnostic.message.clone()], &diagnostic.notes[..]]
-                    .concat()
-                    .join("\n")
-            })
-            .collect(),
-    };
-    Err(messages.join("\n"))
+    match check_program_file(source) {
+        Ok(checked) => Ok(checked.warnings.iter().map(print_fault).collect()),
+        Err(faults) => {
+            let messages: Vec<String> = faults.iter().map(print_fault).collect();
+            Err(messages.join("\n"))
+        }
+    }
+}
+
+/// The message of a fault with its notes.
+fn print_fault(fault: &FileFault) -> String {
+    let diagnostic = &fault.diagnostic;
+    [&[diagnostic.message.clone()], &diagnostic.notes[..]]
+        .concat()
+        .join("\n")
 }
 
 /// The printed form of a source.
