@@ -69,8 +69,7 @@ fn read_program(
         }
         fs::read_to_string(file).map_err(|error| error.to_string())
     };
-    let functions =
-        spirula_futhark::compile::internalise_with_warnings(&main, &mut read, warnings);
+    let functions = spirula_futhark::compile::internalise_with_warnings(&main, &mut read, warnings);
     functions
         .map(SourceProgram::Combinators)
         .map_err(|faults| CompileError::from_diagnostics(CompileStage::Read, faults))

@@ -317,7 +317,7 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ),
     (
         "1",
-        "match (if xs[0] < 1 then #low xs[1] else #high (xs[0], xs[2])) case #low a -> [a * a] case #high (a, b) -> [a * b]",
+        "match ((if xs[0] < 1 then #low xs[1] else #high (xs[0], xs[2])) : #low f64 | #high (f64, f64)) case #low a -> [a * a] case #high (a, b) -> [a * b]",
     ),
     ("n", "let f x = x * xs[0] in map (f >-> f) xs"),
     ("n", "map (\\x -> (vjp (\\y -> y ** 3 * x) x 1)) xs"),

@@ -80,8 +80,8 @@ const REJECTED: &[(&str, &str)] = &[
         "the abbreviation `t` may not contain functions",
     ),
     (
-        "type t 'a = (a, a)\ntype^ u = t (i32 -> i32)",
-        "cannot be an argument of type `t`",
+        "type t 'a = (a, a)\ntype u = t (i32 -> i32)",
+        "the abbreviation `u` may not contain functions",
     ),
     (
         "def f (n: i32) : i32 -> i32 = \\x -> if n == 0 then x else f (n - 1) x",
