@@ -18,10 +18,12 @@ mod custom;
 mod forward;
 mod need;
 mod reverse;
+mod reverse_bin;
 mod reverse_fold;
 mod reverse_if;
 mod reverse_loop;
 mod reverse_map;
+mod reverse_scan;
 pub mod scalar_rule;
 
 pub use custom::{CustomRule, CustomRules};

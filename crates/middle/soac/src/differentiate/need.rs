@@ -129,10 +129,13 @@ impl NeedAnalysis<'_> {
             SoacOperation::Histogram(histogram) if is_sum(&histogram.function) => {
                 self.need(histogram.positions);
             }
-            SoacOperation::Reduce(..)
-            | SoacOperation::Scan(..)
-            | SoacOperation::Histogram(..)
-            | SoacOperation::Loop(..) => self.need_statement(statement),
+            SoacOperation::Scan(..) | SoacOperation::Histogram(..) => {
+                self.need_statement(statement);
+                statement.results.iter().for_each(|&result| {
+                    self.needed.insert(result);
+                });
+            }
+            SoacOperation::Reduce(..) | SoacOperation::Loop(..) => self.need_statement(statement),
             _ => {}
         }
     }

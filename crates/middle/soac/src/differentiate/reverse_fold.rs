@@ -3,6 +3,8 @@
 use super::arithmetic::{add_zero, is_sum};
 use super::copy::BodyCopier;
 use super::reverse::ReverseTransform;
+use super::reverse_bin::{ReversedBins, find_operator};
+use super::reverse_scan::ReversedScan;
 use crate::ir::{
     SliceSelector, SoacBody, SoacHistogram, SoacLambda, SoacLoopForm, SoacOperand, SoacOperation,
     SoacStatement, SoacType,
@@ -11,7 +13,7 @@ use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 
 impl ReverseTransform<'_> {
     /// The array in reverse order.
-    fn reverse_rows(&mut self, width: SoacOperand, array: SoacOperand) -> SoacOperand {
+    pub(super) fn reverse_rows(&mut self, width: SoacOperand, array: SoacOperand) -> SoacOperand {
         let one = SoacOperand::from_int64(1);
         let last = self.builder.add_int64(ScalarOp::Sub, width, one);
         let selector = SliceSelector::Stride {
@@ -24,7 +26,11 @@ impl ReverseTransform<'_> {
     }
 
     /// The results of a copy of a function for operands.
-    fn apply_copy(&mut self, function: &SoacLambda, operands: &[SoacOperand]) -> Vec<SoacOperand> {
+    pub(super) fn apply_copy(
+        &mut self,
+        function: &SoacLambda,
+        operands: &[SoacOperand],
+    ) -> Vec<SoacOperand> {
         let mut copier = self.make_copier();
         for (&parameter, &operand) in function.parameters.iter().zip(operands) {
             copier.replace(parameter, operand);
@@ -88,7 +94,7 @@ impl ReverseTransform<'_> {
         copier.copy_lambda(self.builder, function)
     }
 
-    fn indices(&mut self, width: SoacOperand) -> SoacOperand {
+    pub(super) fn indices(&mut self, width: SoacOperand) -> SoacOperand {
         let (zero, one) = (SoacOperand::from_int64(0), SoacOperand::from_int64(1));
         let indices_type = SoacType::Array(ScalarType::I64, vec![width]);
         self.builder
@@ -150,7 +156,7 @@ impl ReverseTransform<'_> {
     }
 
     /// The elements in front of a position, or the neutral ones at the first.
-    fn element_before(
+    pub(super) fn element_before(
         &mut self,
         position: SoacOperand,
         arrays: &[SoacOperand],
@@ -195,6 +201,18 @@ impl ReverseTransform<'_> {
             return self.add_adjoint(arrays[0], sums);
         }
         let arrays: Vec<_> = arrays.iter().map(|&array| self.read(array)).collect();
+        let results = statement.results.iter();
+        let results = results.map(|&id| self.read(SoacOperand::Variable(id)));
+        let scan = ReversedScan {
+            width,
+            arrays: &arrays,
+            neutral,
+            function,
+            results: results.collect(),
+        };
+        if let Some(components) = self.find_linear_components(&scan) {
+            return self.reverse_linear_scan(&scan, &components, adjoints);
+        }
         let mut initial = neutral.to_vec();
         for &result in &statement.results {
             let result_type = self.builder.type_of(SoacOperand::Variable(result));
@@ -259,7 +277,7 @@ impl ReverseTransform<'_> {
     }
 
     /// The rows of an array at positions, with zero where there are none.
-    fn gather(&mut self, array: SoacOperand, positions: SoacOperand) -> SoacOperand {
+    pub(super) fn gather(&mut self, array: SoacOperand, positions: SoacOperand) -> SoacOperand {
         let width = self.builder.type_of(positions).shape()[0];
         let row = self.row_type(array);
         let position = self
@@ -361,6 +379,9 @@ impl ReverseTransform<'_> {
         }
         let values = histogram.values.iter().map(|&value| self.read(value));
         let values: Vec<_> = values.collect();
+        if self.reverse_scalar_bins(statement, histogram, positions, &values, adjoints) {
+            return;
+        }
         let mut initial = Vec::with_capacity(histogram.targets.len());
         for &target in &histogram.targets {
             let source = self.read(target);
@@ -380,6 +401,48 @@ impl ReverseTransform<'_> {
         self.reverse_as_loop(width, &initial, adjoints, |transform, index, state| {
             transform.combine_bin(histogram, [positions, index, length], &values, state)
         });
+    }
+
+    /// Sweeps a histogram in reverse whose function is a minimum, a maximum or a product. Returns whether it is.
+    fn reverse_scalar_bins(
+        &mut self,
+        statement: &SoacStatement,
+        histogram: &SoacHistogram,
+        positions: SoacOperand,
+        values: &[SoacOperand],
+        adjoints: &[Option<SoacOperand>],
+    ) -> bool {
+        let after = self.read(SoacOperand::Variable(statement.results[0]));
+        let (Some(op), Some(adjoint), SoacType::Scalar(element)) = (
+            find_operator(&histogram.function),
+            adjoints[0],
+            self.row_type(after),
+        ) else {
+            return false;
+        };
+        let bins = ReversedBins {
+            before: self.read(histogram.targets[0]),
+            after,
+            positions,
+            values: values[0],
+            adjoint,
+            element,
+            length: self.length_of(after),
+            width: self.length_of(positions),
+        };
+        let [value_adjoint, target_adjoint] = match op {
+            ScalarOp::FMin
+            | ScalarOp::FMax
+            | ScalarOp::SMin
+            | ScalarOp::SMax
+            | ScalarOp::UMin
+            | ScalarOp::UMax => self.reverse_extreme_bins(&bins),
+            ScalarOp::FMul => self.reverse_product_bins(&bins),
+            _ => return false,
+        };
+        self.add_adjoint(histogram.values[0], value_adjoint);
+        self.add_adjoint(histogram.targets[0], target_adjoint);
+        true
     }
 
     /// Combines a value with its bin: the arrays of bins afterwards. `place` is positions, index, number of bins.
