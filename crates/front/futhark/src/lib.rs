@@ -7,6 +7,7 @@
 //! - [`check`]: names, modules and types.
 //! - `restrictions`: exhaustive matches, ranges of literals, liftedness and recursion.
 //! - `consumption`: uniqueness types and aliases.
+//! - [`sizes`]: sizes as types, on typed source.
 //! - [`typed`]: programs with names resolved and types inferred.
 //! - [`format`]: source text as the formatter lays it out.
 //! - [`interface`]: the entry points of a program, for tools that call them.
@@ -27,6 +28,7 @@ pub mod internalise;
 pub mod intrinsic;
 mod printed;
 mod restrictions;
+pub mod sizes;
 pub mod source;
 pub mod syntax;
 pub mod typed;

@@ -1,15 +1,17 @@
 //! Typed source: Futhark programs after type inference.
 //!
 //! Names are resolved: locals and definitions have ids, modules are gone, sections are functions. Each expression has
-//! its type without sizes. Types with sizes stand where the source writes them ([`SizedType`]).
+//! its type without sizes. Types with sizes stand where the source writes them ([`SizedType`]), and in what the second
+//! pass found ([`SizeFacts`]).
 
 use crate::check::SourceFault;
 use crate::check::types::{AbstractTypeId, TypeId, TypeParameterId, TypeTable};
+use crate::sizes::SizeFacts;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{RangeBound, SourceAttribute, SourceNameId};
 use spirula_diagnostics::SourceLocation;
 use spirula_entity::{EntityArena, StringInterner};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 spirula_entity::define_ids! {
     /// A source file of a program.
@@ -55,6 +57,10 @@ pub struct TypedProgram {
     pub local_type_parameters: HashMap<LocalId, Vec<TypeParameterId>>,
     /// What is allowed but probably not intended.
     pub warnings: Vec<SourceFault>,
+    /// The values of local functions, which are polymorphic in sizes.
+    pub local_functions: HashSet<TypedExpressionId>,
+    /// The sizes that values and expressions have.
+    pub sizes: SizeFacts,
     /// The entry points, in the order of the source.
     pub entries: Vec<DefinitionId>,
 }

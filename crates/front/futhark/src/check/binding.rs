@@ -123,6 +123,7 @@ impl SourceChecker<'_> {
         let (parameters, (lambda, type_id)) = checked?;
         let type_id = self.variables.resolve_all(&mut self.program.types, type_id);
         let value = self.add_typed(TypedKind::Lambda(lambda), type_id, binding.range);
+        self.program.local_functions.insert(value);
         let types = parameters.iter().filter_map(|parameter| match *parameter {
             TypeParameterBinding::Size(_) => None,
             TypeParameterBinding::Type(id, liftedness) => {

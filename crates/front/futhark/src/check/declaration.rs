@@ -7,9 +7,10 @@ use super::environment::{
 use super::types::{TypeForm, TypeId, TypeParameterId, TypeVariableId};
 use super::unify::{ScalarClass, VariableState};
 use super::{CheckResult, SourceChecker};
+use crate::sizes::shape::ShapedScheme;
 use crate::syntax::tree::{
-    DeclarationKind, SourceAttribute, SourceDeclaration, TypeLiftedness, ValueDeclaration,
-    ValueKeyword,
+    DeclarationKind, SourceAttribute, SourceDeclaration, SourceNameId, TypeLiftedness,
+    ValueDeclaration, ValueKeyword,
 };
 use crate::typed::{FileId, LocalId, TypedDefinition};
 use std::collections::HashSet;
@@ -180,6 +181,7 @@ impl SourceChecker<'_> {
             let itself = ValueBinding {
                 target: ValueTarget::Definition(id),
                 scheme: TypeScheme::from_type(own_type),
+                shape: None,
                 arguments: None,
             };
             self.bind_term(value.name.name, TermBinding::Value(itself));
@@ -189,14 +191,15 @@ impl SourceChecker<'_> {
         let mut parameters = declared.types;
         self.settle_variables(first_variable, type_id, &mut parameters)?;
         let body = self.variables.resolve_all(&mut self.program.types, type_id);
-        let last_local = self.program.locals.len();
         let definition = &mut self.program.definitions[id];
-        definition.locals = first_local..last_local;
         definition.type_parameters = parameters.iter().map(|(parameter, _)| *parameter).collect();
         definition.parameters = lambda.parameters;
         definition.result = lambda.result;
         definition.type_id = body;
         definition.body = Some(lambda.body);
+        self.infer_sizes(id, &parameters)?;
+        let last_local = self.program.locals.len();
+        self.program.definitions[id].locals = first_local..last_local;
         Ok(ValueBinding {
             target: ValueTarget::Definition(id),
             scheme: Rc::new(TypeScheme {
@@ -204,6 +207,7 @@ impl SourceChecker<'_> {
                 body,
                 specified: None,
             }),
+            shape: None,
             arguments: None,
         })
     }
@@ -332,10 +336,21 @@ impl SourceChecker<'_> {
     }
 
     /// The value of a name of a module that is given by a module type.
-    pub(super) fn specify_value(&self, scheme: TypeScheme) -> TermBinding {
+    pub(super) fn specify_value(
+        &mut self,
+        name: SourceNameId,
+        scheme: TypeScheme,
+        shape: ShapedScheme,
+    ) -> TermBinding {
+        let target = if self.file == self.files.intrinsics {
+            ValueTarget::Intrinsic(self.intern_intrinsic(name))
+        } else {
+            ValueTarget::Specified
+        };
         TermBinding::Value(ValueBinding {
-            target: ValueTarget::Specified,
+            target,
             scheme: Rc::new(scheme),
+            shape: Some(Rc::new(shape)),
             arguments: None,
         })
     }

@@ -2,6 +2,7 @@
 
 use super::types::{TypeId, TypeParameterId};
 use super::unify::ScalarClass;
+use crate::sizes::shape::ShapedScheme;
 use crate::syntax::tree::{ModuleExpressionId, ModuleTypeId, SourceNameId, TypeLiftedness};
 use crate::typed::{DefinitionId, FileId, IntrinsicId, LocalId, SizedTypeId};
 use std::collections::HashMap;
@@ -55,6 +56,8 @@ pub struct ValueBinding {
     pub target: ValueTarget,
     /// Its type.
     pub scheme: Rc<TypeScheme>,
+    /// Its type with sizes, if a module type gives it.
+    pub shape: Option<Rc<ShapedScheme>>,
     /// The types for the type parameters of the target, in terms of those of the scheme. None where they are the same.
     pub arguments: Option<Rc<[TypeId]>>,
 }

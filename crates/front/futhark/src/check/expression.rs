@@ -4,6 +4,7 @@ use super::environment::{TermBinding, TypeScheme, ValueBinding, ValueTarget};
 use super::types::{PrimitiveType, TypeForm, TypeId};
 use super::unify::{ScalarClass, VariableState};
 use super::{CheckFault, CheckResult, SourceChecker};
+use crate::sizes::SealedUse;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{
     ExpressionId, ExpressionKind, MatchCase, NumberType, QualifiedName, RangeBound, RecordField,
@@ -209,7 +210,7 @@ impl SourceChecker<'_> {
         let scheme: Rc<TypeScheme> = Rc::clone(&value.scheme);
         let (type_id, instance) = self.instantiate(&scheme, range);
         let arguments = match &value.arguments {
-            None => instance,
+            None => instance.clone(),
             Some(arguments) => {
                 let parameters = scheme.parameter_ids();
                 let arguments = arguments.iter();
@@ -237,6 +238,11 @@ impl SourceChecker<'_> {
             self.program
                 .specified_uses
                 .insert(typed, SpecifiedType { sized, type_id });
+        }
+        if let Some(shape) = &value.shape {
+            let scheme = Rc::clone(shape);
+            let types = instance;
+            self.sealed.insert(typed, SealedUse { scheme, types });
         }
         typed
     }

@@ -18,12 +18,15 @@ mod operator;
 mod pattern;
 mod resolve;
 mod scope;
+mod sizing;
 mod type_expression;
 pub mod types;
 pub mod unify;
 
 use crate::consumption::check_consumption;
 use crate::restrictions::check_restrictions;
+use crate::sizes::SealedUse;
+use crate::sizes::shape::ShapeTable;
 use crate::source::SourceFiles;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{SourceNameId, SyntaxTree};
@@ -75,6 +78,8 @@ pub fn check_program(files: &mut SourceFiles) -> Result<TypedProgram, Vec<Source
         initial: ModuleScope::default(),
         faults: Vec::new(),
         is_instance: false,
+        shapes: ShapeTable::default(),
+        sealed: HashMap::new(),
     };
     let main = checker.files.main;
     if let Err(fault) = checker.check_main(main) {
@@ -111,6 +116,10 @@ struct SourceChecker<'a> {
     /// What names stand for at the beginning of each file.
     initial: ModuleScope,
     faults: Vec<SourceFault>,
+    /// The types with sizes of all definitions.
+    shapes: ShapeTable,
+    /// The types of values that are seen through module types, where they are used.
+    sealed: HashMap<TypedExpressionId, SealedUse>,
     /// Whether the body of a parametric module is checked for an argument. It was checked for its faults before.
     is_instance: bool,
 }

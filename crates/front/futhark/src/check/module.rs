@@ -1,13 +1,11 @@
 //! Modules: structures, parametric modules and their application, imports.
 
-use super::environment::{
-    ModuleClosure, ModuleScope, ModuleValue, ParametricModule, TermBinding, ValueBinding,
-    ValueTarget,
-};
+use super::environment::{ModuleClosure, ModuleScope, ModuleValue, ParametricModule, TermBinding};
 use super::types::PrimitiveType;
 use super::{CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{ModuleExpressionId, ModuleKind, ModuleTypeId, SourceName, SourceNameId};
+use crate::typed::IntrinsicId;
 use std::rc::Rc;
 
 impl SourceChecker<'_> {
@@ -53,10 +51,7 @@ impl SourceChecker<'_> {
             let TermBinding::Value(value) = term else {
                 continue;
             };
-            let term = TermBinding::Value(ValueBinding {
-                target: ValueTarget::Intrinsic(self.program.intrinsics.push(name)),
-                ..value.clone()
-            });
+            let term = TermBinding::Value(value.clone());
             let is_operator = !self
                 .name_text(name)
                 .starts_with(|first: char| first.is_ascii_alphabetic());
@@ -68,6 +63,13 @@ impl SourceChecker<'_> {
         let module = ModuleValue::Structure(Rc::new(module));
         scope.terms.insert(name, TermBinding::Module(module));
         Ok(scope)
+    }
+
+    /// The function of the compiler with a name.
+    pub(super) fn intern_intrinsic(&mut self, name: SourceNameId) -> IntrinsicId {
+        let intrinsics = &mut self.program.intrinsics;
+        let known = intrinsics.ids().find(|&id| intrinsics[id] == name);
+        known.unwrap_or_else(|| intrinsics.push(name))
     }
 
     /// The names of an imported file.

@@ -148,6 +148,7 @@ impl SourceChecker<'_> {
             }
             let actual = self.variables.resolve_all(&mut self.program.types, actual);
             self.program.types.define_abstract(id, parameters, actual);
+            self.note_hidden_type(id, found);
             return Ok(());
         }
         if self
@@ -270,6 +271,7 @@ impl SourceChecker<'_> {
         Ok(TermBinding::Value(ValueBinding {
             target: found.target,
             scheme: Rc::clone(&wanted.scheme),
+            shape: wanted.shape.clone(),
             arguments: Some(arguments.collect()),
         }))
     }
@@ -331,6 +333,7 @@ impl SourceChecker<'_> {
                 self.program
                     .types
                     .represent_abstract(id, parameters, hidden_type);
+                self.note_hidden_type(id, &hidden);
             }
         }
         let mut result = ModuleScope::clone(opaque);
@@ -357,6 +360,7 @@ impl SourceChecker<'_> {
                     TermBinding::Value(ValueBinding {
                         target: matched.target,
                         scheme: Rc::clone(&opaque.scheme),
+                        shape: opaque.shape.clone(),
                         arguments: Some(arguments.collect()),
                     })
                 }

@@ -1,7 +1,7 @@
 //! Module types: evaluated at each use, with new abstract types.
 
 use super::environment::{
-    ModuleScope, ModuleTypeBinding, ModuleValue, ParameterClass, ParametricModule,
+    ModuleScope, ModuleTypeBinding, ModuleValue, ParameterClass, ParametricModule, TypeBinding,
     TypeParameterBinding, TypeScheme,
 };
 use super::types::{AbstractTypeId, TypeForm, TypeId};
@@ -9,7 +9,7 @@ use super::unify::ScalarClass;
 use super::{CheckResult, SourceChecker};
 use crate::syntax::tree::{
     ModuleSpecification, ModuleTypeId, ModuleTypeKind, QualifiedName, SourceAttribute,
-    SourceNameId, SpecificationKind, TypeExpressionId, TypeParameter,
+    SourceNameId, SpecificationKind, TypeExpressionId, TypeLiftedness, TypeParameter,
 };
 use crate::typed::FileId;
 use std::rc::Rc;
@@ -175,6 +175,13 @@ impl SourceChecker<'_> {
         self.program
             .types
             .define_abstract(id, types, written.type_id);
+        let binding = TypeBinding {
+            parameters: bound.into(),
+            liftedness: TypeLiftedness::Unlifted,
+            sized: written.sized,
+            type_id: written.type_id,
+        };
+        self.note_hidden_type(id, &binding);
         Ok(())
     }
 
@@ -257,7 +264,12 @@ impl SourceChecker<'_> {
                     body: written.type_id,
                     specified: Some(written.sized),
                 };
-                names.terms.insert(name.name, self.specify_value(scheme));
+                let place = self.place(name.range);
+                let shape =
+                    self.shape_specification(&bound, &scheme.parameters, written.sized, place);
+                names
+                    .terms
+                    .insert(name.name, self.specify_value(name.name, scheme, shape));
             }
             SpecificationKind::Type(declaration) => {
                 let class = match self.find_class(&specification.attributes) {

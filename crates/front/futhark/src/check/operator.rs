@@ -37,7 +37,9 @@ impl SourceChecker<'_> {
         let function = self.check_name(operator, operator.name.range)?;
         let left = self.check_expression(left)?;
         let right = self.check_expression(right)?;
-        self.apply_typed(function, vec![left, right], range)
+        let typed = self.apply_typed(function, vec![left, right], range)?;
+        self.program.sizes.infix.insert(typed);
+        Ok(typed)
     }
 
     /// Checks a prefix operator, which is a function of the compiler.

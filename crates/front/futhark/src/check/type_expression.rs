@@ -493,6 +493,9 @@ impl SourceChecker<'_> {
                 }
             }
         }
+        if !sizes.is_empty() {
+            self.shapes.abstract_sizes.insert(id, sizes.len());
+        }
         let type_id = self.program.types.intern(TypeForm::Abstract(id, types));
         let sized = self.add_sized(SizedType::Abstract(id, sizes, sized));
         WrittenType {

@@ -1,0 +1,250 @@
+//! Causality check: the size of a value must exist before the value is made.
+//!
+//! A function, an array without elements and a value of a sum need the sizes of their types where they stand. An expression
+//! that produces a size must therefore be evaluated before. Arguments are evaluated from the last to the first, then the
+//! function; operands of infix operators from the first to the last.
+
+use super::shape::{ShapedForm, ShapedTypeId};
+use super::variable::BinderKind;
+use super::{SizeInference, SizeResult};
+use crate::typed::{LocalId, TypedExpressionId, TypedIndex, TypedKind, TypedLoopForm, TypedStep};
+use std::collections::{HashMap, HashSet};
+
+/// The check of a definition.
+struct CausalityCheck<'i, 'c> {
+    inference: &'i mut SizeInference<'c>,
+    /// The sizes that expressions produce.
+    results: HashMap<TypedExpressionId, Vec<LocalId>>,
+    /// The sizes that arguments are.
+    values: HashMap<TypedExpressionId, LocalId>,
+}
+
+/// Checks the body of a definition whose sizes are inferred.
+///
+/// # Errors
+///
+/// The first value whose size is produced later.
+pub(super) fn check_causality(
+    inference: &mut SizeInference<'_>,
+    body: TypedExpressionId,
+) -> SizeResult<()> {
+    let results = inference.record.results.iter();
+    let results = results.map(|(id, sizes, _)| (*id, sizes.clone())).collect();
+    let values = inference.record.values.iter().copied().collect();
+    let mut check = CausalityCheck {
+        inference,
+        results,
+        values,
+    };
+    check.visit(body, &mut HashSet::new())
+}
+
+impl CausalityCheck<'_, '_> {
+    /// Visits an expression. The sizes that it produces are added to those that are known.
+    fn visit(&mut self, id: TypedExpressionId, known: &mut HashSet<LocalId>) -> SizeResult<()> {
+        let kind = self.inference.program.expressions[id].kind.clone();
+        match &kind {
+            TypedKind::Local(..) | TypedKind::Global(..) | TypedKind::Intrinsic(..) => {
+                self.require_known(id, known)?;
+            }
+            TypedKind::Lambda(lambda) => {
+                self.visit(lambda.body, &mut known.clone())?;
+            }
+            TypedKind::Application(function, arguments) => {
+                let mut order = arguments.clone();
+                if !self.inference.program.sizes.infix.contains(&id) {
+                    order.reverse();
+                }
+                for argument in order {
+                    self.visit(argument, known)?;
+                    known.extend(self.values.get(&argument));
+                }
+                self.visit(*function, known)?;
+            }
+            TypedKind::If(condition, accept, reject) => {
+                self.visit(*condition, known)?;
+                self.visit(*accept, &mut known.clone())?;
+                self.visit(*reject, &mut known.clone())?;
+            }
+            TypedKind::Match(subject, cases) => {
+                self.visit(*subject, known)?;
+                for (_, body) in cases {
+                    self.visit(*body, &mut known.clone())?;
+                }
+            }
+            TypedKind::Loop(typed_loop) => {
+                self.visit(typed_loop.initial, known)?;
+                match typed_loop.form {
+                    TypedLoopForm::Count(_, bound) | TypedLoopForm::Elements(_, bound) => {
+                        self.visit(bound, known)?;
+                    }
+                    TypedLoopForm::While(condition) => {
+                        self.visit(condition, &mut known.clone())?;
+                    }
+                }
+                self.visit(typed_loop.body, &mut known.clone())?;
+            }
+            other => {
+                for part in parts_in_order(other) {
+                    self.visit(part, known)?;
+                }
+                let is_made = match other {
+                    TypedKind::Array(elements) => elements.is_empty(),
+                    TypedKind::Constructor(..) | TypedKind::Hole => true,
+                    _ => false,
+                };
+                if is_made {
+                    self.require_known(id, known)?;
+                }
+            }
+        }
+        if let Some(produced) = self.results.get(&id) {
+            known.extend(produced);
+        }
+        Ok(())
+    }
+
+    /// Requires that the sizes of the type of an expression are known.
+    fn require_known(&mut self, id: TypedExpressionId, known: &HashSet<LocalId>) -> SizeResult<()> {
+        let Some(&shape) = self.inference.record.shapes.get(&id) else {
+            return Ok(());
+        };
+        let shape = self
+            .inference
+            .variables
+            .resolve_shape(self.inference.table, shape);
+        let mut unknown = None;
+        self.visit_free(
+            shape,
+            &mut Vec::new(),
+            &mut HashSet::new(),
+            &mut |inference, local| {
+                let binder = inference.variables.binders.get(&local);
+                let is_produced =
+                    binder.is_some_and(|binder| matches!(binder.kind, BinderKind::Produced(..)));
+                if is_produced && !known.contains(&local) {
+                    unknown = Some(local);
+                }
+            },
+        );
+        match unknown {
+            Some(local) => Err(self.fail_unknown(id, shape, local)),
+            None => Ok(()),
+        }
+    }
+
+    /// Calls a function for each size of a type that is no size of a function type in it.
+    fn visit_free(
+        &self,
+        id: ShapedTypeId,
+        bound: &mut Vec<LocalId>,
+        seen: &mut HashSet<ShapedTypeId>,
+        visit: &mut dyn FnMut(&SizeInference<'_>, LocalId),
+    ) {
+        if bound.is_empty() && !seen.insert(id) {
+            return;
+        }
+        let inference = &*self.inference;
+        for size in inference.table.own_sizes(id) {
+            inference.table.visit_locals(size, &mut |local| {
+                if !bound.contains(&local) {
+                    visit(inference, local);
+                }
+            });
+        }
+        if let ShapedForm::Function(function) = inference.table.shape(id) {
+            self.visit_free(function.parameter, bound, seen, visit);
+            let mark = bound.len();
+            bound.extend(function.name);
+            bound.extend(&function.sizes);
+            self.visit_free(function.result, bound, seen, visit);
+            bound.truncate(mark);
+            return;
+        }
+        for part in inference.table.parts_of(id) {
+            self.visit_free(part, bound, seen, visit);
+        }
+    }
+
+    /// The fault that a size is needed before it is produced.
+    fn fail_unknown(
+        &mut self,
+        id: TypedExpressionId,
+        shape: ShapedTypeId,
+        local: LocalId,
+    ) -> Box<crate::check::SourceFault> {
+        let place = self.inference.program.expressions[id].place;
+        let printed = self.inference.print_shape(shape);
+        let name = self.inference.program.locals[local].name;
+        let name = self.inference.program.names[name].to_owned();
+        let origin = self.inference.describe_produced(local);
+        let message = format!(
+            "causality: this is of type `{printed}`, but the size `{name}` is produced only later"
+        );
+        self.inference.fail_at(place, message, |diagnostic| {
+            let diagnostic = match origin {
+                Some(origin) => diagnostic.with_note(origin),
+                None => diagnostic,
+            };
+            diagnostic.with_hint(format!(
+                "bind the expression that produces `{name}` with `let` before this one"
+            ))
+        })
+    }
+}
+
+/// The parts of an expression in the order in which they are evaluated.
+fn parts_in_order(kind: &TypedKind) -> Vec<TypedExpressionId> {
+    match kind {
+        TypedKind::Record(fields) => fields.iter().map(|(_, field)| *field).collect(),
+        TypedKind::Array(elements) => elements.clone(),
+        TypedKind::Constructor(_, payload) => payload.clone(),
+        TypedKind::Projection(part, _)
+        | TypedKind::Ascription(part, _)
+        | TypedKind::Coercion(part, _)
+        | TypedKind::Attributed(_, part) => vec![*part],
+        TypedKind::Index(array, indices) => {
+            let mut parts = vec![*array];
+            parts.extend(parts_of_indices(indices));
+            parts
+        }
+        TypedKind::Let(bindings, body) => {
+            let mut parts: Vec<_> = bindings.iter().map(|binding| binding.value).collect();
+            parts.push(*body);
+            parts
+        }
+        TypedKind::Assert(condition, body) => vec![*condition, *body],
+        TypedKind::Update {
+            source,
+            steps,
+            value,
+        } => {
+            let mut parts = vec![*source];
+            for step in steps {
+                if let TypedStep::Indices(indices) = step {
+                    parts.extend(parts_of_indices(indices));
+                }
+            }
+            parts.push(*value);
+            parts
+        }
+        TypedKind::Range {
+            first,
+            second,
+            last,
+            ..
+        } => [Some(*first), *second, Some(*last)]
+            .into_iter()
+            .flatten()
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn parts_of_indices(indices: &[TypedIndex]) -> Vec<TypedExpressionId> {
+    let parts = indices.iter().flat_map(|index| match *index {
+        TypedIndex::Point(point) => [Some(point), None, None],
+        TypedIndex::Slice { start, end, step } => [start, end, step],
+    });
+    parts.flatten().collect()
+}

@@ -1,0 +1,264 @@
+//! Shaped types and sizes in messages.
+
+use super::SizeInference;
+use super::shape::{FunctionShape, ShapedForm, ShapedTypeId, SizeForm, SizeHead, SizeId};
+use super::variable::{BinderKind, ClashReason, SizeClash};
+use crate::check::SourceFault;
+use crate::syntax::tree::SourceNameId;
+use crate::typed::{LocalId, ProgramPlace};
+
+/// Bytes after which a type in a message is cut off.
+const MAX_PRINTED: usize = 400;
+
+impl SizeInference<'_> {
+    /// A size for a message.
+    pub(super) fn print_size(&self, id: SizeId) -> String {
+        let mut out = String::new();
+        self.write_size(id, false, &mut out);
+        out
+    }
+
+    fn write_size(&self, id: SizeId, is_part: bool, out: &mut String) {
+        if out.len() > MAX_PRINTED {
+            return;
+        }
+        let names = &self.program.names;
+        match self.table.size(id) {
+            SizeForm::Constant(value) => out.push_str(&value.to_string()),
+            SizeForm::Local(local) => out.push_str(&names[self.program.locals[*local].name]),
+            SizeForm::Variable(_) | SizeForm::Unknown => out.push('_'),
+            SizeForm::Compound(head, parts, _) => self.write_compound(head, parts, is_part, out),
+        }
+    }
+
+    fn write_compound(&self, head: &SizeHead, parts: &[SizeId], is_part: bool, out: &mut String) {
+        let names = &self.program.names;
+        match head {
+            SizeHead::Number(value) => out.push_str(&value.to_string()),
+            SizeHead::Truth(value) => out.push_str(&value.to_string()),
+            SizeHead::Global(id, _) => out.push_str(&names[self.program.definitions[*id].name]),
+            SizeHead::Intrinsic(id, _) => out.push_str(&names[self.program.intrinsics[*id]]),
+            SizeHead::Instance(local, _) => {
+                out.push_str(&names[self.program.locals[*local].name]);
+            }
+            SizeHead::Field(name) => {
+                self.write_size(parts[0], true, out);
+                out.push('.');
+                out.push_str(&names[*name]);
+            }
+            SizeHead::Apply => self.write_application(parts, is_part, out),
+            SizeHead::Record(_) => self.write_list("(", parts, ")", out),
+            SizeHead::Array => self.write_list("[", parts, "]", out),
+            SizeHead::Index => {
+                self.write_size(parts[0], true, out);
+                self.write_list("[", &parts[1..], "]", out);
+            }
+            SizeHead::Choice => {
+                for (word, part) in ["if ", " then ", " else "].into_iter().zip(parts) {
+                    out.push_str(word);
+                    self.write_size(*part, false, out);
+                }
+            }
+        }
+    }
+
+    fn write_list(&self, open: &str, parts: &[SizeId], close: &str, out: &mut String) {
+        out.push_str(open);
+        for (index, part) in parts.iter().enumerate() {
+            if index > 0 {
+                out.push_str(", ");
+            }
+            self.write_size(*part, false, out);
+        }
+        out.push_str(close);
+    }
+
+    fn write_application(&self, parts: &[SizeId], is_part: bool, out: &mut String) {
+        let function = self.print_size(parts[0]);
+        let is_operator = !function.starts_with(|first: char| {
+            first.is_ascii_alphanumeric() || first == '_' || first == '('
+        });
+        if is_part {
+            out.push('(');
+        }
+        if is_operator && parts.len() == 3 {
+            self.write_size(parts[1], true, out);
+            out.push_str(&format!(" {function} "));
+            self.write_size(parts[2], true, out);
+        } else {
+            out.push_str(&function);
+            for part in &parts[1..] {
+                out.push(' ');
+                self.write_size(*part, true, out);
+            }
+        }
+        if is_part {
+            out.push(')');
+        }
+    }
+
+    /// A type for a message.
+    pub(super) fn print_shape(&mut self, id: ShapedTypeId) -> String {
+        let id = self.variables.resolve_shape(self.table, id);
+        let mut out = String::new();
+        self.write_shape(id, 0, &mut out);
+        if out.len() > MAX_PRINTED {
+            out.push('…');
+        }
+        out
+    }
+
+    /// Writes a type where `level` says what needs parentheses: 0 nothing, 1 functions and sums, 2 applications too.
+    fn write_shape(&self, id: ShapedTypeId, level: u8, out: &mut String) {
+        if out.len() > MAX_PRINTED {
+            return;
+        }
+        let needs = match self.table.shape(id) {
+            ShapedForm::Function(_) | ShapedForm::Sum(_) => level > 0,
+            ShapedForm::Abstract(_, sizes, types) => {
+                level > 1 && !(sizes.is_empty() && types.is_empty())
+            }
+            _ => false,
+        };
+        if needs {
+            out.push('(');
+        }
+        match self.table.shape(id) {
+            ShapedForm::Plain(type_id) => {
+                out.push_str(&self.program.types.print(*type_id, &self.program.names));
+            }
+            ShapedForm::Any => out.push('_'),
+            ShapedForm::Parameter(parameter) => {
+                let name = self.program.types.parameter_name(*parameter);
+                out.push_str(&self.program.names[name]);
+            }
+            ShapedForm::Array(size, element) => {
+                out.push_str(&format!("[{}]", self.print_size(*size)));
+                self.write_shape(*element, 1, out);
+            }
+            ShapedForm::Record(fields) => self.write_fields(fields, out),
+            ShapedForm::Sum(clauses) => {
+                for (index, (name, payload)) in clauses.iter().enumerate() {
+                    out.push_str(if index > 0 { " | #" } else { "#" });
+                    out.push_str(&self.program.names[*name]);
+                    for part in payload {
+                        out.push(' ');
+                        self.write_shape(*part, 2, out);
+                    }
+                }
+            }
+            ShapedForm::Function(function) => self.write_function(function, out),
+            ShapedForm::Abstract(name, sizes, types) => {
+                out.push_str(self.program.types.abstract_name(*name));
+                for size in sizes {
+                    out.push_str(&format!(" [{}]", self.print_size(*size)));
+                }
+                for part in types {
+                    out.push(' ');
+                    self.write_shape(*part, 2, out);
+                }
+            }
+        }
+        if needs {
+            out.push(')');
+        }
+    }
+
+    fn write_fields(&self, fields: &[(SourceNameId, ShapedTypeId)], out: &mut String) {
+        let names = &self.program.names;
+        let mut numbered = fields.iter().enumerate();
+        let is_tuple = fields.len() != 1
+            && numbered.all(|(index, (name, _))| names[*name] == *index.to_string());
+        out.push(if is_tuple { '(' } else { '{' });
+        for (index, (name, field)) in fields.iter().enumerate() {
+            if index > 0 {
+                out.push_str(", ");
+            }
+            if !is_tuple {
+                out.push_str(&format!("{}: ", &names[*name]));
+            }
+            self.write_shape(*field, 0, out);
+        }
+        out.push(if is_tuple { ')' } else { '}' });
+    }
+
+    fn write_function(&self, function: &FunctionShape, out: &mut String) {
+        let names = &self.program.names;
+        match function.name {
+            Some(name) if self.mentions(function.result, name) => {
+                out.push_str(&format!("({}: ", &names[self.program.locals[name].name]));
+                self.write_shape(function.parameter, 0, out);
+                out.push(')');
+            }
+            _ => self.write_shape(function.parameter, 1, out),
+        }
+        out.push_str(" -> ");
+        if !function.sizes.is_empty() {
+            out.push('?');
+            for local in &function.sizes {
+                out.push_str(&format!("[{}]", &names[self.program.locals[*local].name]));
+            }
+            out.push('.');
+        }
+        self.write_shape(function.result, 0, out);
+    }
+
+    /// The fault that two types have different sizes.
+    pub(super) fn fail_clash(
+        &mut self,
+        clash: SizeClash,
+        place: ProgramPlace,
+        role: &str,
+        expected: ShapedTypeId,
+        found: ShapedTypeId,
+    ) -> Box<SourceFault> {
+        let left = self.variables.resolve(self.table, clash.left);
+        let right = self.variables.resolve(self.table, clash.right);
+        let expected = self.print_shape(expected);
+        let found = self.print_shape(found);
+        let (first, second) = (self.print_size(left), self.print_size(right));
+        let mut notes = vec![match clash.reason {
+            ClashReason::Differ => format!("the sizes `{first}` and `{second}` differ"),
+            ClashReason::Infinite => {
+                format!("the size would contain itself: `{first}` is `{second}`")
+            }
+            ClashReason::Scope(local) => {
+                let name = &self.program.names[self.program.locals[local].name];
+                format!("`{name}` is not in scope where the size is needed")
+            }
+            ClashReason::Anonymous => {
+                "a size that a function chooses for each result cannot be a size of the type of all results"
+                    .to_owned()
+            }
+        }];
+        for size in [left, right] {
+            self.table.visit_locals(size, &mut |local| {
+                notes.extend(self.describe_produced(local))
+            });
+        }
+        notes.dedup();
+        let message = format!("{role} is of type `{found}`, but `{expected}` is expected");
+        self.fail_at(place, message, |mut diagnostic| {
+            for note in notes {
+                diagnostic = diagnostic.with_note(note);
+            }
+            let diagnostic = diagnostic.with_label(format!("expected `{expected}`"));
+            match clash.reason {
+                ClashReason::Differ => diagnostic.with_hint(format!(
+                    "if the sizes are the same when the program runs, write `:> {expected}`"
+                )),
+                _ => diagnostic,
+            }
+        })
+    }
+
+    /// How a size came about.
+    pub(super) fn describe_produced(&self, local: LocalId) -> Option<String> {
+        let binder = self.variables.binders.get(&local)?;
+        let BinderKind::Produced(_, description) = &binder.kind else {
+            return None;
+        };
+        let name = &self.program.names[self.program.locals[local].name];
+        Some(format!("`{name}` is a size that is produced {description}"))
+    }
+}

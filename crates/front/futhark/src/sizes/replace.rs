@@ -1,0 +1,168 @@
+//! Replacement of sizes that a type cannot keep: those that go out of scope, and those that functions choose.
+
+use super::SizeInference;
+use super::shape::{FunctionShape, ShapedForm, ShapedTypeId, SizeForm, SizeId};
+use super::variable::SizeVariables;
+use crate::typed::{LocalId, LocalVariable};
+use std::collections::HashMap;
+
+/// Sizes that are replaced, and their replacements.
+pub(super) struct SizeReplacement<'r> {
+    /// Whether a size is replaced.
+    pub(super) is_replaced: &'r dyn Fn(&SizeInference<'_>, SizeId) -> bool,
+    /// How the new sizes came about.
+    pub(super) description: &'r str,
+    /// A name for new sizes.
+    pub(super) name: &'r str,
+}
+
+impl SizeInference<'_> {
+    /// The type with new sizes in place of some. Returns the new sizes that an expression of the type produces; where they
+    /// occur in the result of a function alone, the function chooses them.
+    pub(super) fn replace_sizes(
+        &mut self,
+        id: ShapedTypeId,
+        replacement: &SizeReplacement<'_>,
+    ) -> (ShapedTypeId, Vec<LocalId>) {
+        let id = self.variables.resolve_shape(self.table, id);
+        let mut is_affected = false;
+        SizeVariables::visit_sizes(self.table, id, &mut |size| {
+            is_affected |= (replacement.is_replaced)(self, size);
+        });
+        let mut produced = Vec::new();
+        if !is_affected {
+            return (id, produced);
+        }
+        let shape = self.replace_part(id, replacement, &mut HashMap::new(), &mut produced, true);
+        (shape, produced)
+    }
+
+    fn replace_part(
+        &mut self,
+        id: ShapedTypeId,
+        replacement: &SizeReplacement<'_>,
+        done: &mut HashMap<SizeId, SizeId>,
+        produced: &mut Vec<LocalId>,
+        is_outermost: bool,
+    ) -> ShapedTypeId {
+        if let ShapedForm::Function(function) = self.table.shape(id).clone() {
+            return self.replace_function(function, replacement, done);
+        }
+        let sizes = self.table.own_sizes(id);
+        let sizes: Vec<_> = sizes
+            .into_iter()
+            .map(|size| {
+                if !(replacement.is_replaced)(self, size) {
+                    return size;
+                }
+                if let Some(&known) = done.get(&size) {
+                    return known;
+                }
+                let local = if is_outermost {
+                    let description = replacement.description.to_owned();
+                    self.add_produced(replacement.name, self.place, description)
+                } else {
+                    self.add_chosen(replacement.name)
+                };
+                produced.push(local);
+                let new = self.table.add_local(local);
+                done.insert(size, new);
+                new
+            })
+            .collect();
+        let parts = self.table.parts_of(id);
+        let parts: Vec<_> = parts
+            .into_iter()
+            .map(|part| self.replace_part(part, replacement, done, produced, is_outermost))
+            .collect();
+        let (mut sizes, mut parts) = (sizes.into_iter(), parts.into_iter());
+        self.table.map_shape(
+            id,
+            &mut |_, size| sizes.next().unwrap_or(size),
+            &mut |_, part| parts.next().unwrap_or(part),
+        )
+    }
+
+    /// A function type with sizes replaced: the function chooses the new ones.
+    fn replace_function(
+        &mut self,
+        function: FunctionShape,
+        replacement: &SizeReplacement<'_>,
+        done: &HashMap<SizeId, SizeId>,
+    ) -> ShapedTypeId {
+        let mut inner = done.clone();
+        let mut chosen = Vec::new();
+        let parameter = self.hide_sizes(function.parameter, replacement, done);
+        let result =
+            self.replace_part(function.result, replacement, &mut inner, &mut chosen, false);
+        let mut sizes = function.sizes;
+        sizes.extend(chosen);
+        self.table.add_shape(ShapedForm::Function(FunctionShape {
+            name: function.name,
+            parameter,
+            sizes,
+            result,
+        }))
+    }
+
+    /// The type of a parameter with sizes replaced, or unknown where there is no replacement.
+    fn hide_sizes(
+        &mut self,
+        id: ShapedTypeId,
+        replacement: &SizeReplacement<'_>,
+        done: &HashMap<SizeId, SizeId>,
+    ) -> ShapedTypeId {
+        let unknown = self.table.add_size(SizeForm::Unknown);
+        let sizes = self.table.own_sizes(id).into_iter().map(|size| {
+            if (replacement.is_replaced)(self, size) {
+                done.get(&size).copied().unwrap_or(unknown)
+            } else {
+                size
+            }
+        });
+        let sizes: Vec<_> = sizes.collect();
+        let parts = self.table.parts_of(id);
+        let parts: Vec<_> = parts
+            .into_iter()
+            .map(|part| self.hide_sizes(part, replacement, done))
+            .collect();
+        let (mut sizes, mut parts) = (sizes.into_iter(), parts.into_iter());
+        self.table.map_shape(
+            id,
+            &mut |_, size| sizes.next().unwrap_or(size),
+            &mut |_, part| parts.next().unwrap_or(part),
+        )
+    }
+
+    /// A variable of the program for a size that a function type chooses.
+    pub(super) fn add_chosen(&mut self, name: &str) -> LocalId {
+        let name = self.program.names.intern(name);
+        let type_id = self.program.types.int64();
+        self.program.locals.push(LocalVariable { name, type_id })
+    }
+
+    /// The type of an expression without variables that go out of scope. Returns the sizes that the expression produces.
+    pub(super) fn close_scope(
+        &mut self,
+        id: ShapedTypeId,
+        locals: &[LocalId],
+        name: &str,
+    ) -> (ShapedTypeId, Vec<LocalId>) {
+        let description = format!("because `{name}` goes out of scope");
+        let is_replaced = |inference: &SizeInference<'_>, size: SizeId| {
+            let mut refers = false;
+            inference
+                .table
+                .visit_locals(size, &mut |local| refers |= locals.contains(&local));
+            refers
+        };
+        self.replace_sizes(
+            id,
+            &SizeReplacement {
+                is_replaced: &is_replaced,
+                description: &description,
+                name: "d",
+            },
+        )
+    }
+}
