@@ -99,6 +99,7 @@ impl SourceChecker<'_> {
                     && is_file
                     && self.is_entry(value)
                 {
+                    self.check_entry_sizes(id)?;
                     self.program.entries.push(id);
                 }
                 names

@@ -241,8 +241,12 @@ impl SourceChecker<'_> {
         }
         if let Some(shape) = &value.shape {
             let scheme = Rc::clone(shape);
-            let types = instance;
-            self.sealed.insert(typed, SealedUse { scheme, types });
+            let used = SealedUse {
+                scheme,
+                types: instance,
+                targets: value.arguments.clone(),
+            };
+            self.sealed.insert(typed, used);
         }
         typed
     }

@@ -265,6 +265,7 @@ impl SourceChecker<'_> {
                     specified: Some(written.sized),
                 };
                 let place = self.place(name.range);
+                self.require_named_sizes(written.sized, name.range)?;
                 let shape =
                     self.shape_specification(&bound, &scheme.parameters, written.sized, place);
                 names

@@ -4,10 +4,9 @@ use super::environment::{ParameterClass, TypeBinding, TypeParameterBinding};
 use super::types::{AbstractTypeId, TypeParameterId};
 use super::{CheckFault, CheckResult, SourceChecker};
 use crate::sizes::SizeInference;
-use crate::sizes::facts::HiddenType;
 use crate::sizes::shape::{AbstractShape, ShapedScheme};
 use crate::syntax::tree::TypeLiftedness;
-use crate::typed::{DefinitionId, LocalId, ProgramPlace, SizedTypeId};
+use crate::typed::{DefinitionId, LocalId, ProgramPlace, SizeTerm, SizedType, SizedTypeId};
 
 /// The types that may stand for type parameters.
 fn find_liftedness(
@@ -55,7 +54,67 @@ impl SourceChecker<'_> {
         let place = self.program.definitions[id].place;
         match self.size_inference(place).infer_definition(id, types) {
             Ok(_) => Ok(()),
-            Err(fault) => Err(CheckFault(Some(fault))),
+            Err(fault) => {
+                self.shapes.definitions.remove(&id);
+                Err(CheckFault(Some(fault)))
+            }
+        }
+    }
+
+    /// Requires that the sizes of an entry point follow from its arguments.
+    pub(super) fn check_entry_sizes(&mut self, id: DefinitionId) -> CheckResult<()> {
+        let Some(scheme) = self.shapes.definitions.get(&id).cloned() else {
+            return Ok(());
+        };
+        let place = self.program.definitions[id].place;
+        if !scheme.types.is_empty() {
+            let message = "an entry point is polymorphic in types";
+            return Err(self.fail_with(place.range, message, |diagnostic| {
+                diagnostic.with_hint("write the types of its parameters and of its result")
+            }));
+        }
+        match self.size_inference(place).find_undetermined(&scheme) {
+            None => Ok(()),
+            Some(size) => {
+                let name = self.name_text(self.program.locals[size].name).to_owned();
+                let message = format!(
+                    "the size `{name}` of an entry point does not follow from its arguments"
+                );
+                Err(self.fail_with(place.range, message, |diagnostic| {
+                    diagnostic.with_hint("give the sizes of its result in terms of its parameters")
+                }))
+            }
+        }
+    }
+
+    /// Requires that the types of parameters within a type that is defined or specified name their sizes.
+    pub(super) fn require_named_sizes(
+        &self,
+        sized: SizedTypeId,
+        range: crate::syntax::token::TextRange,
+    ) -> CheckResult<()> {
+        let mut at = sized;
+        while let SizedType::Function(_, parameter, result) = self.program.sized_types[at] {
+            if self.has_unwritten(parameter) {
+                let message = "the type of a parameter has an anonymous size";
+                return Err(self.fail_with(range, message, |diagnostic| {
+                    diagnostic.with_hint("name the size, and make it a size parameter")
+                }));
+            }
+            at = result;
+        }
+        Ok(())
+    }
+
+    /// Whether a type has sizes that it does not name.
+    fn has_unwritten(&self, id: SizedTypeId) -> bool {
+        match &self.program.sized_types[id] {
+            SizedType::Array(size, element) => {
+                *size == SizeTerm::Anonymous || self.has_unwritten(*element)
+            }
+            SizedType::Record(fields) => fields.iter().any(|(_, field)| self.has_unwritten(*field)),
+            SizedType::Unique(inner) => self.has_unwritten(*inner),
+            _ => false,
         }
     }
 
@@ -83,22 +142,17 @@ impl SourceChecker<'_> {
                 TypeParameterBinding::Size(_) => None,
                 TypeParameterBinding::Type(id, _) => Some(*id),
             });
-        let hidden = HiddenType {
-            sizes,
-            types: types.collect(),
-            sized: binding.sized,
-        };
+        let types = types.collect();
         let place = ProgramPlace {
             file: self.file,
             range: crate::syntax::token::TextRange::default(),
         };
         let shape = self.size_inference(place).shape_hidden(binding.sized);
         let known = AbstractShape {
-            sizes: hidden.sizes.clone(),
-            types: hidden.types.clone(),
+            sizes,
+            types,
             shape,
         };
         self.shapes.abstracts.insert(id, known);
-        self.program.sizes.hidden_types.insert(id, hidden);
     }
 }

@@ -4,6 +4,7 @@ use super::environment::{TermBinding, TypeBinding, TypeParameterBinding};
 use super::types::{TypeForm, TypeId, TypeParameterId};
 use super::unify::ScalarClass;
 use super::{CheckResult, SourceChecker};
+use crate::sizes::substitute::substitute_size;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{
     ExpressionId, QualifiedName, SourceName, SourceNameId, TypeArgument, TypeDeclaration,
@@ -297,10 +298,17 @@ impl SourceChecker<'_> {
         }
         let mut substitution = TypeSubstitution::default();
         let mut liftedness = binding.liftedness;
+        let mut own_sizes = Vec::new();
         for (parameter, argument) in binding.parameters.iter().zip(arguments) {
             match (*parameter, *argument) {
                 (TypeParameterBinding::Size(local), TypeArgument::Size(size, _)) => {
-                    let size = self.check_size(size)?;
+                    let mut size = self.check_size(size)?;
+                    if size == SizeTerm::Anonymous {
+                        let unnamed = self.program.locals[local];
+                        let unnamed = self.program.locals.push(unnamed);
+                        own_sizes.push(unnamed);
+                        size = SizeTerm::Local(unnamed);
+                    }
                     substitution.sizes.insert(local, size);
                 }
                 (TypeParameterBinding::Type(parameter, _), TypeArgument::Type(argument)) => {
@@ -333,7 +341,10 @@ impl SourceChecker<'_> {
             .program
             .types
             .substitute(binding.type_id, &parameters, &types);
-        let sized = self.substitute_sized(binding.sized, &substitution);
+        let mut sized = self.substitute_sized(binding.sized, &substitution);
+        if !own_sizes.is_empty() {
+            sized = self.add_sized(SizedType::Existential(own_sizes, sized));
+        }
         Ok(WrittenType {
             sized,
             type_id,
@@ -347,10 +358,6 @@ impl SourceChecker<'_> {
         id: SizedTypeId,
         substitution: &TypeSubstitution,
     ) -> SizedTypeId {
-        let size = |size: SizeTerm| match size {
-            SizeTerm::Local(local) => substitution.sizes.get(&local).copied().unwrap_or(size),
-            other => other,
-        };
         let sized = match self.program.sized_types[id].clone() {
             SizedType::Plain(plain) => {
                 let TypeForm::Parameter(parameter) = self.program.types.form(plain) else {
@@ -362,7 +369,8 @@ impl SourceChecker<'_> {
                     .map_or(id, |argument| argument.sized);
             }
             SizedType::Array(length, element) => {
-                SizedType::Array(size(length), self.substitute_sized(element, substitution))
+                let length = substitute_size(&mut self.program, length, &substitution.sizes);
+                SizedType::Array(length, self.substitute_sized(element, substitution))
             }
             SizedType::Record(fields) => {
                 let fields = fields.into_iter();
@@ -389,7 +397,10 @@ impl SourceChecker<'_> {
                 let arguments = arguments
                     .map(|argument| self.substitute_sized(argument, substitution))
                     .collect();
-                SizedType::Abstract(name, sizes.into_iter().map(size).collect(), arguments)
+                let sizes = sizes.into_iter();
+                let sizes =
+                    sizes.map(|size| substitute_size(&mut self.program, size, &substitution.sizes));
+                SizedType::Abstract(name, sizes.collect(), arguments)
             }
             SizedType::Unique(inner) => {
                 SizedType::Unique(self.substitute_sized(inner, substitution))
@@ -447,7 +458,11 @@ impl SourceChecker<'_> {
         let mark = self.mark_scope();
         let parameters = self.bind_type_parameters(&declaration.parameters)?;
         let written = match declaration.definition {
-            Some(definition) => self.check_type(definition)?,
+            Some(definition) => {
+                let written = self.check_type(definition)?;
+                self.require_named_sizes(written.sized, declaration.name.range)?;
+                written
+            }
             None => self.add_abstract(declaration, &parameters, class),
         };
         self.end_scope(mark);

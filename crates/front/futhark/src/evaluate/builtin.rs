@@ -354,6 +354,7 @@ impl ProgramEvaluator<'_> {
         id: IntrinsicId,
         types: &[TypeId],
         arguments: Vec<EvaluatedValue>,
+        shapes: &[Vec<i64>],
     ) -> EvaluateResult<EvaluatedValue> {
         let program = self.program;
         let name = &program.names[program.intrinsics[id]];
@@ -363,6 +364,15 @@ impl ProgramEvaluator<'_> {
             return self.apply_operator(name, &arguments);
         }
         match BUILTINS.iter().find(|row| row.name == name) {
+            Some(row) if name == "map" => {
+                let value = (row.function)(self, types, arguments)?;
+                Ok(match (value, shapes.get(1)) {
+                    (EvaluatedValue::Array(array), Some(shape)) if array.elements.is_empty() => {
+                        EvaluatedValue::from_elements(Vec::new(), shape.clone())
+                    }
+                    (value, _) => value,
+                })
+            }
             Some(row) => (row.function)(self, types, arguments),
             None => Err(self.fail(format!("the evaluator has no function `{name}`"))),
         }

@@ -22,6 +22,16 @@ impl ProgramEvaluator<'_> {
             return Err(self.fail("the evaluator gives up: the program takes too many steps"));
         }
         self.fuel -= 1;
+        let value = self.evaluate_kind(id, frame)?;
+        self.bind_produced(id, &value, frame);
+        Ok(value)
+    }
+
+    fn evaluate_kind(
+        &mut self,
+        id: TypedExpressionId,
+        frame: &mut VariableFrame,
+    ) -> EvaluateResult<EvaluatedValue> {
         let program = self.program;
         let expression = &program.expressions[id];
         self.place = Some(expression.place);
@@ -39,7 +49,10 @@ impl ProgramEvaluator<'_> {
             }
             TypedKind::Hole => Err(self.fail("Reached hole of type")),
             TypedKind::Local(local, _) => match self.get_local(*local, frame) {
-                Some(value) => Ok(value.clone()),
+                Some(value) => {
+                    let value = value.clone();
+                    self.instantiate(id, value, frame)
+                }
                 None => {
                     let name = &program.names[program.locals[*local].name];
                     Err(self.fail(format!(
@@ -47,8 +60,18 @@ impl ProgramEvaluator<'_> {
                     )))
                 }
             },
-            TypedKind::Global(definition, _) => self.evaluate_global(*definition),
-            TypedKind::Intrinsic(intrinsic, types) => self.evaluate_builtin(*intrinsic, types),
+            TypedKind::Global(definition, _) => {
+                let target = &program.definitions[*definition];
+                if target.parameters.is_empty() && !target.size_parameters.is_empty() {
+                    return self.evaluate_polymorphic(id, *definition, frame);
+                }
+                let value = self.evaluate_global(*definition)?;
+                self.instantiate(id, value, frame)
+            }
+            TypedKind::Intrinsic(intrinsic, types) => {
+                let value = self.evaluate_builtin(*intrinsic, types)?;
+                self.instantiate(id, value, frame)
+            }
             TypedKind::Record(fields) => {
                 let mut values = Vec::with_capacity(fields.len());
                 for (name, field) in fields {
@@ -62,7 +85,12 @@ impl ProgramEvaluator<'_> {
                     .map(|&element| self.evaluate(element, frame));
                 let elements = elements.collect::<EvaluateResult<Vec<_>>>()?;
                 self.require_regular(&elements)?;
-                Ok(EvaluatedValue::from_elements(elements, Vec::new()))
+                let shape = match program.sizes.types.get(&id) {
+                    Some(&sized) => self.evaluate_shape(sized, frame)?,
+                    None => Vec::new(),
+                };
+                let row_shape = shape.into_iter().skip(1).collect();
+                Ok(EvaluatedValue::from_elements(elements, row_shape))
             }
             TypedKind::Constructor(name, payload) => {
                 let payload = payload.iter().map(|&part| self.evaluate(part, frame));
@@ -82,10 +110,14 @@ impl ProgramEvaluator<'_> {
                 self.index_value(&array, &indices)
             }
             TypedKind::Application(function, arguments) => {
-                self.evaluate_application(*function, arguments, expression.place, frame)
+                self.evaluate_application(id, *function, arguments, frame)
             }
-            TypedKind::Lambda(_) => {
-                let function = FunctionValue::Lambda(id, frame.clone());
+            TypedKind::Lambda(lambda) => {
+                let mut captured = frame.clone();
+                for &size in &lambda.size_parameters {
+                    self.set_local(size, None, &mut captured);
+                }
+                let function = FunctionValue::Lambda(id, captured);
                 Ok(EvaluatedValue::Function(Rc::new(function)))
             }
             TypedKind::If(condition, accept, reject) => {
@@ -259,22 +291,32 @@ impl ProgramEvaluator<'_> {
         EvaluatedValue::from_bool(are_equal(left, right))
     }
 
-    /// Evaluates a function with its arguments.
+    /// Evaluates a function with its arguments: from the last to the first, then the function, since a function may need sizes
+    /// that its arguments produce. The operands of infix operators are evaluated from the first to the last.
     fn evaluate_application(
         &mut self,
+        id: TypedExpressionId,
         function: TypedExpressionId,
         arguments: &[TypedExpressionId],
-        place: ProgramPlace,
         frame: &mut VariableFrame,
     ) -> EvaluateResult<EvaluatedValue> {
+        let is_infix = self.program.sizes.infix.contains(&id);
+        let mut values = Vec::with_capacity(arguments.len());
+        for index in 0..arguments.len() {
+            let index = if is_infix {
+                index
+            } else {
+                arguments.len() - 1 - index
+            };
+            values.push(self.evaluate(arguments[index], frame)?);
+        }
+        if !is_infix {
+            values.reverse();
+        }
         let function = self.evaluate(function, frame)?;
-        let arguments = arguments
-            .iter()
-            .map(|&argument| self.evaluate(argument, frame));
-        let arguments = arguments.collect::<EvaluateResult<Vec<_>>>()?;
-        self.place = Some(place);
+        self.place = Some(self.program.expressions[id].place);
         let function = self.require_function(function)?;
-        self.call(&function, arguments)
+        self.call(&function, values)
     }
 
     /// Evaluates the first case that matches.

@@ -1,7 +1,7 @@
 //! Evaluator of typed source: what a program means, step by step.
 //!
-//! It is a reference for tests: simple, and not fast. Sizes are taken from values, since typed source has no inferred sizes.
-//! A size parameter that no argument determines is therefore an error where it is read.
+//! It is a reference for tests: simple, and not fast. Sizes are those that size inference found ([`crate::sizes`]), or those
+//! of values.
 
 mod array;
 mod builtin;
@@ -9,6 +9,7 @@ mod derivative;
 mod expression;
 mod interface;
 mod pattern;
+mod size;
 pub mod value;
 
 pub(crate) use builtin::{constant_bits, find_arity, result_type};
@@ -19,7 +20,7 @@ use crate::typed::{DefinitionId, ProgramPlace, TypedKind, TypedProgram};
 use spirula_program::ProgramValue;
 use std::collections::HashMap;
 use std::rc::Rc;
-use value::{EvaluatedValue, FunctionValue, VariableFrame};
+use value::{EvaluatedValue, FunctionValue, InstanceValue, VariableFrame};
 
 /// Why a program stopped.
 #[derive(Clone, Debug)]
@@ -107,7 +108,7 @@ impl<'p> ProgramEvaluator<'p> {
         if let Some(value) = self.constants.get(&id) {
             return Ok(value.clone());
         }
-        let value = self.call_definition(id, Vec::new())?;
+        let value = self.call_definition(id, None, Vec::new())?;
         self.constants.insert(id, value.clone());
         Ok(value)
     }
@@ -116,6 +117,7 @@ impl<'p> ProgramEvaluator<'p> {
     fn call_definition(
         &mut self,
         id: DefinitionId,
+        instance: Option<&InstanceValue>,
         arguments: Vec<EvaluatedValue>,
     ) -> EvaluateResult<EvaluatedValue> {
         let definition = &self.program.definitions[id];
@@ -125,7 +127,11 @@ impl<'p> ProgramEvaluator<'p> {
         let mut frame = VariableFrame {
             base: definition.locals.start,
             values: vec![None; definition.locals.len()],
+            shapes: HashMap::new(),
         };
+        if let Some(instance) = instance {
+            self.bind_instance(id, instance, &mut frame);
+        }
         for (&parameter, argument) in definition.parameters.iter().zip(arguments) {
             self.match_pattern(parameter, argument, &mut frame)?;
         }
@@ -143,6 +149,7 @@ impl<'p> ProgramEvaluator<'p> {
             FunctionValue::Intrinsic(id, _) => {
                 find_arity(&self.program.names[self.program.intrinsics[*id]])
             }
+            FunctionValue::Instance(function, _) => self.arity(function),
             FunctionValue::Partial(function, arguments) => self.arity(function) - arguments.len(),
         }
     }
@@ -160,21 +167,21 @@ impl<'p> ProgramEvaluator<'p> {
         }
         let rest = arguments.split_off(arity);
         let value = match &**function {
-            FunctionValue::Definition(id) => self.call_definition(*id, arguments)?,
+            FunctionValue::Definition(id) => self.call_definition(*id, None, arguments)?,
+            FunctionValue::Instance(function, instance) => {
+                self.call_instance(function, instance, arguments)?
+            }
             FunctionValue::Lambda(id, captured) => {
                 let TypedKind::Lambda(lambda) = &self.program.expressions[*id].kind else {
                     return Err(self.fail("this is no function"));
                 };
                 let mut frame = captured.clone();
-                for &size in &lambda.size_parameters {
-                    self.set_local(size, None, &mut frame);
-                }
                 for (&parameter, argument) in lambda.parameters.iter().zip(arguments) {
                     self.match_pattern(parameter, argument, &mut frame)?;
                 }
                 self.evaluate(lambda.body, &mut frame)?
             }
-            FunctionValue::Intrinsic(id, types) => self.call_builtin(*id, types, arguments)?,
+            FunctionValue::Intrinsic(id, types) => self.call_builtin(*id, types, arguments, &[])?,
             FunctionValue::Partial(function, first) => {
                 let mut all = first.clone();
                 all.extend(arguments);
@@ -186,6 +193,22 @@ impl<'p> ProgramEvaluator<'p> {
         }
         let function = self.require_function(value)?;
         self.call(&function, rest)
+    }
+
+    /// Calls a function with the sizes and types for its parameters, and all its arguments.
+    fn call_instance(
+        &mut self,
+        function: &Rc<FunctionValue>,
+        instance: &InstanceValue,
+        arguments: Vec<EvaluatedValue>,
+    ) -> EvaluateResult<EvaluatedValue> {
+        match &**function {
+            FunctionValue::Definition(id) => self.call_definition(*id, Some(instance), arguments),
+            FunctionValue::Intrinsic(id, types) => {
+                self.call_builtin(*id, types, arguments, &instance.shapes)
+            }
+            _ => self.call(function, arguments),
+        }
     }
 
     /// The value as a function.

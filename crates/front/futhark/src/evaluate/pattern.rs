@@ -48,6 +48,7 @@ impl ProgramEvaluator<'_> {
         if let Some(ascribed) = pattern.ascribed {
             self.bind_sizes(ascribed, &value, frame);
         }
+        self.bind_pattern_sizes(id, &value, frame);
         match &pattern.kind {
             TypedPatternKind::Local(local) => {
                 self.set_local(*local, Some(value), frame);
@@ -202,19 +203,6 @@ impl ProgramEvaluator<'_> {
                 self.check_sizes(*inner, value, frame)
             }
             _ => Ok(()),
-        }
-    }
-
-    /// The value of a size. None if it is anonymous, or a variable without a value.
-    fn evaluate_size(
-        &mut self,
-        size: SizeTerm,
-        frame: &mut VariableFrame,
-    ) -> EvaluateResult<Option<i64>> {
-        match size {
-            SizeTerm::Anonymous => Ok(None),
-            SizeTerm::Local(local) => Ok(self.get_local(local, frame).map(EvaluatedValue::to_int)),
-            SizeTerm::Expression(id) => Ok(Some(self.evaluate(id, frame)?.to_int())),
         }
     }
 }

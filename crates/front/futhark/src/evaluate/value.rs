@@ -1,9 +1,10 @@
 //! Values of the evaluator.
 
-use crate::check::types::{PrimitiveType, TypeId};
+use crate::check::types::{PrimitiveType, TypeId, TypeParameterId};
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{DefinitionId, IntrinsicId, TypedExpressionId};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A value.
@@ -43,8 +44,19 @@ pub enum FunctionValue {
     Lambda(TypedExpressionId, VariableFrame),
     /// A function of the compiler, with the types for its type parameters.
     Intrinsic(IntrinsicId, Vec<TypeId>),
+    /// A definition or function of the compiler, with the sizes and types for its parameters.
+    Instance(Rc<FunctionValue>, Rc<InstanceValue>),
     /// A function with its first arguments.
     Partial(Rc<FunctionValue>, Vec<EvaluatedValue>),
+}
+
+/// The sizes and types for the parameters of a function.
+#[derive(Clone, Debug)]
+pub struct InstanceValue {
+    /// The sizes for size parameters, as far as they are known.
+    pub sizes: Vec<Option<i64>>,
+    /// The sizes of the outer dimensions of the types for type parameters, as far as they are known.
+    pub shapes: Vec<Vec<i64>>,
 }
 
 /// An array that is being written, with the function that combines elements if there is one.
@@ -63,6 +75,8 @@ pub struct VariableFrame {
     pub base: usize,
     /// The values of the variables that have one.
     pub values: Vec<Option<EvaluatedValue>>,
+    /// The sizes of the types for type parameters.
+    pub shapes: HashMap<TypeParameterId, Vec<i64>>,
 }
 
 impl EvaluatedValue {

@@ -126,7 +126,7 @@ impl SourceInternaliser<'_> {
             internaliser.require_function(arguments[index].clone())
         };
         match name {
-            "map" => self.map_elements(&function(self, 0)?, &array(self, 1)?),
+            "map" => self.map_elements(&function(self, 0)?, &array(self, 1)?, &[]),
             "reduce" | "reduce_comm" => {
                 let order = if name == "reduce" {
                     ReductionOrder::Ordered

@@ -44,11 +44,12 @@ impl SourceInternaliser<'_> {
         Ok((SoacLambda { parameters, body }, value))
     }
 
-    /// A function of each element of an array.
+    /// A function of each element of an array. `wanted` has the sizes of the results, as far as they are known.
     pub(super) fn map_elements(
         &mut self,
         function: &Rc<StaticFunction>,
         array: &StaticArray,
+        wanted: &[Option<SoacOperand>],
     ) -> InternaliseResult<StaticValue> {
         let first_inner = self.builder.count_variables();
         let (lambda, value) = self.make_lambda(function, &[&array.element])?;
@@ -56,6 +57,15 @@ impl SourceInternaliser<'_> {
             return Err(self.fail("the elements of an array contain functions"));
         }
         let mut lengths = value.lengths();
+        if wanted.len() == lengths.len() {
+            for (length, wanted) in lengths.iter_mut().zip(wanted) {
+                if let Some(wanted) = *wanted
+                    && !is_outer(*length, first_inner)
+                {
+                    *length = wanted;
+                }
+            }
+        }
         if lengths.iter().any(|&length| !is_outer(length, first_inner)) {
             lengths = self.hoist_lengths(function, array)?;
         }
@@ -226,7 +236,7 @@ impl SourceInternaliser<'_> {
         predicate: &Rc<StaticFunction>,
         array: &StaticArray,
     ) -> InternaliseResult<SoacOperand> {
-        let flags = self.map_elements(predicate, array)?;
+        let flags = self.map_elements(predicate, array, &[])?;
         flags
             .leaves()
             .first()

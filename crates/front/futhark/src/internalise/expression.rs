@@ -2,7 +2,7 @@
 
 use super::value::{StaticFrame, StaticFunction, StaticValue};
 use super::{InternaliseResult, SourceInternaliser};
-use crate::check::types::{PrimitiveType, TypeForm, TypeId, compare_fields};
+use crate::check::types::{PrimitiveType, TypeId, compare_fields};
 use crate::syntax::tree::{NumberType, SourceNameId};
 use crate::typed::{
     DefinitionId, LocalId, ProgramPlace, TypedBinding, TypedExpressionId, TypedKind,
@@ -15,6 +15,16 @@ use std::rc::Rc;
 impl SourceInternaliser<'_> {
     /// Internalises an expression: statements are added, and its value is returned.
     pub(super) fn internalise(
+        &mut self,
+        id: TypedExpressionId,
+        frame: &mut StaticFrame,
+    ) -> InternaliseResult<StaticValue> {
+        let value = self.internalise_kind(id, frame)?;
+        self.bind_produced(id, &value, frame);
+        Ok(value)
+    }
+
+    fn internalise_kind(
         &mut self,
         id: TypedExpressionId,
         frame: &mut StaticFrame,
@@ -33,16 +43,21 @@ impl SourceInternaliser<'_> {
                 let type_id = self.concretise(expression.type_id, &frame.types);
                 self.stop_with_default(type_id)
             }
-            TypedKind::Local(local, arguments) => self.internalise_local(*local, arguments, frame),
+            TypedKind::Local(local, arguments) => {
+                let value = self.internalise_local(*local, arguments, frame)?;
+                Ok(self.instantiate(id, value, frame))
+            }
             TypedKind::Global(definition, arguments) => {
-                self.internalise_global(*definition, arguments, frame)
+                let value = self.internalise_global(id, *definition, arguments, frame)?;
+                Ok(self.instantiate(id, value, frame))
             }
             TypedKind::Intrinsic(intrinsic, arguments) => {
                 let arguments = arguments
                     .iter()
                     .map(|&argument| self.concretise(argument, &frame.types));
                 let arguments: Vec<_> = arguments.collect();
-                self.internalise_intrinsic(*intrinsic, arguments)
+                let value = self.internalise_intrinsic(*intrinsic, arguments)?;
+                Ok(self.instantiate(id, value, frame))
             }
             TypedKind::Record(fields) => {
                 let mut values = Vec::with_capacity(fields.len());
@@ -57,13 +72,18 @@ impl SourceInternaliser<'_> {
                     .map(|&element| self.internalise(element, frame));
                 let values = values.collect::<InternaliseResult<Vec<_>>>()?;
                 let type_id = self.concretise(expression.type_id, &frame.types);
+                if values.is_empty() {
+                    let shape = self.expression_shape(id, frame);
+                    return self.default_sized(type_id, &shape);
+                }
                 self.make_array(values, type_id)
             }
             TypedKind::Constructor(name, payload) => {
                 let payload = payload.iter().map(|&part| self.internalise(part, frame));
                 let payload = payload.collect::<InternaliseResult<Vec<_>>>()?;
                 let type_id = self.concretise(expression.type_id, &frame.types);
-                self.make_sum(*name, payload, type_id)
+                let shape = self.expression_shape(id, frame);
+                self.make_sum(*name, payload, type_id, &shape)
             }
             TypedKind::Projection(record, field) => {
                 let record = self.internalise(*record, frame)?;
@@ -76,10 +96,14 @@ impl SourceInternaliser<'_> {
                 self.index_value(array, &indices)
             }
             TypedKind::Application(function, arguments) => {
-                self.internalise_application(*function, arguments, expression.place, frame)
+                self.internalise_application(id, *function, arguments, frame)
             }
-            TypedKind::Lambda(_) => {
-                let function = StaticFunction::Lambda(id, frame.clone());
+            TypedKind::Lambda(lambda) => {
+                let mut captured = frame.clone();
+                for &size in &lambda.size_parameters {
+                    self.set_local(size, None, &mut captured);
+                }
+                let function = StaticFunction::Lambda(id, captured);
                 Ok(StaticValue::Function(Rc::new(function)))
             }
             TypedKind::If(condition, accept, reject) => {
@@ -246,19 +270,19 @@ impl SourceInternaliser<'_> {
         name: SourceNameId,
         payload: Vec<StaticValue>,
         type_id: TypeId,
+        shape: &[Option<SoacOperand>],
     ) -> InternaliseResult<StaticValue> {
-        let TypeForm::Sum(clauses) = self.types.form(type_id).clone() else {
+        let StaticValue::Sum(_, defaults) = self.default_sized(type_id, shape)? else {
             return Err(self.fail("the type of a constructor is no sum"));
         };
         let mut tag = 0;
-        let mut parts = Vec::with_capacity(clauses.len());
-        for (index, (other, types)) in clauses.into_iter().enumerate() {
+        let mut parts = Vec::with_capacity(defaults.len());
+        for (index, (other, default)) in defaults.into_iter().enumerate() {
             if other == name {
                 tag = index as u64;
                 parts.push((other, payload.clone()));
             } else {
-                let defaults = types.into_iter().map(|part| self.default_value(part));
-                parts.push((other, defaults.collect::<InternaliseResult<_>>()?));
+                parts.push((other, default));
             }
         }
         let tag = SoacOperand::Constant(ScalarLiteral::new(MachineType::I8, tag));
@@ -290,9 +314,10 @@ impl SourceInternaliser<'_> {
     /// The value of a constant, or a definition as a function.
     fn internalise_global(
         &mut self,
+        id: TypedExpressionId,
         definition: DefinitionId,
         arguments: &[TypeId],
-        frame: &StaticFrame,
+        frame: &mut StaticFrame,
     ) -> InternaliseResult<StaticValue> {
         let program = self.program;
         let parameters = &program.definitions[definition].type_parameters;
@@ -303,29 +328,40 @@ impl SourceInternaliser<'_> {
         let types: HashMap<_, _> = parameters.iter().copied().zip(arguments).collect();
         let types = Rc::new(types);
         if program.definitions[definition].parameters.is_empty() {
-            return self.call_definition(definition, &types, Vec::new());
+            let instance = self.constant_instance(id, frame);
+            return self.call_definition(definition, &types, instance.as_ref(), Vec::new());
         }
         Ok(StaticValue::Function(Rc::new(StaticFunction::Definition(
             definition, types,
         ))))
     }
 
-    /// Internalises a function with its arguments.
+    /// Internalises a function with its arguments: from the last to the first, then the function, since a function may need
+    /// sizes that its arguments produce. The operands of infix operators come from the first to the last.
     fn internalise_application(
         &mut self,
+        id: TypedExpressionId,
         function: TypedExpressionId,
         arguments: &[TypedExpressionId],
-        place: ProgramPlace,
         frame: &mut StaticFrame,
     ) -> InternaliseResult<StaticValue> {
+        let is_infix = self.program.sizes.infix.contains(&id);
+        let mut values = Vec::with_capacity(arguments.len());
+        for index in 0..arguments.len() {
+            let index = if is_infix {
+                index
+            } else {
+                arguments.len() - 1 - index
+            };
+            values.push(self.internalise(arguments[index], frame)?);
+        }
+        if !is_infix {
+            values.reverse();
+        }
         let function = self.internalise(function, frame)?;
-        let arguments = arguments
-            .iter()
-            .map(|&argument| self.internalise(argument, frame));
-        let arguments = arguments.collect::<InternaliseResult<Vec<_>>>()?;
-        self.place = Some(place);
+        self.place = Some(self.program.expressions[id].place);
         let function = self.require_function(function)?;
-        self.call_function(&function, arguments)
+        self.call_function(&function, values)
     }
 
     /// Internalises bindings, each in scope of the next, and their result.

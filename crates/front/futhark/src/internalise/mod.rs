@@ -14,6 +14,7 @@ mod expression;
 mod flat_view;
 mod flatmap;
 mod pattern;
+mod size;
 mod value;
 
 use crate::check::types::{TypeForm, TypeId};
@@ -28,7 +29,7 @@ use spirula_soac::ir::{
 };
 use spirula_soac::simplify::remove_dead_code;
 use std::rc::Rc;
-use value::{StaticFrame, StaticFunction, StaticValue, TypeArguments};
+use value::{StaticFrame, StaticFunction, StaticInstance, StaticValue, TypeArguments};
 
 /// Why a program cannot be internalised.
 #[derive(Clone, Debug)]
@@ -223,14 +224,16 @@ impl SourceInternaliser<'_> {
     /// Some value of a type, with arrays without elements.
     fn default_value(&mut self, type_id: TypeId) -> InternaliseResult<StaticValue> {
         let type_id = self.concretise(type_id, &TypeArguments::default());
-        self.default_part(type_id, &mut Vec::new())
+        self.default_part(type_id, &mut Vec::new(), &mut std::iter::empty())
     }
 
-    /// Some value of a type as the element of arrays, of which the sizes are given.
+    /// Some value of a type as the element of arrays, of which the sizes are given. Its own sizes are those of an iterator, or
+    /// zero.
     fn default_part(
         &mut self,
         type_id: TypeId,
         shape: &mut Vec<SoacOperand>,
+        lengths: &mut dyn Iterator<Item = Option<SoacOperand>>,
     ) -> InternaliseResult<StaticValue> {
         let zero = SoacOperand::from_int64(0);
         match self.types.form(type_id).clone() {
@@ -243,15 +246,16 @@ impl SourceInternaliser<'_> {
                 ))
             }
             TypeForm::Array(element) => {
-                shape.push(zero);
-                let element = self.default_part(element, shape);
+                let length = lengths.next().flatten().unwrap_or(zero);
+                shape.push(length);
+                let element = self.default_part(element, shape, lengths);
                 shape.pop();
-                Ok(StaticValue::from_element(zero, element?))
+                Ok(StaticValue::from_element(length, element?))
             }
             TypeForm::Record(fields) => {
                 let fields = fields
                     .into_iter()
-                    .map(|(name, field)| Ok((name, self.default_part(field, shape)?)));
+                    .map(|(name, field)| Ok((name, self.default_part(field, shape, lengths)?)));
                 Ok(StaticValue::Record(
                     fields.collect::<InternaliseResult<_>>()?,
                 ))
@@ -264,7 +268,7 @@ impl SourceInternaliser<'_> {
                 for (name, payload) in clauses {
                     let payload = payload
                         .into_iter()
-                        .map(|part| self.default_part(part, shape));
+                        .map(|part| self.default_part(part, shape, lengths));
                     parts.push((name, payload.collect::<InternaliseResult<_>>()?));
                 }
                 Ok(StaticValue::Sum(tag, parts))
@@ -310,15 +314,17 @@ impl SourceInternaliser<'_> {
         }
         let rest = arguments.split_off(arity);
         let value = match &**function {
-            StaticFunction::Definition(id, types) => self.call_definition(*id, types, arguments)?,
+            StaticFunction::Definition(id, types) => {
+                self.call_definition(*id, types, None, arguments)?
+            }
+            StaticFunction::Instance(function, instance) => {
+                self.call_instance(function, instance, arguments)?
+            }
             StaticFunction::Lambda(id, captured) => {
                 let TypedKind::Lambda(lambda) = &self.program.expressions[*id].kind else {
                     return Err(self.fail("this is no function"));
                 };
                 let mut frame = captured.clone();
-                for &size in &lambda.size_parameters {
-                    self.set_local(size, None, &mut frame);
-                }
                 for (&parameter, argument) in lambda.parameters.iter().zip(arguments) {
                     self.bind_pattern(parameter, argument, &mut frame)?;
                 }
@@ -364,6 +370,7 @@ impl SourceInternaliser<'_> {
                 crate::evaluate::find_arity(&self.program.names[self.program.intrinsics[*id]])
             }
             StaticFunction::Undefined(_) => 1,
+            StaticFunction::Instance(function, _) => self.arity(function),
             StaticFunction::Partial(function, arguments) => self.arity(function) - arguments.len(),
         }
     }
@@ -381,6 +388,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         id: DefinitionId,
         types: &TypeArguments,
+        instance: Option<&StaticInstance>,
         arguments: Vec<StaticValue>,
     ) -> InternaliseResult<StaticValue> {
         let definition = &self.program.definitions[id];
@@ -398,7 +406,11 @@ impl SourceInternaliser<'_> {
             base: definition.locals.start,
             values: vec![None; definition.locals.len()],
             types: Rc::clone(types),
+            shapes: std::collections::HashMap::new(),
         };
+        if let Some(instance) = instance {
+            self.bind_instance(id, instance, &mut frame);
+        }
         for (&parameter, argument) in definition.parameters.iter().zip(arguments) {
             self.bind_pattern(parameter, argument, &mut frame)?;
         }

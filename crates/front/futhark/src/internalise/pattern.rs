@@ -66,6 +66,7 @@ impl SourceInternaliser<'_> {
         if let Some(ascribed) = pattern.ascribed {
             self.bind_sizes(ascribed, &value, frame);
         }
+        self.bind_pattern_sizes(id, &value, frame);
         let mut condition = self.truth(true);
         match &pattern.kind {
             TypedPatternKind::Local(local) => self.set_local(*local, Some(value), frame),
@@ -153,7 +154,7 @@ impl SourceInternaliser<'_> {
     }
 
     /// Gives the size parameters of a type that have no value the sizes of a value.
-    fn bind_sizes(&self, id: SizedTypeId, value: &StaticValue, frame: &mut StaticFrame) {
+    pub(super) fn bind_sizes(&self, id: SizedTypeId, value: &StaticValue, frame: &mut StaticFrame) {
         match (&self.program.sized_types[id], value) {
             (SizedType::Array(size, element), StaticValue::Array(array)) => {
                 if let SizeTerm::Local(local) = size

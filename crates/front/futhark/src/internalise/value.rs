@@ -49,10 +49,24 @@ pub(super) enum StaticFunction {
     Lambda(TypedExpressionId, StaticFrame),
     /// A function of the compiler, with types for its type parameters.
     Intrinsic(IntrinsicId, Vec<TypeId>),
+    /// A definition or function of the compiler, with the sizes and types for its parameters.
+    Instance(Rc<StaticFunction>, Rc<StaticInstance>),
     /// A function with its first arguments.
     Partial(Rc<StaticFunction>, Vec<StaticValue>),
     /// A function with a parameter that does not exist: a program that calls it stops. The type is that of its results.
     Undefined(TypeId),
+}
+
+/// The sizes of a type in the order of [`StaticValue::lengths`], as far as they are known.
+pub(super) type StaticShape = Vec<Option<SoacOperand>>;
+
+/// The sizes and types for the parameters of a function.
+#[derive(Clone, Debug)]
+pub(super) struct StaticInstance {
+    /// The sizes for size parameters, as far as they are known.
+    pub(super) sizes: Vec<Option<SoacOperand>>,
+    /// The sizes of the types for type parameters.
+    pub(super) shapes: Vec<StaticShape>,
 }
 
 /// The variables of a definition.
@@ -64,6 +78,8 @@ pub(super) struct StaticFrame {
     pub(super) values: Vec<Option<StaticValue>>,
     /// The types for type parameters.
     pub(super) types: TypeArguments,
+    /// The sizes of the types for type parameters.
+    pub(super) shapes: HashMap<TypeParameterId, StaticShape>,
 }
 
 impl StaticValue {

@@ -3,7 +3,7 @@
 use super::causality::check_causality;
 use super::function::{FunctionSource, InferredFunction};
 use super::read::UnwrittenSizes;
-use super::shape::{ShapedScheme, ShapedTypeId, SizeVariableId};
+use super::shape::{ShapedForm, ShapedScheme, ShapedTypeId, SizeVariableId};
 use super::variable::SizeOrigin;
 use super::{SizeInference, SizeResult};
 use crate::check::types::TypeParameterId;
@@ -49,7 +49,7 @@ impl SizeInference<'_> {
         let mut sizes = definition.size_parameters.clone();
         self.generalise(&function, &mut sizes);
         let shape = self.close_function(function)?;
-        let shape = self.variables.resolve_shape(self.table, shape);
+        let shape = self.variables.close_shape(self.table, shape);
         self.check_size_parameters(&definition.size_parameters, shape)?;
         self.check_ambiguity()?;
         check_causality(&mut self, body)?;
@@ -78,7 +78,7 @@ impl SizeInference<'_> {
         let parameters = Vec::new();
         let function = InferredFunction { parameters, result };
         self.generalise(&function, &mut sizes);
-        let shape = self.variables.resolve_shape(self.table, result);
+        let shape = self.variables.close_shape(self.table, result);
         ShapedScheme {
             sizes,
             types,
@@ -86,9 +86,24 @@ impl SizeInference<'_> {
         }
     }
 
+    /// A size parameter that is no size of a parameter.
+    pub(crate) fn find_undetermined(&self, scheme: &ShapedScheme) -> Option<LocalId> {
+        let mut determined = Vec::new();
+        let mut at = scheme.shape;
+        while let ShapedForm::Function(function) = self.table.shape(at) {
+            self.visit_immediate(function.parameter, &mut |size| {
+                determined.extend(self.as_local(size));
+            });
+            at = function.result;
+        }
+        let is_open = |size: &&LocalId| !determined.contains(size);
+        scheme.sizes.iter().find(is_open).copied()
+    }
+
     /// The type that an abstract type is or hides.
     pub(crate) fn shape_hidden(mut self, sized: SizedTypeId) -> ShapedTypeId {
-        self.read_sized(sized, &mut UnwrittenSizes::Ignored, &HashMap::new())
+        let shape = self.read_sized(sized, &mut UnwrittenSizes::Ignored, &HashMap::new());
+        self.variables.close_shape(self.table, shape)
     }
 
     /// Gives a function whose result has a written type its type within its own body.

@@ -54,9 +54,10 @@ impl SizeInference<'_> {
                 self.program.sizes.types.insert(id, sized);
             }
         }
-        for (pattern, shape) in record.patterns {
+        for (pattern, sizes, shape) in record.patterns {
             let sized = self.export_shape(shape, &mut done);
-            self.program.sizes.patterns.insert(pattern, sized);
+            let produced = ProducedSizes { sizes, sized };
+            self.program.sizes.patterns.insert(pattern, produced);
         }
     }
 
@@ -102,6 +103,12 @@ impl SizeInference<'_> {
                 self.export_resolved(function.parameter, done),
                 self.export_resolved(function.result, done),
             ),
+            ShapedForm::Abstract(name, sizes, types)
+                if self.table.abstracts.contains_key(&name) =>
+            {
+                let hidden = self.expand_hidden(name, &sizes, &types);
+                return self.export_resolved(hidden, done);
+            }
             ShapedForm::Abstract(name, sizes, types) => {
                 let sizes = sizes.into_iter();
                 let sizes = sizes.map(|size| self.export_size(size, done)).collect();
@@ -164,6 +171,7 @@ impl SizeInference<'_> {
 fn compose_kind(head: SizeHead, parts: Vec<TypedExpressionId>) -> Option<TypedKind> {
     let mut rest = parts.iter().copied();
     Some(match head {
+        SizeHead::Specified => return None,
         SizeHead::Number(value) => TypedKind::Scalar(TypedLiteral::Integer(value)),
         SizeHead::Truth(value) => TypedKind::Scalar(TypedLiteral::Truth(value)),
         SizeHead::Global(id, types) => TypedKind::Global(id, types),

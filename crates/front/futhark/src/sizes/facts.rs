@@ -1,7 +1,9 @@
 //! Facts about sizes, for evaluation and compilation.
 
-use crate::check::types::{AbstractTypeId, TypeParameterId};
-use crate::typed::{LocalId, SizeTerm, SizedTypeId, TypedExpressionId, TypedPatternId};
+use crate::typed::{
+    LocalId, SizeTerm, SizedTypeId, TypedExpressionId, TypedIndex, TypedKind, TypedPatternId,
+    TypedProgram,
+};
 use std::collections::{HashMap, HashSet};
 
 /// The sizes of a program, as far as values do not have them.
@@ -15,10 +17,8 @@ pub struct SizeFacts {
     pub values: HashMap<TypedExpressionId, LocalId>,
     /// The types of arrays without elements, and of sums.
     pub types: HashMap<TypedExpressionId, SizedTypeId>,
-    /// The types of parameters, and of what loops pass on.
-    pub patterns: HashMap<TypedPatternId, SizedTypeId>,
-    /// The types that abstract types are or hide.
-    pub hidden_types: HashMap<AbstractTypeId, HiddenType>,
+    /// The types of parameters, and of what loops pass on. Each iteration of a loop produces sizes.
+    pub patterns: HashMap<TypedPatternId, ProducedSizes>,
     /// Applications whose arguments are evaluated from the first to the last: those of infix operators.
     pub infix: HashSet<TypedExpressionId>,
 }
@@ -41,13 +41,32 @@ pub struct ProducedSizes {
     pub sized: SizedTypeId,
 }
 
-/// The type that an abstract type is or hides.
-#[derive(Clone, Debug)]
-pub struct HiddenType {
-    /// Its size parameters.
-    pub sizes: Vec<LocalId>,
-    /// Its type parameters.
-    pub types: Vec<TypeParameterId>,
-    /// The type.
-    pub sized: SizedTypeId,
+/// Whether all variables in a size expression have a property.
+pub(crate) fn all_locals(
+    program: &TypedProgram,
+    id: TypedExpressionId,
+    has: &dyn Fn(LocalId) -> bool,
+) -> bool {
+    let all = |part: TypedExpressionId| all_locals(program, part, has);
+    match &program.expressions[id].kind {
+        TypedKind::Local(local, _) => has(*local),
+        TypedKind::Application(function, arguments) => {
+            all(*function) && arguments.iter().all(|argument| all(*argument))
+        }
+        TypedKind::Projection(inner, _)
+        | TypedKind::Ascription(inner, _)
+        | TypedKind::Attributed(_, inner) => all(*inner),
+        TypedKind::Record(fields) => fields.iter().all(|(_, field)| all(*field)),
+        TypedKind::Array(elements) => elements.iter().all(|element| all(*element)),
+        TypedKind::Index(array, indices) => {
+            all(*array)
+                && indices.iter().all(|index| match index {
+                    TypedIndex::Point(point) => all(*point),
+                    TypedIndex::Slice { .. } => false,
+                })
+        }
+        TypedKind::If(condition, accept, reject) => all(*condition) && all(*accept) && all(*reject),
+        TypedKind::Scalar(_) | TypedKind::Global(..) | TypedKind::Intrinsic(..) => true,
+        _ => false,
+    }
 }

@@ -63,7 +63,7 @@ impl SizeInference<'_> {
             self.bind_pattern(parameter, shape, &[], &mut bound)?;
             let whole = self.parameter_local(parameter);
             hidden.extend(bound.into_iter().filter(|local| Some(*local) != whole));
-            self.record.patterns.push((parameter, shape));
+            self.record.patterns.push((parameter, Vec::new(), shape));
             shapes.push((whole, shape));
         }
         Ok(shapes)

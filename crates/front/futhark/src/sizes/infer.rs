@@ -5,11 +5,12 @@ use super::shape::{
     FunctionShape, ShapeSubstitution, ShapedForm, ShapedScheme, ShapedTypeId, SizeForm,
 };
 use super::variable::{SizeOrigin, VariableRequest};
-use super::{LocalShape, SizeInference, SizeResult};
+use super::{LocalShape, SealedUse, SizeInference, SizeResult};
 use crate::check::types::TypeId;
 use crate::syntax::tree::{SourceNameId, TypeLiftedness};
 use crate::typed::{
-    LocalId, SizedTypeId, TypedBinding, TypedExpressionId, TypedKind, TypedPatternKind,
+    DefinitionId, LocalId, SizedTypeId, TypedBinding, TypedExpressionId, TypedKind,
+    TypedPatternKind,
 };
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -76,7 +77,7 @@ impl SizeInference<'_> {
             TypedKind::Local(local, arguments) => self.infer_local(id, *local, arguments),
             TypedKind::Global(definition, arguments) => {
                 if let Some(used) = self.sealed.get(&id).cloned() {
-                    return self.instantiate(id, &used.scheme, &used.types);
+                    return self.instantiate_sealed(id, &used, *definition);
                 }
                 match self.table.definitions.get(definition).cloned() {
                     Some(scheme) => self.instantiate(id, &scheme, arguments),
@@ -150,7 +151,12 @@ impl SizeInference<'_> {
         size: super::shape::SizeId,
     ) -> SizeResult<ShapedTypeId> {
         match *self.table.shape(shape) {
-            ShapedForm::Array(_, element) => Ok(self.table.add_array(size, element)),
+            ShapedForm::Array(before, element) => {
+                if let SizeForm::Variable(variable) = *self.table.size(before) {
+                    self.variables.bind(variable, size);
+                }
+                Ok(self.table.add_array(size, element))
+            }
             _ => Ok(shape),
         }
     }
@@ -211,6 +217,56 @@ impl SizeInference<'_> {
         let shape = self.table.substitute(scheme.shape, &substitution);
         self.record.instances.push((id, sizes, types));
         self.record.shapes.insert(id, shape);
+        Ok(shape)
+    }
+
+    /// The type of a definition that is seen through a module type. The instance is in terms of the definition itself: its
+    /// sizes are those with which its own type is that of the module type.
+    fn instantiate_sealed(
+        &mut self,
+        id: TypedExpressionId,
+        used: &SealedUse,
+        definition: DefinitionId,
+    ) -> SizeResult<ShapedTypeId> {
+        let shape = self.instantiate(id, &used.scheme, &used.types)?;
+        let Some((_, _, seen)) = self.record.instances.pop() else {
+            return Ok(shape);
+        };
+        let Some(scheme) = self.table.definitions.get(&definition).cloned() else {
+            return Ok(shape);
+        };
+        let mut substitution = ShapeSubstitution::default();
+        for ((parameter, _), shape) in used.scheme.types.iter().zip(&seen) {
+            substitution.types.insert(*parameter, *shape);
+        }
+        let types = match &used.targets {
+            None => seen,
+            Some(targets) => {
+                let types = targets.iter();
+                let types = types.map(|&target| {
+                    let target = self.shape_unknown(target);
+                    self.table.substitute(target, &substitution)
+                });
+                types.collect()
+            }
+        };
+        let mut own = ShapeSubstitution::default();
+        let own_types = scheme.types.iter().map(|(parameter, _)| *parameter);
+        own.types.extend(own_types.zip(types.iter().copied()));
+        let request = self.request(SizeOrigin::Existential);
+        let sizes = scheme
+            .sizes
+            .iter()
+            .map(|&local| {
+                let size = self.variables.add(self.table, request);
+                own.sizes.insert(local, size);
+                size
+            })
+            .collect();
+        let actual = self.table.substitute(scheme.shape, &own);
+        // The module was matched with its type before; sizes behind abstract types stay unknown.
+        let _ = self.unify(shape, actual, self.place);
+        self.record.instances.push((id, sizes, types));
         Ok(shape)
     }
 

@@ -35,6 +35,7 @@ mod repeat;
 mod replace;
 pub mod shape;
 mod slice;
+pub(crate) mod substitute;
 mod unify;
 pub mod variable;
 
@@ -62,6 +63,8 @@ pub struct SealedUse {
     pub scheme: Rc<ShapedScheme>,
     /// The types for the type parameters of that type.
     pub types: Vec<TypeId>,
+    /// The types for the type parameters of the definition behind it, in terms of those of that type. None if it has the same.
+    pub targets: Option<Rc<[TypeId]>>,
 }
 
 /// The type of a variable.
@@ -85,7 +88,7 @@ struct SizeRecord {
     /// The types of values that are used, functions, constructors and arrays without elements.
     shapes: HashMap<TypedExpressionId, ShapedTypeId>,
     /// The types of parameters, and of what loops pass on.
-    patterns: Vec<(TypedPatternId, ShapedTypeId)>,
+    patterns: Vec<(TypedPatternId, Vec<LocalId>, ShapedTypeId)>,
 }
 
 /// Size inference of a definition.

@@ -89,7 +89,10 @@ impl SizeInference<'_> {
         }
         let place = self.program.patterns[id].place;
         match self.unify(open, shape, place) {
-            Ok(()) => Ok(written),
+            Ok(()) => {
+                self.record.patterns.push((id, Vec::new(), written));
+                Ok(written)
+            }
             Err(clash) => Err(self.fail_clash(clash, place, "the value", open, shape)),
         }
     }

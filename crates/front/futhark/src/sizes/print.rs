@@ -35,6 +35,7 @@ impl SizeInference<'_> {
         let names = &self.program.names;
         match head {
             SizeHead::Number(value) => out.push_str(&value.to_string()),
+            SizeHead::Specified => out.push('_'),
             SizeHead::Truth(value) => out.push_str(&value.to_string()),
             SizeHead::Global(id, _) => out.push_str(&names[self.program.definitions[*id].name]),
             SizeHead::Intrinsic(id, _) => out.push_str(&names[self.program.intrinsics[*id]]),

@@ -285,6 +285,7 @@ impl SizeInference<'_> {
                 SizeHead::Intrinsic(intrinsic, self.resolve_types(&arguments)),
                 Vec::new(),
             ),
+            TypedKind::Hole if self.sealed.contains_key(&id) => (SizeHead::Specified, Vec::new()),
             TypedKind::Application(function, arguments) => {
                 let parts = [function].into_iter().chain(arguments);
                 (SizeHead::Apply, parts.collect())
@@ -308,7 +309,10 @@ impl SizeInference<'_> {
             TypedKind::If(condition, accept, reject) => {
                 (SizeHead::Choice, vec![condition, accept, reject])
             }
-            TypedKind::Attributed(_, inner) | TypedKind::Ascription(inner, _) => {
+            TypedKind::Attributed(_, inner)
+            | TypedKind::Ascription(inner, _)
+            | TypedKind::Coercion(inner, _)
+            | TypedKind::Assert(_, inner) => {
                 return self.read_size(inner);
             }
             _ => return None,

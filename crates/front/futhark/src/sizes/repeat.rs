@@ -74,9 +74,14 @@ impl SizeInference<'_> {
         let changing = self.find_changing(state, body, &sizes);
         self.check_escapes(&changing, level)?;
         let carried = self.bind_carried(&changing, &sizes, level + 1);
+        self.variables.level = level + 2;
         self.check_state(typed_loop, state, initial, body, first_local, &carried)?;
-        self.record.patterns.push((typed_loop.pattern, state));
-        Ok(self.loop_result(id, state, &carried))
+        self.variables.level = level;
+        let result = self.loop_result(id, state, &carried);
+        self.record
+            .patterns
+            .push((typed_loop.pattern, carried, state));
+        Ok(result)
     }
 
     /// The type of the value of a loop, with a variable for each size.

@@ -45,6 +45,8 @@ pub enum SizeHead {
     Global(DefinitionId, Vec<TypeId>),
     /// A function of the compiler.
     Intrinsic(IntrinsicId, Vec<TypeId>),
+    /// A value that is only known by its module type. It is equal to all others.
+    Specified,
     /// A local function or variable with types for its type parameters.
     Instance(LocalId, Vec<TypeId>),
     /// A function, then its arguments.

@@ -3,6 +3,7 @@
 use super::SizeInference;
 use super::shape::{FunctionShape, ShapeSubstitution, ShapedForm, ShapedTypeId, SizeForm, SizeId};
 use super::variable::{SizeClash, SizeOrigin, VariableRequest};
+use crate::check::types::AbstractTypeId;
 use crate::typed::ProgramPlace;
 
 impl SizeInference<'_> {
@@ -26,15 +27,25 @@ impl SizeInference<'_> {
     /// The type that an abstract type is known to be.
     fn expand_abstract(
         &mut self,
-        name: crate::check::types::AbstractTypeId,
+        name: AbstractTypeId,
         sizes: &[SizeId],
         types: &[ShapedTypeId],
     ) -> Option<ShapedTypeId> {
         if !self.program.types.is_defined(name) {
             return None;
         }
+        Some(self.expand_hidden(name, sizes, types))
+    }
+
+    /// The type that an abstract type is or hides.
+    pub(super) fn expand_hidden(
+        &mut self,
+        name: AbstractTypeId,
+        sizes: &[SizeId],
+        types: &[ShapedTypeId],
+    ) -> ShapedTypeId {
         let Some(definition) = self.table.abstracts.get(&name).cloned() else {
-            return Some(self.table.add_any());
+            return self.table.add_any();
         };
         let substitution = ShapeSubstitution {
             sizes: definition
@@ -48,7 +59,7 @@ impl SizeInference<'_> {
                 .zip(types.iter().copied())
                 .collect(),
         };
-        Some(self.table.substitute(definition.shape, &substitution))
+        self.table.substitute(definition.shape, &substitution)
     }
 
     /// The parts of a type without sizes.

@@ -1,6 +1,6 @@
 //! Variables of size inference, and which variables of the program a size may refer to where.
 
-use super::shape::{ShapeTable, ShapedTypeId, SizeForm, SizeId, SizeVariableId};
+use super::shape::{ShapeTable, ShapedTypeId, SizeForm, SizeHead, SizeId, SizeVariableId};
 use crate::typed::{LocalId, ProgramPlace};
 use std::collections::{HashMap, HashSet};
 
@@ -215,6 +215,36 @@ impl SizeVariables {
         result
     }
 
+    /// The shaped type for use outside of the definition at hand: nothing is known of sizes that were not found.
+    pub fn close_shape(&self, table: &mut ShapeTable, id: ShapedTypeId) -> ShapedTypeId {
+        let id = self.resolve_shape(table, id);
+        let unknown = table.add_size(SizeForm::Unknown);
+        self.close_part(table, id, unknown, &mut HashMap::new())
+    }
+
+    fn close_part(
+        &self,
+        table: &mut ShapeTable,
+        id: ShapedTypeId,
+        unknown: SizeId,
+        done: &mut HashMap<ShapedTypeId, ShapedTypeId>,
+    ) -> ShapedTypeId {
+        if let Some(&known) = done.get(&id) {
+            return known;
+        }
+        let result = table.map_shape(
+            id,
+            &mut |table, size| {
+                let mut is_found = true;
+                Self::visit_variables(table, size, &mut |_| is_found = false);
+                if is_found { size } else { unknown }
+            },
+            &mut |table, part| self.close_part(table, part, unknown, done),
+        );
+        done.insert(id, result);
+        result
+    }
+
     /// Calls a function for each size of a shaped type, once for each part that occurs several times.
     pub fn visit_sizes(table: &ShapeTable, id: ShapedTypeId, visit: &mut dyn FnMut(SizeId)) {
         let mut seen = HashSet::new();
@@ -287,6 +317,8 @@ impl SizeVariables {
             }
             (SizeForm::Variable(variable), _) => self.link(table, variable, right, clash),
             (_, SizeForm::Variable(variable)) => self.link(table, variable, left, clash),
+            (SizeForm::Compound(SizeHead::Specified, ..), _)
+            | (_, SizeForm::Compound(SizeHead::Specified, ..)) => Ok(()),
             (
                 SizeForm::Compound(head, parts, _),
                 SizeForm::Compound(other_head, other_parts, _),

@@ -7,6 +7,7 @@ mod format;
 mod programs;
 mod rejected;
 mod restricted;
+mod sizes;
 
 use spirula_futhark::compile::{CheckedSource, check_source};
 use spirula_futhark::evaluate::ProgramEvaluator;

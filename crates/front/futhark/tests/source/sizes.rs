@@ -1,0 +1,151 @@
+//! Sizes: programs that are rejected for their sizes, and values whose sizes no argument has.
+
+use super::{check_text, run_soac, run_source};
+use spirula_program::ProgramValue;
+
+/// Programs that must be rejected, each with a part of the message or of its notes.
+const REJECTED: &[(&str, &str)] = &[
+    (
+        "def main (n: i64) (m: i64) : [m]i32 = replicate n 0",
+        "the sizes `m` and `n` differ",
+    ),
+    (
+        "def main [n] [m] (xs: [n]i32) (ys: [m]i32) = zip xs ys",
+        "the argument of `zip` is of type `[m]i32`, but `[n]i32` is expected",
+    ),
+    (
+        "def main (n: i64) : [n + 2]i64 = iota (n + 1)",
+        "the sizes `2` and `1` differ",
+    ),
+    (
+        "def main (xs: []i64) = map iota xs",
+        "cannot be a size of the type of all results",
+    ),
+    (
+        "def main [n] (xs: [n]i32) : [n]i32 = filter (> 0) xs",
+        "is a size that is produced by `filter`",
+    ),
+    (
+        "def main (b: bool) (n: i64) (m: i64) : [n]i32 = if b then replicate n 0 else replicate m 0",
+        "by a choice between `[n]` and `[m]`",
+    ),
+    (
+        "def main (n: i64) : [n]i32 = loop xs = replicate n 0 for _i < 3i32 do xs ++ xs",
+        "is a size that is produced by a loop",
+    ),
+    (
+        "def main [n] (x: i32) : [n]i32 = replicate n x",
+        "the size `n` of an entry point does not follow from its arguments",
+    ),
+    (
+        "def f [n] (x: i32) = x\ndef main = f 1",
+        "the size parameter `n` is no size of the definition's type",
+    ),
+    (
+        "def f [n] [m] (_: [n]i32) (_: [m]i32) : [n * m]i32 = replicate (m * n) 0\ndef main (xs: []i32) = f xs xs",
+        "the sizes `n` and `m` differ",
+    ),
+    (
+        "type square [n] = [n][n]i32\ndef main (n: i64) : square [n] = replicate n (replicate (n + 1) 0)",
+        "the sizes `n` and `n + 1` differ",
+    ),
+    (
+        "def main (xs: []i32) = (\\f -> f (filter (> 0) xs)) (\\ys -> length ys)",
+        "but the size `m` is produced only later",
+    ),
+];
+
+/// Programs whose results have sizes that no argument has.
+const PROGRAMS: &[(&str, &str, &str)] = &[
+    (
+        "def rep [n] 'a (x: a) : [n]a = replicate n x\ndef main (k: i64) : [k]i32 = rep 7",
+        "2i64",
+        "[7i32, 7i32]",
+    ),
+    (
+        "def main (n: i64) (k: i64) = map (\\i -> replicate k i) (iota n)",
+        "0i64 3i64",
+        "empty([0][3]i64)",
+    ),
+    (
+        "def grow (k: i64) (x: i32) = replicate k x\ndef main (k: i64) (xs: []i32) = map (grow k) xs",
+        "2i64 empty([0]i32)",
+        "empty([0][2]i32)",
+    ),
+    (
+        "def main (k: i64) : [0][k]i32 = []",
+        "4i64",
+        "empty([0][4]i32)",
+    ),
+    (
+        "def main (xs: []i32) = let ys = filter (> 0) xs in (length ys, map (\\y -> map (+ y) ys) ys)",
+        "[1, -1]",
+        "1i64 [[2i32]]",
+    ),
+    (
+        "def split_two [n] (xs: [2 * n]i32) : ([n]i32, [n]i32) = (take n xs, drop n xs :> [n]i32)\n\
+         def main (k: i64) = split_two (replicate (2 * k) 1i32)",
+        "2i64",
+        "[1i32, 1i32] [1i32, 1i32]",
+    ),
+    (
+        "def zeros [n] : [n]i64 = iota n\ndef main [n] (xs: [n]i64) = map2 (+) xs zeros",
+        "[5i64, 5i64]",
+        "[5i64, 6i64]",
+    ),
+    (
+        "module m : {type t [n] val make : (n: i64) -> t [n] val size [n] : t [n] -> i64} = {\n\
+           type t [n] = [n]bool def make (n: i64) = replicate n true def size [n] (_: t [n]) = n }\n\
+         def main (k: i64) = m.size (m.make (k + 1))",
+        "2i64",
+        "3i64",
+    ),
+    (
+        "def main (xs: []i32) = let f 'a [n] (ys: [n]a) : [n]i64 = iota n in (f xs, f (filter (> 1) xs))",
+        "[1, 2, 3]",
+        "[0i64, 1i64, 2i64] [0i64, 1i64]",
+    ),
+    (
+        "def main (n: i64) = loop xs = [0i64] for i < n do xs ++ map (+ i) xs",
+        "2i64",
+        "[0i64, 0i64, 1i64, 1i64]",
+    ),
+];
+
+#[test]
+fn faults_about_sizes_have_their_messages() {
+    let mut faults = Vec::new();
+    for (text, part) in REJECTED {
+        match check_text(text) {
+            Ok(_) => faults.push(format!("accepted: {text}")),
+            Err(message) if message.contains(part) => {}
+            Err(message) => faults.push(format!("{text}\n  expected {part}\n  found    {message}")),
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn sizes_that_no_argument_has_are_known() {
+    let mut faults = Vec::new();
+    for (text, input, expected) in PROGRAMS {
+        let input = ProgramValue::read_all(input.as_bytes()).expect("values");
+        let checked = check_text(text);
+        for run in [run_source, run_soac] {
+            let found = match &checked {
+                Ok(checked) => run(checked, &input),
+                Err(message) => Err(message.clone()),
+            };
+            // The evaluator of typed source does not know the type of elements that an array lacks.
+            let found = found.map(|found| found.replace("]bool)", "]i32)"));
+            let expected = expected.replace("]i64)", "]i32)");
+            let found = found.map(|found| found.replace("]i64)", "]i32)"));
+            if found != Ok(expected.clone()) {
+                faults.push(format!(
+                    "{text}\n  expected {expected}\n  found    {found:?}"
+                ));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
