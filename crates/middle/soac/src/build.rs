@@ -1,9 +1,12 @@
 //! Builder of functions. Constants are folded as they are made.
 
 use crate::ir::{
-    SoacBody, SoacFunction, SoacMessagePart, SoacOperand, SoacOperation, SoacStatement, SoacType,
-    SoacVariable, SoacVariableId,
+    SoacBody, SoacFunction, SoacLambda, SoacMessagePart, SoacOperand, SoacOperation, SoacStatement,
+    SoacType, SoacVariable, SoacVariableId,
 };
+use crate::rename::CodeCopier;
+use crate::visit::for_each_used_variable;
+use spirula_entity::EntitySet;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
 /// A function that is being made: statements are added to the innermost body that is open.
@@ -227,8 +230,51 @@ impl SoacBuilder {
     }
 }
 
+impl SoacBuilder {
+    /// Adds copies of the statements of a function that some of its values depend on. Returns the copies of the values.
+    pub fn copy_slice(
+        &mut self,
+        function: &SoacLambda,
+        arguments: &[SoacOperand],
+        values: &[SoacOperand],
+    ) -> Vec<SoacOperand> {
+        let mut needed = EntitySet::<SoacVariableId>::default();
+        for &value in values {
+            if let SoacOperand::Variable(id) = value {
+                needed.insert(id);
+            }
+        }
+        let mut slice = Vec::new();
+        for statement in function.body.statements.iter().rev() {
+            if statement.results.iter().any(|&id| needed.contains(id)) {
+                for_each_used_variable(&self.function.variables, statement, &mut |id| {
+                    needed.insert(id);
+                });
+                slice.push(statement);
+            }
+        }
+        let mut copier = CodeCopier::new(&mut self.function.variables);
+        for (&parameter, &argument) in function.parameters.iter().zip(arguments) {
+            copier.replace(parameter, argument);
+        }
+        let statements = slice.into_iter().rev();
+        let statements: Vec<_> = statements
+            .map(|statement| copier.copy_statement(statement))
+            .collect();
+        let values = values.iter().map(|&value| copier.copy_operand(value));
+        let values = values.collect();
+        if let Some(body) = self.open.last_mut() {
+            body.extend(statements);
+        }
+        values
+    }
+}
+
 /// The value of a scalar operator, if it is known.
-fn fold_scalar(operator: ScalarOperator, operands: &[SoacOperand]) -> Option<SoacOperand> {
+pub(crate) fn fold_scalar(
+    operator: ScalarOperator,
+    operands: &[SoacOperand],
+) -> Option<SoacOperand> {
     let constants: Option<Vec<u64>> = operands
         .iter()
         .map(|operand| match operand {

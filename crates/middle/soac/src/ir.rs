@@ -62,7 +62,7 @@ pub struct SoacVariable {
 }
 
 /// The type of a variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SoacType {
     /// A scalar.
     Scalar(ScalarType),
@@ -99,7 +99,7 @@ impl SoacOperand {
 }
 
 /// Statements and results.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SoacBody {
     /// The statements. Each is in scope of those behind it.
     pub statements: Vec<SoacStatement>,
@@ -108,7 +108,7 @@ pub struct SoacBody {
 }
 
 /// A statement: variables are bound to the results of an operation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SoacStatement {
     /// The variables.
     pub results: Vec<SoacVariableId>,
@@ -119,7 +119,7 @@ pub struct SoacStatement {
 }
 
 /// A part of the message of a check.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SoacMessagePart {
     /// Text.
     Text(String),
@@ -128,7 +128,7 @@ pub enum SoacMessagePart {
 }
 
 /// A function that a combinator applies.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SoacLambda {
     /// Its parameters.
     pub parameters: Vec<SoacVariableId>,
@@ -137,7 +137,7 @@ pub struct SoacLambda {
 }
 
 /// How the positions of a dimension are selected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SliceSelector {
     /// One position. The result has no such dimension.
     Point(SoacOperand),
@@ -153,7 +153,7 @@ pub enum SliceSelector {
 }
 
 /// How often a loop runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SoacLoopForm {
     /// A variable counts from zero to a bound of its type, which is excluded.
     For(SoacVariableId, SoacOperand),
@@ -162,7 +162,7 @@ pub enum SoacLoopForm {
 }
 
 /// An operation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SoacOperation {
     /// A scalar operator. One result.
     Scalar(ScalarOperator, Vec<SoacOperand>),
@@ -214,10 +214,12 @@ pub enum SoacOperation {
     /// A body that writes arrays through accumulators. The results are the arrays of all accumulators, then those of the
     /// body.
     WithAccumulators(Box<SoacAccumulation>),
+    /// A map with an operation on its first results. They are not kept as arrays.
+    Fused(Box<SoacFusedMap>),
 }
 
 /// Whether the operands of a reduction may change places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReductionOrder {
     /// They may not.
     Ordered,
@@ -226,7 +228,7 @@ pub enum ReductionOrder {
 }
 
 /// A histogram.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SoacHistogram {
     /// The arrays, which are consumed. All have the same outer size.
     pub targets: Vec<SoacOperand>,
@@ -241,7 +243,7 @@ pub struct SoacHistogram {
 }
 
 /// A body with the accumulators that it writes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SoacAccumulation {
     /// The accumulators.
     pub accumulators: Vec<SoacAccumulator>,
@@ -250,7 +252,7 @@ pub struct SoacAccumulation {
 }
 
 /// An accumulator.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SoacAccumulator {
     /// The variable that stands for it in the body.
     pub variable: SoacVariableId,
@@ -259,6 +261,93 @@ pub struct SoacAccumulator {
     /// The function that combines the elements at a position with the values of a write. It is associative and commutative.
     /// Without one the last write stays, in any order.
     pub combine: Option<SoacLambda>,
+}
+
+/// A map with an operation on its first results. The statement binds the results of the operation, then arrays of the other
+/// results of the function.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SoacFusedMap {
+    /// The outer size of the arrays.
+    pub width: SoacOperand,
+    /// The arrays.
+    pub arrays: Vec<SoacOperand>,
+    /// The function of their elements.
+    pub function: SoacLambda,
+    /// The operation.
+    pub sink: FusedSink,
+}
+
+/// An operation on the first results of a map.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum FusedSink {
+    /// They are reduced.
+    Reduce(SoacFold, ReductionOrder),
+    /// They are scanned.
+    Scan(SoacFold),
+    /// They are a position and a value, which replaces the element of an array. The array is consumed. Positions outside
+    /// are ignored.
+    Scatter(SoacOperand),
+    /// They are a position and values, which are combined with the elements of arrays. The arrays are consumed. Positions
+    /// outside are ignored.
+    Histogram(Vec<SoacOperand>, SoacFold),
+}
+
+/// An associative function and its neutral element.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SoacFold {
+    /// The neutral element.
+    pub neutral: Vec<SoacOperand>,
+    /// The function.
+    pub function: SoacLambda,
+}
+
+impl FusedSink {
+    /// The function that combines values, with its neutral element.
+    pub fn fold(&self) -> Option<&SoacFold> {
+        match self {
+            FusedSink::Reduce(fold, _) | FusedSink::Scan(fold) | FusedSink::Histogram(_, fold) => {
+                Some(fold)
+            }
+            FusedSink::Scatter(_) => None,
+        }
+    }
+
+    /// The function that combines values, with its neutral element.
+    pub fn fold_mut(&mut self) -> Option<&mut SoacFold> {
+        match self {
+            FusedSink::Reduce(fold, _) | FusedSink::Scan(fold) | FusedSink::Histogram(_, fold) => {
+                Some(fold)
+            }
+            FusedSink::Scatter(_) => None,
+        }
+    }
+
+    /// The arrays that are consumed.
+    pub fn targets(&self) -> &[SoacOperand] {
+        match self {
+            FusedSink::Scatter(target) => std::slice::from_ref(target),
+            FusedSink::Histogram(targets, _) => targets,
+            FusedSink::Reduce(..) | FusedSink::Scan(_) => &[],
+        }
+    }
+
+    /// Number of results of the map that it takes.
+    pub fn count_inputs(&self) -> usize {
+        match self {
+            FusedSink::Reduce(fold, _) | FusedSink::Scan(fold) => fold.neutral.len(),
+            FusedSink::Scatter(_) => 2,
+            FusedSink::Histogram(targets, _) => targets.len() + 1,
+        }
+    }
+
+    /// Number of variables that it binds.
+    pub fn count_results(&self) -> usize {
+        match self {
+            FusedSink::Reduce(fold, _) | FusedSink::Scan(fold) => fold.neutral.len(),
+            FusedSink::Scatter(_) => 1,
+            FusedSink::Histogram(targets, _) => targets.len(),
+        }
+    }
 }
 
 impl SoacFunction {
@@ -295,145 +384,5 @@ impl SoacType {
         } else {
             SoacType::Array(element, shape)
         }
-    }
-}
-
-impl SoacOperation {
-    /// Calls a function with each operand, apart from those in bodies.
-    pub fn for_each_operand(&self, mut visit: impl FnMut(SoacOperand)) {
-        let selectors = |selectors: &[SliceSelector], visit: &mut dyn FnMut(SoacOperand)| {
-            for selector in selectors {
-                match *selector {
-                    SliceSelector::Point(point) => visit(point),
-                    SliceSelector::Stride {
-                        start,
-                        count,
-                        stride,
-                    } => [start, count, stride].into_iter().for_each(&mut *visit),
-                }
-            }
-        };
-        match self {
-            SoacOperation::Scalar(_, operands)
-            | SoacOperation::Literal(operands)
-            | SoacOperation::Concat(operands) => {
-                operands.iter().copied().for_each(visit);
-            }
-            SoacOperation::Check(condition, parts) => {
-                visit(*condition);
-                for part in parts {
-                    if let SoacMessagePart::Value(value) = part {
-                        visit(*value);
-                    }
-                }
-            }
-            SoacOperation::Slice(array, slices) => {
-                visit(*array);
-                selectors(slices, &mut visit);
-            }
-            SoacOperation::Update(array, slices, value) => {
-                visit(*array);
-                selectors(slices, &mut visit);
-                visit(*value);
-            }
-            SoacOperation::Iota(count, first, step) => {
-                [*count, *first, *step].into_iter().for_each(visit)
-            }
-            SoacOperation::Replicate(sizes, value) | SoacOperation::Reshape(value, sizes) => {
-                sizes.iter().copied().for_each(&mut visit);
-                visit(*value);
-            }
-            SoacOperation::Rearrange(array, _) | SoacOperation::Manifest(array) => visit(*array),
-            SoacOperation::If(condition, _, _) => visit(*condition),
-            SoacOperation::Loop(parameters, form, _) => {
-                parameters.iter().for_each(|(_, initial)| visit(*initial));
-                if let SoacLoopForm::For(_, bound) = form {
-                    visit(*bound);
-                }
-            }
-            SoacOperation::Map(width, arrays, _) => {
-                visit(*width);
-                arrays.iter().copied().for_each(visit);
-            }
-            SoacOperation::Reduce(width, arrays, neutral, _, _)
-            | SoacOperation::Scan(width, arrays, neutral, _) => {
-                visit(*width);
-                arrays.iter().chain(neutral).copied().for_each(visit);
-            }
-            SoacOperation::Scatter(array, positions, values) => {
-                [*array, *positions, *values].into_iter().for_each(visit);
-            }
-            SoacOperation::Histogram(histogram) => {
-                let operands = histogram
-                    .targets
-                    .iter()
-                    .chain(&histogram.neutral)
-                    .chain(&histogram.values);
-                operands.copied().for_each(&mut visit);
-                visit(histogram.positions);
-            }
-            SoacOperation::Accumulate(accumulator, position, values) => {
-                visit(SoacOperand::Variable(*accumulator));
-                visit(*position);
-                values.iter().copied().for_each(visit);
-            }
-            SoacOperation::WithAccumulators(accumulation) => {
-                let accumulators = accumulation.accumulators.iter();
-                let targets = accumulators.flat_map(|accumulator| &accumulator.targets);
-                targets.copied().for_each(visit);
-            }
-        }
-    }
-
-    /// The bodies in the operation.
-    pub fn bodies(&self) -> Vec<&SoacBody> {
-        match self {
-            SoacOperation::If(_, accept, reject) => vec![accept, reject],
-            SoacOperation::Loop(_, _, body) => vec![body],
-            SoacOperation::Map(_, _, function)
-            | SoacOperation::Reduce(_, _, _, function, _)
-            | SoacOperation::Scan(_, _, _, function) => vec![&function.body],
-            SoacOperation::Histogram(histogram) => vec![&histogram.function.body],
-            SoacOperation::WithAccumulators(accumulation) => {
-                let combine = accumulation.accumulators.iter();
-                let combine = combine.filter_map(|accumulator| accumulator.combine.as_ref());
-                let combine = combine.map(|function| &function.body);
-                combine.chain([&accumulation.body]).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// The bodies in the operation, to be changed.
-    pub fn bodies_mut(&mut self) -> Vec<&mut SoacBody> {
-        match self {
-            SoacOperation::If(_, accept, reject) => vec![accept, reject],
-            SoacOperation::Loop(_, _, body) => vec![body],
-            SoacOperation::Map(_, _, function)
-            | SoacOperation::Reduce(_, _, _, function, _)
-            | SoacOperation::Scan(_, _, _, function) => vec![&mut function.body],
-            SoacOperation::Histogram(histogram) => vec![&mut histogram.function.body],
-            SoacOperation::WithAccumulators(accumulation) => {
-                let combine = accumulation.accumulators.iter_mut();
-                let combine = combine.filter_map(|accumulator| accumulator.combine.as_mut());
-                let combine = combine.map(|function| &mut function.body);
-                combine.chain([&mut accumulation.body]).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// Whether the operation, or one in its bodies, writes an accumulator.
-    pub fn writes_accumulator(&self) -> bool {
-        matches!(self, SoacOperation::Accumulate(..))
-            || self.bodies().into_iter().any(SoacBody::writes_accumulator)
-    }
-}
-
-impl SoacBody {
-    /// Whether a statement of the body, or of one in it, writes an accumulator.
-    pub fn writes_accumulator(&self) -> bool {
-        let mut statements = self.statements.iter();
-        statements.any(|statement| statement.operation.writes_accumulator())
     }
 }

@@ -3,17 +3,24 @@
 //!
 //! - [`ir`]: the data. Functions are in A-normal form: operands are constants or variables.
 //! - [`build`]: makes bodies, and folds constants on the way.
-//! - [`mod@print`]: programs as text.
-//! - [`verify`]: what holds of every program.
-//! - [`simplify`]: removes what no result depends on.
+//! - [`mod@print`]: programs as text. [`parse`] reads it back.
+//! - [`visit`]: the parts of operations. [`rename`]: copies of code with fresh variables.
+//! - [`verify`]: what holds of every program. [`consumption`]: no array is used after it was changed in place.
+//! - [`simplify`]: folds constants, removes copies, repetitions, checks that hold, and what no result depends on.
+//! - [`fuse`]: combinators and those that use their results become one.
 //! - [`evaluate`]: what a program means, as a reference for tests.
 //!
 //! The crate knows no source language and no device.
 
 pub mod build;
+pub mod consumption;
 pub mod differentiate;
 pub mod evaluate;
+pub mod fuse;
 pub mod ir;
+pub mod parse;
 pub mod print;
+pub mod rename;
 pub mod simplify;
 pub mod verify;
+pub mod visit;

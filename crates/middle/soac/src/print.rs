@@ -1,9 +1,9 @@
 //! Programs as text.
 
 use crate::ir::{
-    ReductionOrder, SliceSelector, SoacAccumulation, SoacBody, SoacFunction, SoacLambda,
-    SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation, SoacProgram, SoacStatement,
-    SoacType, SoacVariableId,
+    FusedSink, ReductionOrder, SliceSelector, SoacAccumulation, SoacBody, SoacFold, SoacFunction,
+    SoacFusedMap, SoacLambda, SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation,
+    SoacProgram, SoacStatement, SoacType, SoacVariableId,
 };
 use std::fmt::{self, Write as _};
 
@@ -274,10 +274,7 @@ impl FunctionPrinter<'_> {
                 self.print_lambda(function)
             }
             SoacOperation::Reduce(width, arrays, neutral, function, order) => {
-                let name = match order {
-                    ReductionOrder::Ordered => "reduce",
-                    ReductionOrder::Commutative => "reduce_comm",
-                };
+                let name = reduction_name(*order);
                 let (width, arrays) = (self.operand(*width), self.operands(arrays));
                 let neutral = self.operands(neutral);
                 write!(self.out, "{name} {width} ({arrays}) ({neutral})")?;
@@ -310,6 +307,7 @@ impl FunctionPrinter<'_> {
                 write!(self.out, "accumulate {accumulator}[{position}] ({values})")
             }
             SoacOperation::WithAccumulators(accumulation) => self.print_accumulation(accumulation),
+            SoacOperation::Fused(fused) => self.print_fused(fused),
         }
     }
 
@@ -328,6 +326,38 @@ impl FunctionPrinter<'_> {
         }
         self.out.push_str(") ");
         self.print_nested(&accumulation.body)
+    }
+
+    fn print_fused(&mut self, fused: &SoacFusedMap) -> fmt::Result {
+        let (width, arrays) = (self.operand(fused.width), self.operands(&fused.arrays));
+        write!(self.out, "fused {width} ({arrays})")?;
+        self.print_lambda(&fused.function)?;
+        self.out.push_str(" into ");
+        match &fused.sink {
+            FusedSink::Reduce(fold, order) => {
+                self.out.push_str(reduction_name(*order));
+                self.print_fold(fold)
+            }
+            FusedSink::Scan(fold) => {
+                self.out.push_str("scan");
+                self.print_fold(fold)
+            }
+            FusedSink::Scatter(target) => {
+                let target = self.operand(*target);
+                write!(self.out, "scatter {target}")
+            }
+            FusedSink::Histogram(targets, fold) => {
+                let targets = self.operands(targets);
+                write!(self.out, "histogram ({targets})")?;
+                self.print_fold(fold)
+            }
+        }
+    }
+
+    fn print_fold(&mut self, fold: &SoacFold) -> fmt::Result {
+        let neutral = self.operands(&fold.neutral);
+        write!(self.out, " ({neutral})")?;
+        self.print_lambda(&fold.function)
     }
 
     fn print_loop(
@@ -357,5 +387,13 @@ impl FunctionPrinter<'_> {
             }
         }
         self.print_nested(body)
+    }
+}
+
+/// The name of a reduction.
+fn reduction_name(order: ReductionOrder) -> &'static str {
+    match order {
+        ReductionOrder::Ordered => "reduce",
+        ReductionOrder::Commutative => "reduce_comm",
     }
 }

@@ -5,10 +5,12 @@
 //! 3. A body has as many results as what it belongs to.
 //! 4. Sizes are scalars of type `i64`.
 //! 5. Only an accumulator is written, and a write has no results.
+//! 6. An array that was changed in place is not used afterwards ([`crate::consumption`]).
 
+use crate::consumption::verify_consumption;
 use crate::ir::{
-    SoacAccumulation, SoacBody, SoacFunction, SoacLambda, SoacLoopForm, SoacOperand, SoacOperation,
-    SoacProgram, SoacStatement, SoacType, SoacVariableId,
+    SoacAccumulation, SoacBody, SoacFunction, SoacFusedMap, SoacLambda, SoacLoopForm, SoacOperand,
+    SoacOperation, SoacProgram, SoacStatement, SoacType, SoacVariableId,
 };
 use spirula_entity::EntitySet;
 use spirula_program::ScalarType;
@@ -26,7 +28,8 @@ pub fn verify_program(program: &SoacProgram) -> Result<(), String> {
         };
         let verified = verifier
             .bind_all(&function.parameters)
-            .and_then(|()| verifier.verify_body(&function.body));
+            .and_then(|()| verifier.verify_body(&function.body))
+            .and_then(|()| verify_consumption(function));
         verified.map_err(|reason| format!("{}: {reason}", function.name))
     })
 }
@@ -134,8 +137,9 @@ impl SoacVerifier<'_> {
                 self.verify_body(body)?;
                 require_count(body, count)
             }
-            SoacOperation::Map(width, _, function) => {
+            SoacOperation::Map(width, arrays, function) => {
                 self.require_scalar(*width, ScalarType::I64)?;
+                require_parameters(function, arrays.len())?;
                 self.verify_lambda(function, count)
             }
             SoacOperation::Reduce(width, arrays, neutral, function, _)
@@ -152,7 +156,6 @@ impl SoacVerifier<'_> {
                 }
                 self.verify_lambda(function, count)
             }
-            SoacOperation::Histogram(histogram) => self.verify_lambda(&histogram.function, count),
             SoacOperation::Accumulate(accumulator, position, _) => {
                 self.require_scalar(*position, ScalarType::I64)?;
                 let found = &self.function.variables[*accumulator].variable_type;
@@ -164,6 +167,11 @@ impl SoacVerifier<'_> {
             SoacOperation::WithAccumulators(accumulation) => {
                 self.verify_accumulation(accumulation, count)
             }
+            SoacOperation::Histogram(histogram) => {
+                require_parameters(&histogram.function, 2 * count)?;
+                self.verify_lambda(&histogram.function, count)
+            }
+            SoacOperation::Fused(fused) => self.verify_fused(fused, count),
             _ => Ok(()),
         }
     }
@@ -186,11 +194,38 @@ impl SoacVerifier<'_> {
         require_count(&accumulation.body, count.saturating_sub(targets))
     }
 
+    fn verify_fused(&mut self, fused: &SoacFusedMap, count: usize) -> Result<(), String> {
+        self.require_scalar(fused.width, ScalarType::I64)?;
+        require_parameters(&fused.function, fused.arrays.len())?;
+        let taken = fused.sink.count_inputs();
+        let Some(others) = count.checked_sub(fused.sink.count_results()) else {
+            return Err("a fused map binds too few variables (rule 3)".into());
+        };
+        self.verify_lambda(&fused.function, taken + others)?;
+        match fused.sink.fold() {
+            Some(fold) => {
+                require_parameters(&fold.function, 2 * fold.neutral.len())?;
+                self.verify_lambda(&fold.function, fold.neutral.len())
+            }
+            None => Ok(()),
+        }
+    }
+
     fn verify_lambda(&mut self, function: &SoacLambda, results: usize) -> Result<(), String> {
         self.bind_all(&function.parameters)?;
         self.verify_body(&function.body)?;
         require_count(&function.body, results)
     }
+}
+
+fn require_parameters(function: &SoacLambda, count: usize) -> Result<(), String> {
+    if function.parameters.len() == count {
+        return Ok(());
+    }
+    Err(format!(
+        "a function has {} parameters, not {count} (rule 3)",
+        function.parameters.len()
+    ))
 }
 
 fn require_count(body: &SoacBody, results: usize) -> Result<(), String> {

@@ -1,6 +1,7 @@
 //! Evaluator: what a program means, step by step. A reference for tests.
 
 mod accumulator;
+mod fused;
 
 use crate::ir::{
     SliceSelector, SoacBody, SoacFunction, SoacHistogram, SoacLambda, SoacLoopForm,
@@ -303,7 +304,7 @@ impl FunctionEvaluator<'_> {
                         .zip(results)
                         .for_each(|(rows, row)| rows.push(row));
                 }
-                return self.stack_results(rows, statement);
+                return self.stack_results(rows, &statement.results);
             }
             SoacOperation::Reduce(width, arrays, neutral, function, _) => {
                 return self.evaluate_reduce(*width, arrays, neutral, function);
@@ -320,7 +321,7 @@ impl FunctionEvaluator<'_> {
                         .zip(&state)
                         .for_each(|(rows, row)| rows.push(row.clone()));
                 }
-                return self.stack_results(rows, statement);
+                return self.stack_results(rows, &statement.results);
             }
             SoacOperation::Scatter(array, positions, values) => {
                 let array = self.get(*array)?;
@@ -347,6 +348,7 @@ impl FunctionEvaluator<'_> {
             SoacOperation::WithAccumulators(accumulation) => {
                 return self.evaluate_accumulation(accumulation);
             }
+            SoacOperation::Fused(fused) => return self.evaluate_fused(fused, statement),
         };
         Ok(vec![single])
     }
@@ -368,9 +370,9 @@ impl FunctionEvaluator<'_> {
     fn stack_results(
         &self,
         rows: Vec<Vec<SoacValue>>,
-        statement: &SoacStatement,
+        results: &[SoacVariableId],
     ) -> Result<Vec<SoacValue>, String> {
-        let stacked = rows.into_iter().zip(&statement.results).map(|(rows, &id)| {
+        let stacked = rows.into_iter().zip(results).map(|(rows, &id)| {
             if !rows.is_empty() {
                 return Ok(stack(&rows));
             }
@@ -410,27 +412,10 @@ impl FunctionEvaluator<'_> {
         let targets = self.get_all(&histogram.targets)?;
         let values = self.get_all(&histogram.values)?;
         let positions = self.get(histogram.positions)?.bits();
-        let mut rows: Vec<Vec<SoacValue>> = targets
-            .iter()
-            .map(|target| {
-                (0..target.shape()[0] as usize)
-                    .map(|index| target.row(index))
-                    .collect()
-            })
-            .collect();
+        let mut rows: Vec<_> = targets.iter().map(split_rows).collect();
         for (index, position) in positions.into_iter().enumerate() {
-            let position = position as i64;
-            if !(0..targets[0].shape()[0]).contains(&position) {
-                continue;
-            }
-            let before = rows.iter().map(|rows| rows[position as usize].clone());
-            let arguments = before
-                .chain(values.iter().map(|value| value.row(index)))
-                .collect();
-            let results = self.call(&histogram.function, arguments)?;
-            rows.iter_mut()
-                .zip(results)
-                .for_each(|(rows, row)| rows[position as usize] = row);
+            let values = values.iter().map(|value| value.row(index)).collect();
+            self.combine_rows(&mut rows, &histogram.function, position as usize, values)?;
         }
         let arrays = rows.iter().zip(&targets).map(|(rows, target)| {
             if rows.is_empty() {
@@ -534,6 +519,12 @@ impl FunctionEvaluator<'_> {
                 .collect(),
         ))
     }
+}
+
+/// The rows of an array.
+fn split_rows(array: &SoacValue) -> Vec<SoacValue> {
+    let count = array.shape()[0] as usize;
+    (0..count).map(|index| array.row(index)).collect()
 }
 
 /// An array of rows, at least one.

@@ -1,0 +1,306 @@
+//! Operations.
+
+use super::SoacParser;
+use super::token::SoacTokenKind;
+use crate::ir::{
+    FusedSink, ReductionOrder, SliceSelector, SoacAccumulation, SoacAccumulator, SoacFold,
+    SoacFusedMap, SoacHistogram, SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation,
+    SoacType, SoacVariableId,
+};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::ScalarOperator;
+
+impl SoacParser {
+    pub(super) fn parse_operation(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
+        if self.peek_mark("[") {
+            return self.parse_sizes().map(SoacOperation::Literal);
+        }
+        let SoacTokenKind::Word(word) = self.peek().clone() else {
+            return self.parse_part();
+        };
+        if self.names.contains_key(&word) {
+            return self.parse_part();
+        }
+        if let Some(operator) = ScalarOperator::from_text(&word) {
+            self.advance();
+            let operands = self.parse_operands()?;
+            return Ok(SoacOperation::Scalar(operator, operands));
+        }
+        let start = self.next;
+        self.advance();
+        match word.as_str() {
+            "check" => self.parse_check(),
+            "iota" => {
+                let [count, first, step] = self.parse_exactly()?;
+                Ok(SoacOperation::Iota(count, first, step))
+            }
+            "replicate" => {
+                self.expect_mark("(")?;
+                let sizes = self.parse_sizes()?;
+                self.expect_mark(",")?;
+                let value = self.parse_operand()?;
+                self.expect_mark(")")?;
+                Ok(SoacOperation::Replicate(sizes, value))
+            }
+            "concat" => self.parse_operands().map(SoacOperation::Concat),
+            "reshape" => {
+                self.expect_mark("(")?;
+                let array = self.parse_operand()?;
+                self.expect_mark(",")?;
+                let sizes = self.parse_sizes()?;
+                self.expect_mark(")")?;
+                Ok(SoacOperation::Reshape(array, sizes))
+            }
+            "rearrange" => self.parse_rearrange(),
+            "manifest" => {
+                let [array] = self.parse_exactly()?;
+                Ok(SoacOperation::Manifest(array))
+            }
+            "scatter" => {
+                let [array, positions, values] = self.parse_exactly()?;
+                Ok(SoacOperation::Scatter(array, positions, values))
+            }
+            "if" => {
+                let condition = self.parse_operand()?;
+                self.expect_word("then")?;
+                let accept = self.parse_nested()?;
+                self.expect_word("else")?;
+                let reject = self.parse_nested()?;
+                Ok(SoacOperation::If(condition, accept, reject))
+            }
+            "loop" => self.parse_loop(),
+            "accumulate" => {
+                let accumulator = self.parse_variable()?;
+                self.expect_mark("[")?;
+                let position = self.parse_operand()?;
+                self.expect_mark("]")?;
+                let values = self.parse_operands()?;
+                Ok(SoacOperation::Accumulate(accumulator, position, values))
+            }
+            "with_accumulators" => self.parse_accumulation(),
+            _ => {
+                self.next = start;
+                self.parse_combinator(&word)
+            }
+        }
+    }
+
+    fn parse_combinator(&mut self, word: &str) -> Result<SoacOperation, SourceDiagnostic> {
+        if !matches!(
+            word,
+            "map" | "reduce" | "reduce_comm" | "scan" | "histogram" | "fused"
+        ) {
+            return self.parse_part();
+        }
+        self.advance();
+        match word {
+            "histogram" => self.parse_histogram(),
+            "fused" => self.parse_fused(),
+            "map" => {
+                let width = self.parse_operand()?;
+                let arrays = self.parse_operands()?;
+                Ok(SoacOperation::Map(width, arrays, self.parse_lambda()?))
+            }
+            _ => {
+                let width = self.parse_operand()?;
+                let arrays = self.parse_operands()?;
+                let SoacFold { neutral, function } = self.parse_fold()?;
+                Ok(match read_order(word) {
+                    None => SoacOperation::Scan(width, arrays, neutral, function),
+                    Some(order) => SoacOperation::Reduce(width, arrays, neutral, function, order),
+                })
+            }
+        }
+    }
+
+    /// A number of operands in parentheses.
+    fn parse_exactly<const COUNT: usize>(
+        &mut self,
+    ) -> Result<[SoacOperand; COUNT], SourceDiagnostic> {
+        let start = self.next;
+        let operands = self.parse_operands()?;
+        <[SoacOperand; COUNT]>::try_from(operands).or_else(|_| {
+            self.next = start;
+            self.fail(format!("{COUNT} operands are expected"))
+        })
+    }
+
+    fn parse_check(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
+        self.expect_mark("(")?;
+        let condition = self.parse_operand()?;
+        let mut parts = Vec::new();
+        while self.take_mark(",") {
+            if let SoacTokenKind::Text(text) = self.peek().clone() {
+                self.advance();
+                parts.push(SoacMessagePart::Text(text));
+            } else {
+                parts.push(SoacMessagePart::Value(self.parse_operand()?));
+            }
+        }
+        self.expect_mark(")")?;
+        Ok(SoacOperation::Check(condition, parts))
+    }
+
+    fn parse_rearrange(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
+        self.expect_mark("(")?;
+        let array = self.parse_operand()?;
+        self.expect_mark(",")?;
+        self.expect_mark("[")?;
+        let permutation = self.parse_list("]", |parser| {
+            let start = parser.next;
+            parser.parse_word()?.parse().or_else(|_| {
+                parser.next = start;
+                parser.fail("the number of a dimension is expected")
+            })
+        })?;
+        self.expect_mark(")")?;
+        Ok(SoacOperation::Rearrange(array, permutation))
+    }
+
+    /// An element, a slice or an update of an array.
+    fn parse_part(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
+        let array = self.parse_operand()?;
+        if !self.peek_word("with") {
+            return Ok(SoacOperation::Slice(array, self.parse_selectors()?));
+        }
+        self.advance();
+        let selectors = self.parse_selectors()?;
+        self.expect_mark("=")?;
+        let value = self.parse_operand()?;
+        Ok(SoacOperation::Update(array, selectors, value))
+    }
+
+    fn parse_selectors(&mut self) -> Result<Vec<SliceSelector>, SourceDiagnostic> {
+        self.expect_mark("[")?;
+        self.parse_list("]", |parser| {
+            let start = parser.parse_operand()?;
+            if !parser.take_mark(":+") {
+                return Ok(SliceSelector::Point(start));
+            }
+            let count = parser.parse_operand()?;
+            parser.expect_mark("*")?;
+            let stride = parser.parse_operand()?;
+            Ok(SliceSelector::Stride {
+                start,
+                count,
+                stride,
+            })
+        })
+    }
+
+    fn parse_loop(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
+        self.expect_mark("(")?;
+        let parameters = self.parse_list(")", |parser| {
+            let id = parser.parse_binding()?;
+            parser.expect_mark("=")?;
+            Ok((id, parser.parse_operand()?))
+        })?;
+        let form = if self.peek_word("while") {
+            self.advance();
+            let condition = self.parse_variable()?;
+            self.find_condition(&parameters, condition)?
+        } else {
+            self.expect_word("for")?;
+            let counter = self.parse_binding()?;
+            self.expect_mark("<")?;
+            SoacLoopForm::For(counter, self.parse_operand()?)
+        };
+        self.expect_word("do")?;
+        let body = self.parse_nested()?;
+        Ok(SoacOperation::Loop(parameters, form, body))
+    }
+
+    fn find_condition(
+        &self,
+        parameters: &[(SoacVariableId, SoacOperand)],
+        condition: SoacVariableId,
+    ) -> Result<SoacLoopForm, SourceDiagnostic> {
+        let position = parameters.iter().position(|(id, _)| *id == condition);
+        match position {
+            Some(position) => Ok(SoacLoopForm::While(position)),
+            None => self.fail("the condition of a loop is no parameter of it"),
+        }
+    }
+
+    fn parse_accumulation(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
+        self.expect_mark("(")?;
+        let accumulators = self.parse_list(")", |parser| {
+            let start = parser.next;
+            let name = parser.parse_word()?;
+            let variable = parser.bind_name(start, name, SoacType::Accumulator)?;
+            parser.expect_mark("=")?;
+            let targets = parser.parse_operands()?;
+            let has_function = parser.peek_mark("\\");
+            let combine = has_function.then(|| parser.parse_lambda()).transpose()?;
+            Ok(SoacAccumulator {
+                variable,
+                targets,
+                combine,
+            })
+        })?;
+        let body = self.parse_nested()?;
+        let accumulation = SoacAccumulation { accumulators, body };
+        Ok(SoacOperation::WithAccumulators(Box::new(accumulation)))
+    }
+
+    fn parse_histogram(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
+        let targets = self.parse_operands()?;
+        let neutral = self.parse_operands()?;
+        let positions = self.parse_operand()?;
+        let values = self.parse_operands()?;
+        let function = self.parse_lambda()?;
+        Ok(SoacOperation::Histogram(Box::new(SoacHistogram {
+            targets,
+            neutral,
+            function,
+            positions,
+            values,
+        })))
+    }
+
+    fn parse_fused(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
+        let width = self.parse_operand()?;
+        let arrays = self.parse_operands()?;
+        let function = self.parse_lambda()?;
+        self.expect_word("into")?;
+        let start = self.next;
+        let word = self.parse_word()?;
+        let sink = match word.as_str() {
+            "scatter" => FusedSink::Scatter(self.parse_operand()?),
+            "histogram" => {
+                let targets = self.parse_operands()?;
+                FusedSink::Histogram(targets, self.parse_fold()?)
+            }
+            "scan" => FusedSink::Scan(self.parse_fold()?),
+            name => match read_order(name) {
+                Some(order) => FusedSink::Reduce(self.parse_fold()?, order),
+                None => {
+                    self.next = start;
+                    return self.fail("a reduction, scan, scatter or histogram is expected");
+                }
+            },
+        };
+        Ok(SoacOperation::Fused(Box::new(SoacFusedMap {
+            width,
+            arrays,
+            function,
+            sink,
+        })))
+    }
+
+    /// A neutral element and a function.
+    fn parse_fold(&mut self) -> Result<SoacFold, SourceDiagnostic> {
+        let neutral = self.parse_operands()?;
+        let function = self.parse_lambda()?;
+        Ok(SoacFold { neutral, function })
+    }
+}
+
+/// The order of a reduction by its name.
+fn read_order(name: &str) -> Option<ReductionOrder> {
+    match name {
+        "reduce" => Some(ReductionOrder::Ordered),
+        "reduce_comm" => Some(ReductionOrder::Commutative),
+        _ => None,
+    }
+}
