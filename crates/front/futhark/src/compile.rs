@@ -3,9 +3,11 @@
 use crate::check::{SourceFault, check_program};
 use crate::internalise::internalise_entry;
 use crate::source::{FaultyFile, SourceFiles, read_program};
-use crate::typed::{FileId, ProgramPlace, TypedProgram};
+use crate::typed::{DefinitionId, FileId, ProgramPlace, TypedProgram};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_soac::fuse::{FusionScope, fuse_function};
 use spirula_soac::ir::{SoacEntry, SoacFunction};
+use spirula_soac::simplify::simplify_function;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -86,10 +88,7 @@ pub fn internalise_with_warnings(
         let mut checked = check_on_stack(main, read).map_err(describe_all)?;
         warnings.extend(describe_all(std::mem::take(&mut checked.warnings)));
         let entries = checked.program.entries.iter();
-        let functions = entries.map(|&entry| {
-            let internalised = internalise_entry(&checked.program, entry);
-            internalised.map_err(|fault| vec![checked.locate(fault.place, fault.message)])
-        });
+        let functions = entries.map(|&entry| checked.make_function(entry));
         functions.collect::<Result<Vec<_>, _>>()
     })?;
     if functions.is_empty() {
@@ -102,7 +101,26 @@ pub fn internalise_with_warnings(
     Ok(functions)
 }
 
+/// Simplifies a function and fuses its maps.
+fn optimise_function(function: &mut SoacFunction) {
+    simplify_function(function);
+    fuse_function(function, FusionScope::Maps);
+    simplify_function(function);
+}
+
 impl CheckedSource {
+    /// The function of an entry point, simplified.
+    fn make_function(
+        &self,
+        entry: DefinitionId,
+    ) -> Result<(SoacFunction, SoacEntry), Vec<SourceDiagnostic>> {
+        let internalised = internalise_entry(&self.program, entry);
+        let (mut function, entry) =
+            internalised.map_err(|fault| vec![self.locate(fault.place, fault.message)])?;
+        optimise_function(&mut function);
+        Ok((function, entry))
+    }
+
     /// A fault at a place of the program.
     fn locate(&self, place: Option<ProgramPlace>, message: String) -> SourceDiagnostic {
         let Some(place) = place else {

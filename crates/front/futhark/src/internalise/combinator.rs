@@ -67,7 +67,7 @@ impl SourceInternaliser<'_> {
             }
         }
         if lengths.iter().any(|&length| !is_outer(length, first_inner)) {
-            lengths = self.hoist_lengths(function, array)?;
+            lengths = self.hoist_lengths(&lambda, &lengths, array);
         }
         let structure = StaticValue::from_element(array.length, value.with_lengths(&lengths));
         let operation = SoacOperation::Map(array.length, array.element.leaves(), lambda);
@@ -78,28 +78,28 @@ impl SourceInternaliser<'_> {
     }
 
     /// The sizes of the results of a function, which are the same for all elements: those for the first element. Without
-    /// elements they are zero.
+    /// elements they are zero. Only the statements that compute sizes are repeated.
     fn hoist_lengths(
         &mut self,
-        function: &Rc<StaticFunction>,
+        function: &SoacLambda,
+        lengths: &[SoacOperand],
         array: &StaticArray,
-    ) -> InternaliseResult<Vec<SoacOperand>> {
+    ) -> Vec<SoacOperand> {
         let zero = SoacOperand::from_int64(0);
         let has_elements = self.builder.add_int64(ScalarOp::SLt, zero, array.length);
         self.builder.begin_body();
         let element = self.element_at(array, zero);
-        let value = self.call_function(function, vec![element])?;
-        let lengths = value.lengths();
-        let count = lengths.len();
-        let accept = self.builder.end_body(lengths);
+        let results = self
+            .builder
+            .copy_slice(function, &element.leaves(), lengths);
+        let accept = self.builder.end_body(results);
         let reject = SoacBody {
             statements: Vec::new(),
-            results: vec![zero; count],
+            results: vec![zero; lengths.len()],
         };
-        let types = vec![SoacType::Scalar(MachineType::I64); count];
-        Ok(self
-            .builder
-            .add_operation("n", types, SoacOperation::If(has_elements, accept, reject)))
+        let types = vec![SoacType::Scalar(MachineType::I64); lengths.len()];
+        self.builder
+            .add_operation("n", types, SoacOperation::If(has_elements, accept, reject))
     }
 
     /// The reduction of an array.

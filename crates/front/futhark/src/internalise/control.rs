@@ -135,15 +135,26 @@ impl<'p> SourceInternaliser<'p> {
             }
             TypedLoopForm::While(_) => None,
         };
-        let mut varying = Vec::new();
-        loop {
+        let known = self.loop_sizes.get(&typed_loop.pattern).cloned();
+        let mut varying = known.unwrap_or_default();
+        let count = initial.lengths().len();
+        varying.retain(|&index| index < count);
+        self.loop_depth += 1;
+        let value = loop {
             let changed = self.try_loop(typed_loop, &initial, outer.as_ref(), &varying, frame)?;
             match changed {
-                LoopAttempt::Done(value) => return Ok(value),
+                LoopAttempt::Done(value) => break value,
                 LoopAttempt::Changes(more) => varying.extend(more),
             }
             varying.sort_unstable();
+        };
+        self.loop_depth -= 1;
+        if self.loop_depth == 0 {
+            self.loop_sizes.clear();
+        } else {
+            self.loop_sizes.insert(typed_loop.pattern, varying);
         }
+        Ok(value)
     }
 
     /// Makes a loop whose sizes change only where `varying` says so.

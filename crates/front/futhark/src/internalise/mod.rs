@@ -20,7 +20,9 @@ mod value;
 use crate::check::types::{TypeForm, TypeId};
 use crate::intrinsic::{is_unsigned, machine_type};
 use crate::syntax::tree::SourceNameId;
-use crate::typed::{DefinitionId, ProgramPlace, TypedKind, TypedPatternKind, TypedProgram};
+use crate::typed::{
+    DefinitionId, ProgramPlace, TypedKind, TypedPatternId, TypedPatternKind, TypedProgram,
+};
 use spirula_program::ScalarLiteral;
 use spirula_soac::build::SoacBuilder;
 use spirula_soac::differentiate::CustomRules;
@@ -28,6 +30,7 @@ use spirula_soac::ir::{
     SoacEntry, SoacEntryValue, SoacFunction, SoacMessagePart, SoacOperand, SoacOperation, SoacType,
 };
 use spirula_soac::simplify::remove_dead_code;
+use std::collections::HashMap;
 use std::rc::Rc;
 use value::{StaticFrame, StaticFunction, StaticInstance, StaticValue, TypeArguments};
 
@@ -66,6 +69,8 @@ pub fn internalise_entry(
         builder: SoacBuilder::new(&program.names[definition.name]),
         place: None,
         calls: Vec::new(),
+        loop_sizes: HashMap::new(),
+        loop_depth: 0,
         pair: [name("0"), name("1")],
         reverse_depth: 0,
         custom_rules: CustomRules::default(),
@@ -105,6 +110,10 @@ struct SourceInternaliser<'p> {
     place: Option<ProgramPlace>,
     /// The definitions that are being called.
     calls: Vec<DefinitionId>,
+    /// The sizes that change in the loops within the outermost one. A loop that is made again does not have to find them.
+    loop_sizes: HashMap<TypedPatternId, Vec<usize>>,
+    /// The number of loops around the expression.
+    loop_depth: usize,
     /// The names `0` and `1` of the fields of a pair.
     pair: [SourceNameId; 2],
     /// Number of functions around that are derived in reverse mode.

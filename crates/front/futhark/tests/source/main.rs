@@ -4,6 +4,7 @@ mod accepted;
 mod consumed;
 mod derivatives;
 mod format;
+mod nesting;
 mod programs;
 mod rejected;
 mod restricted;
@@ -18,7 +19,9 @@ use spirula_segment::profile::SegmentProfile;
 use spirula_segment::translate::translate_function;
 use spirula_segment::verify::verify_function;
 use spirula_soac::evaluate::{SoacValue, evaluate_function};
+use spirula_soac::fuse::{FusionScope, fuse_function};
 use spirula_soac::ir::{SoacFunction, SoacProgram};
+use spirula_soac::simplify::simplify_function;
 
 /// Statements that an evaluator may take.
 const FUEL: u64 = 5_000_000;
@@ -64,14 +67,23 @@ fn run_source(checked: &CheckedSource, input: &[ProgramValue]) -> Result<String,
         .map_err(|fault| fault.message)
 }
 
-/// The results of `main` by the evaluator of the soac form. An error is a message.
+/// The results of `main` by the evaluator of the soac form. An error is a message. Passes do not change them.
 fn run_soac(checked: &CheckedSource, input: &[ProgramValue]) -> Result<String, String> {
-    run_translated(checked, input, |function| function)
+    let results = run_translated(checked, input, |function| function);
+    let optimised = run_translated(checked, input, |function| {
+        optimise(function, FusionScope::All)
+    });
+    match (&results, &optimised) {
+        (Ok(before), Ok(after)) => assert_eq!(before, after, "before and after passes"),
+        (before, after) => assert_eq!(before.is_ok(), after.is_ok(), "{before:?}, {after:?}"),
+    }
+    results
 }
 
 /// The results of `main` by what its segmented form means, which is verified. An error is a message.
 fn run_segments(checked: &CheckedSource, input: &[ProgramValue]) -> Result<String, String> {
     run_translated(checked, input, |function| {
+        let function = optimise(function, FusionScope::Maps);
         let segments = translate_function(function, SegmentProfile::PROCESSOR);
         verify_function(&segments).expect("it keeps the rules");
         to_soac(&segments)
@@ -118,6 +130,14 @@ fn run_translated(
         .zip(unsigned)
         .map(|(value, unsigned)| to_program_value(value, unsigned));
     Ok(print_values(&values.collect::<Vec<_>>()))
+}
+
+/// The function after all passes.
+fn optimise(mut function: SoacFunction, scope: FusionScope) -> SoacFunction {
+    simplify_function(&mut function);
+    fuse_function(&mut function, scope);
+    simplify_function(&mut function);
+    function
 }
 
 fn to_program_value(value: &SoacValue, unsigned: bool) -> ProgramValue {

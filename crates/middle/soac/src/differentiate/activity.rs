@@ -95,7 +95,8 @@ impl ActivitySet {
         }
         let is_active = match &statement.operation {
             SoacOperation::Scalar(operator, operands) => self.has_derivative(*operator, operands),
-            SoacOperation::Check(..) => false,
+            // Combinators are fused after derivation.
+            SoacOperation::Check(..) | SoacOperation::Fused(_) => false,
             SoacOperation::Slice(array, _)
             | SoacOperation::Reshape(array, _)
             | SoacOperation::Rearrange(array, _)

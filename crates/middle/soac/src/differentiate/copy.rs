@@ -2,9 +2,9 @@
 
 use crate::build::SoacBuilder;
 use crate::ir::{
-    SliceSelector, SoacAccumulation, SoacAccumulator, SoacBody, SoacHistogram, SoacLambda,
-    SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation, SoacStatement, SoacType,
-    SoacVariableId,
+    FusedSink, SliceSelector, SoacAccumulation, SoacAccumulator, SoacBody, SoacFold, SoacFusedMap,
+    SoacHistogram, SoacLambda, SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation,
+    SoacStatement, SoacType, SoacVariableId,
 };
 use std::collections::HashMap;
 
@@ -238,6 +238,32 @@ impl BodyCopier {
                 let copy = SoacAccumulation { accumulators, body };
                 SoacOperation::WithAccumulators(Box::new(copy))
             }
+            SoacOperation::Fused(fused) => SoacOperation::Fused(Box::new(SoacFusedMap {
+                width: self.operand(fused.width),
+                arrays: self.operands(&fused.arrays),
+                function: self.copy_lambda(builder, &fused.function),
+                sink: self.copy_sink(builder, &fused.sink),
+            })),
+        }
+    }
+
+    fn copy_sink(&mut self, builder: &mut SoacBuilder, sink: &FusedSink) -> FusedSink {
+        match sink {
+            FusedSink::Reduce(fold, order) => {
+                FusedSink::Reduce(self.copy_fold(builder, fold), *order)
+            }
+            FusedSink::Scan(fold) => FusedSink::Scan(self.copy_fold(builder, fold)),
+            FusedSink::Scatter(target) => FusedSink::Scatter(self.operand(*target)),
+            FusedSink::Histogram(targets, fold) => {
+                FusedSink::Histogram(self.operands(targets), self.copy_fold(builder, fold))
+            }
+        }
+    }
+
+    fn copy_fold(&mut self, builder: &mut SoacBuilder, fold: &SoacFold) -> SoacFold {
+        SoacFold {
+            neutral: self.operands(&fold.neutral),
+            function: self.copy_lambda(builder, &fold.function),
         }
     }
 

@@ -1,0 +1,40 @@
+//! Deep nests: the code that they become grows with the depth, not with a power of two.
+
+use super::check_text;
+use spirula_futhark::internalise::internalise_entry;
+
+/// Loops and maps within each other.
+const DEPTH: usize = 12;
+
+/// Number of statements that `main` becomes.
+fn count_statements(text: &str) -> usize {
+    let checked = check_text(text).expect("the program is accepted");
+    let entry = *checked.program.entries.last().expect("an entry point");
+    let internalised = internalise_entry(&checked.program, entry);
+    let (function, _) = internalised
+        .map_err(|fault| fault.message)
+        .expect("it compiles");
+    let mut count = 0;
+    function.body.for_each_statement(&mut |_| count += 1);
+    count
+}
+
+#[test]
+fn loops_whose_sizes_change_stay_small() {
+    let mut body = "concat a [1i64]".to_owned();
+    for _ in 0..DEPTH {
+        body = format!("loop (a: []i64) = a for i < 2i32 do {body}");
+    }
+    let count = count_statements(&format!("def main (a: []i64) : []i64 = {body}"));
+    assert!(count < 40 * DEPTH, "{count} statements");
+}
+
+#[test]
+fn maps_whose_results_have_sizes_of_their_own_stay_small() {
+    let mut body = "iota (n + 1)".to_owned();
+    for depth in 0..DEPTH {
+        body = format!("map (\\i{depth} -> {body}) (iota (n + 1))");
+    }
+    let count = count_statements(&format!("def main (n: i64) = {body}"));
+    assert!(count < 40 * DEPTH * DEPTH, "{count} statements");
+}
