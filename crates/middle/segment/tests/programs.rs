@@ -91,7 +91,7 @@ const PROGRAMS: &[&str] = &[
 fn make_inputs(length: u64, rows: u64, columns: u64) -> Vec<ProgramValue> {
     let make = |shape: Vec<u64>| {
         let count: u64 = shape.iter().product();
-        let numbers = (0..count).map(|index| ((index * 2_654_435_761 >> 7) % 50) as i32);
+        let numbers = (0..count).map(|index| (((index * 2_654_435_761) >> 7) % 50) as i32);
         ProgramValue {
             element: spirula_program::ScalarType::I32,
             unsigned: false,

@@ -16,11 +16,11 @@ use std::rc::Rc;
 
 /// Sets of variables that may share elements.
 #[derive(Clone, Debug)]
-pub struct ElementClasses {
+pub struct SharingClasses {
     classes: UnionFind,
 }
 
-impl ElementClasses {
+impl SharingClasses {
     /// A variable that stands for the set that a variable is in. A variable that was added later is a set of its own.
     pub fn find_root(&self, id: SoacVariableId) -> SoacVariableId {
         if id.index() >= self.classes.len() {
@@ -32,10 +32,10 @@ impl ElementClasses {
 }
 
 /// The sets of variables that may share elements, without regard to order.
-pub fn find_classes(function: &SoacFunction) -> ElementClasses {
+pub fn find_classes(function: &SoacFunction) -> SharingClasses {
     let mut sharing = SharedElements::new(function);
     sharing.visit_body(&function.body);
-    ElementClasses {
+    SharingClasses {
         classes: sharing.classes,
     }
 }
@@ -45,7 +45,7 @@ pub fn find_consumed(function: &SoacFunction) -> EntitySet<SoacVariableId> {
     let mut sharing = SharedElements::new(function);
     sharing.visit_body(&function.body);
     let consumed_ids = std::mem::take(&mut sharing.consumed);
-    let classes = ElementClasses {
+    let classes = SharingClasses {
         classes: sharing.classes,
     };
     let mut roots = EntitySet::<SoacVariableId>::default();

@@ -129,7 +129,7 @@ impl ConsumptionChecker<'_> {
 
     /// The type of a value of which nothing is written.
     pub(super) fn plain_ownership(&mut self, type_id: TypeId) -> OwnershipId {
-        self.ownerships.from_type(self.program, type_id, false)
+        self.ownerships.own_type(self.program, type_id, false)
     }
 
     /// The aliases of a new value.
@@ -157,7 +157,7 @@ impl ConsumptionChecker<'_> {
         let specified = self.program.specified_uses.get(&id)?;
         let ownership =
             self.ownerships
-                .from_sized(self.program, specified.sized, specified.type_id, false);
+                .own_sized(self.program, specified.sized, specified.type_id, false);
         let viewed = self
             .ownerships
             .view_as(self.program, ownership, type_id, false);

@@ -65,7 +65,7 @@ impl ConsumptionChecker<'_> {
             let specified = ascription.specified;
             let expected =
                 self.ownerships
-                    .from_sized(program, specified.sized, specified.type_id, false);
+                    .own_sized(program, specified.sized, specified.type_id, false);
             let found = self.definitions[ascription.definition.index()];
             if !self.ownerships.summary(expected).has_function {
                 continue;
@@ -93,7 +93,7 @@ impl ConsumptionChecker<'_> {
         let result = match definition.result {
             Some(result) => self
                 .ownerships
-                .from_sized(self.program, result, type_id, false),
+                .own_sized(self.program, result, type_id, false),
             None => self.plain_ownership(type_id),
         };
         self.make_function_type(&parameters, result)
@@ -180,7 +180,7 @@ impl ConsumptionChecker<'_> {
             Some(result) => {
                 let declared = self
                     .ownerships
-                    .from_sized(self.program, result, type_id, false);
+                    .own_sized(self.program, result, type_id, false);
                 if !function.parameters.is_empty() {
                     self.check_unique_parts(declared, tree, place);
                 }

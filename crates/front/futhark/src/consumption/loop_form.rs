@@ -209,7 +209,7 @@ impl ConsumptionChecker<'_> {
         match &node.kind {
             TypedPatternKind::Local(local) => {
                 let is_unique = consumed.contains(local);
-                self.ownerships.from_type(program, node.type_id, is_unique)
+                self.ownerships.own_type(program, node.type_id, is_unique)
             }
             TypedPatternKind::Ascribed(_) => self.pattern_ownership(pattern),
             TypedPatternKind::Record(fields) => {

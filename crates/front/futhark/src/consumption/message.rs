@@ -200,7 +200,7 @@ impl ConsumptionChecker<'_> {
             .describe_place(self.program.expressions[other].place);
         let shared = self.describe_consumed(set, event);
         let message =
-            format!("the argument is consumed, but another argument shares memory with it");
+            "the argument is consumed, but another argument shares memory with it".to_owned();
         let note = format!("the argument at {other} may have the memory of {shared}, too");
         self.report(place, message, |fault| {
             fault

@@ -117,7 +117,7 @@ impl OwnershipTable {
     }
 
     /// The type whose memory is all unique or all shared.
-    pub(super) fn from_type(
+    pub(super) fn own_type(
         &mut self,
         program: &TypedProgram,
         type_id: TypeId,
@@ -135,21 +135,21 @@ impl OwnershipTable {
             TypeForm::Record(fields) => {
                 let fields = fields
                     .iter()
-                    .map(|(name, field)| (*name, self.from_type(program, *field, is_unique)));
+                    .map(|(name, field)| (*name, self.own_type(program, *field, is_unique)));
                 OwnershipForm::Record(fields.collect())
             }
             TypeForm::Sum(clauses) => {
                 let clauses = clauses.iter().map(|(name, payload)| {
                     let payload = payload
                         .iter()
-                        .map(|&part| self.from_type(program, part, is_unique));
+                        .map(|&part| self.own_type(program, part, is_unique));
                     (*name, payload.collect())
                 });
                 OwnershipForm::Sum(clauses.collect())
             }
             TypeForm::Function(parameter, result) => OwnershipForm::Function(
-                self.from_type(program, *parameter, false),
-                self.from_type(program, *result, false),
+                self.own_type(program, *parameter, false),
+                self.own_type(program, *result, false),
             ),
         };
         let id = self.intern(form);
@@ -158,7 +158,7 @@ impl OwnershipTable {
     }
 
     /// The type that is written in the source. `type_id` is the same type without sizes.
-    pub(super) fn from_sized(
+    pub(super) fn own_sized(
         &mut self,
         program: &TypedProgram,
         sized: SizedTypeId,
@@ -169,14 +169,14 @@ impl OwnershipTable {
             return known;
         }
         let id = match (&program.sized_types[sized], program.types.form(type_id)) {
-            (SizedType::Unique(inner), _) => self.from_sized(program, *inner, type_id, true),
+            (SizedType::Unique(inner), _) => self.own_sized(program, *inner, type_id, true),
             (SizedType::Existential(_, inner), _) => {
-                self.from_sized(program, *inner, type_id, is_unique)
+                self.own_sized(program, *inner, type_id, is_unique)
             }
             (SizedType::Record(fields), TypeForm::Record(types)) if fields.len() == types.len() => {
                 let parts = fields.iter().zip(types);
                 let parts = parts.map(|((name, field), (_, field_type))| {
-                    let part = self.from_sized(program, *field, *field_type, is_unique);
+                    let part = self.own_sized(program, *field, *field_type, is_unique);
                     (*name, part)
                 });
                 let form = OwnershipForm::Record(parts.collect());
@@ -187,7 +187,7 @@ impl OwnershipTable {
                 let parts = parts.map(|((name, payload), (_, payload_types))| {
                     let payload = payload.iter().zip(payload_types);
                     let payload = payload.map(|(&part, &part_type)| {
-                        self.from_sized(program, part, part_type, is_unique)
+                        self.own_sized(program, part, part_type, is_unique)
                     });
                     (*name, payload.collect())
                 });
@@ -198,11 +198,11 @@ impl OwnershipTable {
                 SizedType::Function(_, parameter, result),
                 TypeForm::Function(parameter_type, result_type),
             ) => {
-                let parameter = self.from_sized(program, *parameter, *parameter_type, false);
-                let result = self.from_sized(program, *result, *result_type, false);
+                let parameter = self.own_sized(program, *parameter, *parameter_type, false);
+                let result = self.own_sized(program, *result, *result_type, false);
                 self.intern(OwnershipForm::Function(parameter, result))
             }
-            _ => self.from_type(program, type_id, is_unique),
+            _ => self.own_type(program, type_id, is_unique),
         };
         self.sized.insert((sized, type_id, is_unique), id);
         id
@@ -258,7 +258,7 @@ impl OwnershipTable {
                 } else {
                     !summary.has_shared
                 };
-                let plain = self.from_type(program, type_id, is_unique);
+                let plain = self.own_type(program, type_id, is_unique);
                 self.form(plain).clone()
             }
         };

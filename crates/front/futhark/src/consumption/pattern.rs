@@ -60,7 +60,7 @@ impl ConsumptionChecker<'_> {
         if let Some(ascribed) = node.ascribed {
             return self
                 .ownerships
-                .from_sized(self.program, ascribed, node.type_id, false);
+                .own_sized(self.program, ascribed, node.type_id, false);
         }
         match &node.kind {
             TypedPatternKind::Record(fields) => {
@@ -75,7 +75,7 @@ impl ConsumptionChecker<'_> {
                 self.ownerships.intern(OwnershipForm::Record(parts))
             }
             TypedPatternKind::Ascribed(inner) => self.pattern_ownership(*inner),
-            _ => self.ownerships.from_type(self.program, node.type_id, false),
+            _ => self.ownerships.own_type(self.program, node.type_id, false),
         }
     }
 

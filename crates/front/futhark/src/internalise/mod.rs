@@ -415,7 +415,7 @@ impl SourceInternaliser<'_> {
             base: definition.locals.start,
             values: vec![None; definition.locals.len()],
             types: Rc::clone(types),
-            shapes: std::collections::HashMap::new(),
+            shapes: HashMap::new(),
         };
         if let Some(instance) = instance {
             self.bind_instance(id, instance, &mut frame);

@@ -151,7 +151,7 @@ impl SizeInference<'_> {
 
     /// Requires that each size is determined by something.
     fn check_ambiguity(&mut self) -> SizeResult<()> {
-        for index in 0..self.variables.len() {
+        for index in 0..self.variables.count_all() {
             let variable = SizeVariableId::new(index);
             if !self.variables.is_free(variable) {
                 continue;

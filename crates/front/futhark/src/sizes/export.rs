@@ -45,10 +45,10 @@ impl SizeInference<'_> {
         }
         self.program.sizes.values.extend(record.values);
         for (id, shape) in record.shapes {
-            let needs_type = match &self.program.expressions[id].kind {
-                TypedKind::Array(_) | TypedKind::Constructor(..) | TypedKind::Hole => true,
-                _ => false,
-            };
+            let needs_type = matches!(
+                self.program.expressions[id].kind,
+                TypedKind::Array(_) | TypedKind::Constructor(..) | TypedKind::Hole
+            );
             if needs_type {
                 let sized = self.export_shape(shape, &mut done);
                 self.program.sizes.types.insert(id, sized);

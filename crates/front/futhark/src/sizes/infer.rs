@@ -34,10 +34,10 @@ impl SizeInference<'_> {
 
     /// A type of whose sizes nothing is known, nor to be found.
     fn shape_unknown(&mut self, type_id: TypeId) -> ShapedTypeId {
-        let first = self.variables.len();
+        let first = self.variables.count_all();
         let request = self.absorbing(SizeOrigin::Anonymous);
         let shape = self.shape_type(type_id, request);
-        for index in first..self.variables.len() {
+        for index in first..self.variables.count_all() {
             self.variables
                 .absorb(super::shape::SizeVariableId::new(index));
         }
@@ -454,7 +454,7 @@ impl SizeInference<'_> {
         sized: SizedTypeId,
     ) -> SizeResult<ShapedTypeId> {
         let shape = self.infer(value)?;
-        let first = self.variables.len();
+        let first = self.variables.count_all();
         let request = self.request(SizeOrigin::Anonymous);
         let mut unwritten = UnwrittenSizes::Found(request);
         let written = self.read_sized(sized, &mut unwritten, &HashMap::new());

@@ -137,7 +137,7 @@ impl SizeVariables {
     }
 
     /// Number of variables.
-    pub fn len(&self) -> usize {
+    pub fn count_all(&self) -> usize {
         self.variables.len()
     }
 

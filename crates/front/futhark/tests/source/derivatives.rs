@@ -418,7 +418,13 @@ fn check_vector(size: &str, body: &str, source: &mut NumberSource) -> Result<(),
         let jacobian: Vec<f64> = (0..rows)
             .flat_map(|row| columns.iter().map(move |column| column[row]))
             .collect();
-        let product = find_differences(runner, &checked, &point, &[direction.clone()], 5)?;
+        let product = find_differences(
+            runner,
+            &checked,
+            &point,
+            std::slice::from_ref(&direction),
+            5,
+        )?;
         let wanted = [
             &jacobian,
             &jacobian,

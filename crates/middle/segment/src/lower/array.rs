@@ -1,6 +1,6 @@
 //! Operations on arrays that are no combinators.
 
-use super::offload::LaunchGrid;
+use super::offload::InvocationGrid;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use spirula_kernel::ir::{CopyOperand, CopyStmt, StmtKind, VariableType};
@@ -172,7 +172,7 @@ impl FunctionLowering<'_> {
         if self.kernel.is_some() {
             return self.count_to(count, body);
         }
-        let grid = LaunchGrid {
+        let grid = InvocationGrid {
             width: count,
             group_size: self.profile.group_size,
         };

@@ -1,6 +1,6 @@
 //! Maps and scatters over spaces.
 
-use super::offload::LaunchGrid;
+use super::offload::InvocationGrid;
 use super::space::SharedItems;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
@@ -104,7 +104,7 @@ impl FunctionLowering<'_> {
                 _ => {}
             }
         }
-        let grid = LaunchGrid {
+        let grid = InvocationGrid {
             width: one,
             group_size: 1,
         };

@@ -10,7 +10,7 @@ use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 
 /// The invocations of a kernel.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LaunchGrid {
+pub(super) struct InvocationGrid {
     /// Their number.
     pub(super) width: ScalarRef,
     /// The number of those of a workgroup.
@@ -44,7 +44,7 @@ impl FunctionLowering<'_> {
     /// Makes a kernel with a number of invocations and launches it. `body` is given the number of the invocation.
     pub(super) fn offload(
         &mut self,
-        grid: LaunchGrid,
+        grid: InvocationGrid,
         body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
     ) -> Result<(), String> {
         self.begin_kernel();
@@ -53,8 +53,8 @@ impl FunctionLowering<'_> {
     }
 
     /// Ends a kernel and launches it.
-    pub(super) fn launch_kernel(&mut self, grid: LaunchGrid) -> Result<(), String> {
-        let LaunchGrid { width, group_size } = grid;
+    pub(super) fn launch_kernel(&mut self, grid: InvocationGrid) -> Result<(), String> {
+        let InvocationGrid { width, group_size } = grid;
         let block = self.builder.end_block();
         let Some(kernel) = self.kernel.take() else {
             return Err("a kernel has no scope".into());
@@ -91,10 +91,10 @@ impl FunctionLowering<'_> {
     /// The body of a kernel with several invocations: those beyond the last do nothing.
     fn lower_invocation(
         &mut self,
-        grid: LaunchGrid,
+        grid: InvocationGrid,
         body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
     ) -> Result<(), String> {
-        let LaunchGrid { width, group_size } = grid;
+        let InvocationGrid { width, group_size } = grid;
         let group = self.read_index("group", LaunchIndex::Group);
         if group_size == 1 {
             if let Some(kernel) = &mut self.kernel {

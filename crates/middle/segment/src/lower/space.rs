@@ -1,6 +1,6 @@
 //! Spaces: points, and how invocations share them.
 
-use super::offload::LaunchGrid;
+use super::offload::InvocationGrid;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::{ParallelOperation, SegmentKind, SpaceDimension};
@@ -91,14 +91,14 @@ impl FunctionLowering<'_> {
             count, is_chunked, ..
         } = items;
         if items.is_single {
-            let grid = LaunchGrid {
+            let grid = InvocationGrid {
                 width: ScalarRef::from_int64(1),
                 group_size: 1,
             };
             return self.offload(grid, |lowering, _| lowering.count_to(count, body));
         }
         if !is_chunked {
-            let grid = LaunchGrid {
+            let grid = InvocationGrid {
                 width: count,
                 group_size: self.profile.group_size,
             };
@@ -111,7 +111,7 @@ impl FunctionLowering<'_> {
         let length = self.int64(ScalarOp::SDivUp, count, divisor);
         let group_size = self.profile.chunk_group_size;
         let is_contiguous = group_size == 1;
-        let grid = LaunchGrid { width, group_size };
+        let grid = InvocationGrid { width, group_size };
         self.offload(grid, |lowering, invocation| {
             let first = lowering.int64(ScalarOp::Mul, invocation, length);
             lowering.count_to(length, |lowering, step| {

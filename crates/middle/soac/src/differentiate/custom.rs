@@ -84,7 +84,7 @@ impl CustomRules {
     }
 
     /// The calls from a position on.
-    pub(super) fn from_index(&self, first: usize) -> &[CustomRule] {
+    pub(super) fn list_from_index(&self, first: usize) -> &[CustomRule] {
         &self.rules[first..]
     }
 }

@@ -163,7 +163,7 @@ impl ReverseTransform<'_> {
     pub(super) fn adopt_copies(&mut self, copier: &BodyCopier) {
         if !self.rules.is_empty() {
             let first = self.rules.copy(self.builder, copier);
-            self.active.link(self.rules.from_index(first));
+            self.active.link(self.rules.list_from_index(first));
         }
         for &(id, copy) in &copier.copies {
             if self.active.contains(id) {

@@ -8,7 +8,7 @@
 mod body;
 mod node;
 
-use crate::consumption::{ElementClasses, find_classes};
+use crate::consumption::{SharingClasses, find_classes};
 use crate::ir::{SoacBody, SoacFunction, SoacOperand, SoacStatement, SoacType, SoacVariableId};
 use crate::visit::for_each_used_variable;
 use body::BodyFusion;
@@ -49,7 +49,7 @@ struct FunctionFusion<'f> {
     scope: FusionScope,
     /// How often each variable is used.
     uses: FxHashMap<SoacVariableId, usize>,
-    classes: ElementClasses,
+    classes: SharingClasses,
     /// The values of parameters that are gone.
     replacements: FxHashMap<SoacVariableId, SoacOperand>,
 }

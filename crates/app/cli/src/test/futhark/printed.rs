@@ -102,9 +102,12 @@ fn check_source(source: &Path) -> Result<Vec<String>, String> {
 /// The message of a fault with its notes.
 fn print_fault(fault: &FileFault) -> String {
     let diagnostic = &fault.diagnostic;
-    [&[diagnostic.message.clone()], &diagnostic.notes[..]]
-        .concat()
-        .join("\n")
+    [
+        std::slice::from_ref(&diagnostic.message),
+        &diagnostic.notes[..],
+    ]
+    .concat()
+    .join("\n")
 }
 
 /// The printed form of a source.
