@@ -68,7 +68,7 @@ impl SourceChecker<'_> {
         };
         let place = self.program.definitions[id].place;
         if !scheme.types.is_empty() {
-            let message = "an entry point is polymorphic in types";
+            let message = "Entry point functions may not be polymorphic in types";
             return Err(self.fail_with(place.range, message, |diagnostic| {
                 diagnostic.with_hint("write the types of its parameters and of its result")
             }));

@@ -1,6 +1,6 @@
 //! Branches: sizes that differ between them are produced by the choice.
 
-use super::shape::{ShapedForm, ShapedTypeId, SizeId};
+use super::shape::{ShapedForm, ShapedTypeId, SizeForm, SizeId};
 use super::{SizeInference, SizeResult};
 use crate::typed::{LocalId, TypedExpressionId, TypedPatternId};
 use std::collections::HashMap;
@@ -47,14 +47,27 @@ impl SizeInference<'_> {
         let sizes = self.table.own_sizes(left);
         let others = self.table.own_sizes(right);
         for (size, other) in sizes.into_iter().zip(others) {
-            // Sizes that cannot be equal are produced by the choice.
-            let _ = self.variables.unify(self.table, size, other);
+            self.join_size(size, other);
         }
         let parts = self.table.parts_of(left);
         let others = self.table.parts_of(right);
         for (part, other) in parts.into_iter().zip(others) {
             self.join_sizes(part, other);
         }
+    }
+
+    /// Makes two sizes equal if they can be. A size from further outside does not become one that a branch produces.
+    fn join_size(&mut self, left: SizeId, right: SizeId) -> bool {
+        let left = self.variables.resolve(self.table, left);
+        let right = self.variables.resolve(self.table, right);
+        let is_inner = |variable: SizeId, size: SizeId| match *self.table.size(variable) {
+            SizeForm::Variable(id) => self.variables.is_deeper(self.table, size, id),
+            _ => false,
+        };
+        if is_inner(left, right) || is_inner(right, left) {
+            return false;
+        }
+        self.variables.unify(self.table, left, right).is_ok()
     }
 
     fn merge_parts(
@@ -89,7 +102,7 @@ impl SizeInference<'_> {
     }
 
     fn merge_sizes(&mut self, left: SizeId, right: SizeId, merged: &mut MergedSizes) -> SizeId {
-        if left == right || self.variables.unify(self.table, left, right).is_ok() {
+        if left == right || self.join_size(left, right) {
             return left;
         }
         if let Some(&known) = merged.known.get(&(left, right)) {

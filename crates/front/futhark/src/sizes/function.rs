@@ -75,7 +75,9 @@ impl SizeInference<'_> {
         source: &FunctionSource<'_>,
         hidden: &[LocalId],
     ) -> SizeResult<ShapedTypeId> {
+        self.variables.level += 1;
         let shape = self.infer(source.body)?;
+        self.variables.level -= 1;
         let shape = self.variables.resolve_shape(self.table, shape);
         self.place = self.program.expressions[source.body].place;
         let (shape, _) = match hidden.first() {

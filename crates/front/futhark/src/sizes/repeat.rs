@@ -115,6 +115,7 @@ impl SizeInference<'_> {
         body: ShapedTypeId,
         sizes: &[LoopSize],
     ) -> Vec<SizeVariableId> {
+        self.fix_sizes(sizes);
         let mut pairs = Vec::new();
         self.pair_sizes(state, body, &mut pairs);
         let firsts: HashMap<SizeVariableId, SizeId> = sizes
@@ -168,6 +169,18 @@ impl SizeInference<'_> {
             }
         }
         changing
+    }
+
+    /// Makes the first sizes equal to those that the body fixes.
+    fn fix_sizes(&mut self, sizes: &[LoopSize]) {
+        for size in sizes {
+            let known = self.table.add_size(SizeForm::Variable(size.variable));
+            let known = self.variables.resolve(self.table, known);
+            if !matches!(self.table.size(known), SizeForm::Variable(_)) {
+                // A difference is reported where the first value is compared with the type of the loop.
+                let _ = self.variables.unify(self.table, known, size.first);
+            }
+        }
     }
 
     /// The sizes of two types at the same positions.

@@ -388,6 +388,17 @@ impl SizeVariables {
         Ok(())
     }
 
+    /// Whether a size refers to a variable of the program that is bound further inside than where a variable was made.
+    pub fn is_deeper(&self, table: &ShapeTable, size: SizeId, variable: SizeVariableId) -> bool {
+        let level = self.level_of(variable);
+        let mut is_deeper = false;
+        table.visit_locals(size, &mut |local| {
+            let binder = self.binders.get(&local);
+            is_deeper |= binder.is_some_and(|binder| binder.level > level);
+        });
+        is_deeper
+    }
+
     /// A variable of the program that is bound further inside than a level.
     pub fn find_hidden(&self, locals: &[LocalId], level: u32) -> Option<LocalId> {
         let is_hidden = |local: &&LocalId| {

@@ -120,7 +120,7 @@ const REJECTED: &[(&str, &str)] = &[
         "`x` is used after it was consumed",
     ),
     (
-        "module m : {val f : []i32 -> *[]i32} = {def f (x: []i32) : []i32 = x}",
+        "module m : {val f [n] : [n]i32 -> *[n]i32} = {def f [n] (x: [n]i32) : [n]i32 = x}",
         "value `f` consumes more, or its result may share more memory",
     ),
     (
