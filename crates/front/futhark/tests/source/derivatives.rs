@@ -357,7 +357,7 @@ fn write_vector_program(size: &str, body: &str) -> String {
          def unit n i = tabulate n (\\j -> f64.bool (i == j))\n\
          def main [n] (xs: [n]f64) (v: [n]f64) =\n\
          let m = {size}\n\
-         let g (xs: [n]f64) = f64.sum (map2 (\\i y -> y * (1 + f64.i64 i)) (iota m) (f xs))\n\
+         let g (xs: [n]f64) = f64.sum (map2 (\\i y -> y * (1 + f64.i64 i)) (iota m) (f xs :> [m]f64))\n\
          let grad xs = vjp g xs 1\n\
          in (f xs,\n\
          transpose (tabulate n (\\i -> jvp f xs (unit n i))),\n\
