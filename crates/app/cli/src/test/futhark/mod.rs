@@ -34,6 +34,7 @@ use compare::{compare_results, matches_pattern, verify_expected_error};
 use listing::{FutharkTest, SourceTests, tests_in};
 use printed::PrintedProgramSource;
 use spirula::{CompileOptions, CompileOutput};
+use spirula_futhark::compile::CheckedSource;
 use spirula_futhark::interface::describe_interface;
 use spirula_program::{CallValue, CompiledProgram, ProgramError, ProgramSession, ProgramValue};
 use spirula_runtime::{ComputeDevice, DeviceError, DeviceMachine};
@@ -233,9 +234,9 @@ impl FutharkSuite {
         pattern: &str,
         session: &session::TestEnvironment,
     ) -> Result<(), TestOutcome> {
-        let told = test.printed.read_refusal(&session.programs)?;
-        if !matches_pattern(&told, pattern).map_err(TestOutcome::failed)? {
-            let text = format!("it is refused with {told:?}, not with {pattern:?}");
+        let message = test.printed.read_refusal(&session.programs)?;
+        if !matches_pattern(&message, pattern).map_err(TestOutcome::failed)? {
+            let text = format!("it is refused with {message:?}, not with {pattern:?}");
             *self.remark.borrow_mut() = Some(text);
         }
         Ok(())
@@ -247,9 +248,7 @@ impl FutharkSuite {
         test: &FutharkTest,
         session: &session::TestEnvironment,
     ) -> Result<(), TestOutcome> {
-        let checked = check_program_file(&test.path);
-        let checked =
-            checked.map_err(|faults| TestOutcome::failed(&faults[0].diagnostic.message))?;
+        let checked = check_test_program(test)?;
         if checked.program.entries.is_empty() {
             return Ok(());
         }
@@ -261,9 +260,7 @@ impl FutharkSuite {
         test: &FutharkTest,
         session: &session::TestEnvironment,
     ) -> Result<(), TestOutcome> {
-        let checked = check_program_file(&test.path);
-        let checked =
-            checked.map_err(|faults| TestOutcome::failed(&faults[0].diagnostic.message))?;
+        let checked = check_test_program(test)?;
         let interface = describe_interface(&checked.program);
         let program = self.load_program(test, session)?;
         let mut device = session.open_device()?;
@@ -339,6 +336,12 @@ fn compile_program(
         dump_kernels::dump_kernels(&program, folder, &name).map_err(TestOutcome::failed)?;
     }
     Ok(*program)
+}
+
+/// Checks the program of a test, which must be valid.
+fn check_test_program(test: &FutharkTest) -> Result<CheckedSource, TestOutcome> {
+    check_program_file(&test.path)
+        .map_err(|faults| TestOutcome::failed(&faults[0].diagnostic.message))
 }
 
 /// Tests that the checker gives a warning that matches a pattern. Where it gives none, the empty text must match.
