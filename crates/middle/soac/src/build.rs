@@ -33,13 +33,9 @@ impl SoacBuilder {
         }
     }
 
-    /// The function with its results.
+    /// The function with its results, which need the checks that no operation needed yet.
     pub fn finish(mut self, results: Vec<SoacOperand>) -> SoacFunction {
-        let statements = self.open.pop().unwrap_or_default();
-        self.function.body = SoacBody {
-            statements,
-            results,
-        };
+        self.function.body = self.end_body(results);
         self.function
     }
 

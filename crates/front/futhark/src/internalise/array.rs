@@ -280,11 +280,22 @@ impl SourceInternaliser<'_> {
                 Ok(StaticValue::Record(fields))
             }
             StaticStep::Indices(indices) => {
+                let are_points = indices
+                    .iter()
+                    .all(|index| matches!(index, StaticIndex::Point(_)));
+                if let [StaticStep::Indices(next), beyond @ ..] = rest
+                    && are_points
+                {
+                    let joined = StaticStep::Indices([&indices[..], next].concat());
+                    let steps = [&[joined], beyond].concat();
+                    return self.update_value(target, &steps, value);
+                }
                 let (selectors, structure) = self.select(&target, indices)?;
                 let value = if rest.is_empty() {
                     value
                 } else {
                     let before = self.index_value(target.clone(), indices)?;
+                    let before = self.copy_arrays(&before);
                     self.update_value(before, rest, value)?
                 };
                 self.require_lengths(&structure, &value);
@@ -302,6 +313,18 @@ impl SourceInternaliser<'_> {
                 }))
             }
         }
+    }
+
+    /// The value with arrays that nothing else refers to.
+    pub(super) fn copy_arrays(&mut self, value: &StaticValue) -> StaticValue {
+        let mut types = value.leaf_types().into_iter();
+        value.map_leaves(&mut |leaf| match types.next() {
+            Some(result @ SoacType::Array(..)) => {
+                self.builder
+                    .add_single("copy", result, SoacOperation::Manifest(leaf))
+            }
+            _ => leaf,
+        })
     }
 
     /// Checks that the arrays of a value have the sizes of those of another.

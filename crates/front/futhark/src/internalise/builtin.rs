@@ -314,16 +314,7 @@ impl SourceInternaliser<'_> {
             .pop()
             .ok_or_else(|| self.fail("an argument is missing"))?;
         match name {
-            "manifest" => {
-                let mut types = last.leaf_types().into_iter();
-                Ok(last.map_leaves(&mut |leaf| match types.next() {
-                    Some(result @ SoacType::Array(..)) => {
-                        self.builder
-                            .add_single("copy", result, SoacOperation::Manifest(leaf))
-                    }
-                    _ => leaf,
-                }))
-            }
+            "manifest" => Ok(self.copy_arrays(&last)),
             "replicate" => {
                 let count = self.require_operand(&arguments[0])?;
                 let is_valid =

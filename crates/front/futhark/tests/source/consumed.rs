@@ -124,7 +124,7 @@ const REJECTED: &[(&str, &str)] = &[
         "value `f` consumes more, or its result may share more memory",
     ),
     (
-        "module m : {val f : []i32 -> i32} = {def f (x: *[]i32) = (x with [0] = 1)[0]}",
+        "module m : {val f [n] : [n]i32 -> i32} = {def f [n] (x: *[n]i32) = (x with [0] = 1)[0]}",
         "value `f` consumes more",
     ),
     (

@@ -356,14 +356,13 @@ fn write_vector_program(size: &str, body: &str) -> String {
         "def f [n] (xs: [n]f64) : [{size}]f64 = {body}\n\
          def unit n i = tabulate n (\\j -> f64.bool (i == j))\n\
          def main [n] (xs: [n]f64) (v: [n]f64) =\n\
-         let m = {size}\n\
-         let g (xs: [n]f64) = f64.sum (map2 (\\i y -> y * (1 + f64.i64 i)) (iota m) (f xs :> [m]f64))\n\
+         let g (xs: [n]f64) = f64.sum (map2 (\\i y -> y * (1 + f64.i64 i)) (iota ({size})) (f xs))\n\
          let grad xs = vjp g xs 1\n\
          in (f xs,\n\
          transpose (tabulate n (\\i -> jvp f xs (unit n i))),\n\
-         tabulate m (\\i -> vjp f xs (unit m i)),\n\
+         tabulate ({size}) (\\i -> vjp f xs (unit ({size}) i)),\n\
          transpose (jmp f xs (tabulate n (unit n))),\n\
-         mjp f xs (tabulate m (unit m)),\n\
+         mjp f xs (tabulate ({size}) (unit ({size}))),\n\
          grad xs, jvp grad xs v, vjp (\\xs -> jvp g xs v) xs 1, vjp grad xs v)\n"
     )
 }

@@ -173,6 +173,22 @@ const PROGRAMS: &[ProgramCase] = &[
         "[1i32, 1i32]",
     ),
     (
+        "def main (xs: *[][]i32) = let xs[0][1] = 7 in xs",
+        "[[1, 2], [3, 4]]",
+        "[[1i32, 7i32], [3i32, 4i32]]",
+    ),
+    (
+        "def main (xs: *[2]i32) = let r = [{a = xs, b = 1i32}] let r[0].a[1] = 9 in (r[0].a, r[0].b)",
+        "[1, 2]",
+        "[1i32, 9i32] 1i32",
+    ),
+    ("entry main = 1i32 / 0i32", "", "error: division by zero"),
+    (
+        "entry main = let x = assert false 3i32 in (2i32, x)",
+        "",
+        "error: Assertion is false",
+    ),
+    (
         "def main (x: i32) (y: i32) = if y < 0 then x ** y else 0",
         "2i32 -1i32",
         "error: negative exponent",
