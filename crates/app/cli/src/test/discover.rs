@@ -13,7 +13,7 @@ const ONLY_READ: &str = "modules only read, because no results are expected";
 
 /// Note about specifications that are passed over.
 const PASSED_OVER: &str =
-    "structure blocks passed over, which count nodes of Futhark's own representation";
+    "specifications passed over (structure: nodes of another compiler; warning: no source to check)";
 
 /// A discovered test.
 #[derive(Clone, Debug, PartialEq, Eq)]

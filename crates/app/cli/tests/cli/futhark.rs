@@ -25,8 +25,9 @@ fn gives(blocks: &str, lines: &[&str]) {
 
 #[test]
 fn cases_with_values() {
+    // A printed form has no source to warn about.
     gives(
-        "-- ==\n-- entry: double\n-- input { [1f32] } output { [2.001f32] }\n\
+        "-- ==\n-- entry: double\n-- warning: unused\n-- input { [1f32] } output { [2.001f32] }\n\
          -- input @ data/two.in\n-- output { [2f32, 4f32] }\n-- input { [3f32] }\n",
         &["3 passed, 0 failed, 0 unsupported"],
     );

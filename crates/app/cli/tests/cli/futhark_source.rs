@@ -84,7 +84,7 @@ fn programs_that_are_only_compiled() {
     let told = spirula(&["test", &path]).ok();
     assert_eq!(told.text(), "1 passed, 0 failed, 0 unsupported\n");
     assert!(
-        told.err.contains("structure blocks passed over"),
+        told.err.contains("specifications passed over"),
         "{}",
         told.err
     );

@@ -72,7 +72,7 @@ const MAIN: &str = "main";
 struct FutharkSuite {
     tests: Vec<FutharkTest>,
     /// Number of specifications that are passed over.
-    structures: usize,
+    passed_over: usize,
     /// The program that was compiled last, or why it could not be compiled, with its origin.
     compiled: RefCell<Option<(PrintedProgramSource, ProgramLoadResult)>>,
     /// What is to be said of the test that was run last.
@@ -96,7 +96,7 @@ pub fn load_futhark_suite(path: &Path) -> Option<SuiteResult> {
 
 fn build_futhark_suite(sources: Vec<SourceTests>) -> Box<dyn TestSuite> {
     Box::new(FutharkSuite {
-        structures: sources.iter().map(|source| source.structures).sum(),
+        passed_over: sources.iter().map(|source| source.passed_over).sum(),
         tests: sources
             .into_iter()
             .flat_map(|source| source.tests)
@@ -157,7 +157,7 @@ impl TestSuite for FutharkSuite {
     }
 
     fn passed_over(&self) -> usize {
-        self.structures
+        self.passed_over
     }
 
     fn take_remark(&self) -> Option<String> {
