@@ -12,6 +12,9 @@ use std::time::Instant;
 /// Tests of the corpora that may fail or be unsupported, with reasons.
 const EXCEPTIONS: &str = "tests/exceptions.tsv";
 
+/// The command that runs the corpora. It is the build of the tests, with checks of overflow and assertions.
+const COMMAND: &str = "target/debug/spirula";
+
 /// Corpus folders that `spirula test` runs: the folder, the device, and a part of the names of the tests that run.
 const CORPORA: &[(&str, &str, &str)] = &[
     ("llvm-ir/kernels", "cpu", ""),
@@ -83,7 +86,7 @@ pub fn run_all_checks(root: PathBuf) -> Result<()> {
         ],
     )?;
     run.run_step("cargo", &["test", "--workspace"])?;
-    run.run_step("cargo", &["build", "--release", "--bin", "spirula"])?;
+    run.run_step("cargo", &["build", "--bin", "spirula"])?;
     run.test_corpora(&drivers)?;
     for what in &run.left_out {
         eprintln!("NOT RUN: {what}");
@@ -169,7 +172,7 @@ impl Run {
         let json = report.to_str().context("the folder's name is not UTF-8")?;
         let mut arguments = vec!["test", path, "--device", device, "--filter", part];
         arguments.extend(["--json", json, "--timeout", TIMEOUT]);
-        let passed = self.run_step("target/release/spirula", &arguments);
+        let passed = self.run_step(COMMAND, &arguments);
         let report: Report = serde_json::from_str(&fs::read_to_string(&report)?)?;
         if passed.is_err() && report.tests.iter().all(|t| t.outcome == "passed") {
             return passed;
