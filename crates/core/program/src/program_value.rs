@@ -74,20 +74,20 @@ impl ProgramValue {
         input: &[u8],
         wanted: &[Option<(ScalarType, bool)>],
     ) -> Result<Vec<ProgramValue>, ValueError> {
-        let mut reader = ValueTextReader {
-            input,
-            at: 0,
-            wanted: None,
-        };
-        let mut values = Vec::new();
-        loop {
-            reader.skip_blanks();
-            if reader.at == input.len() {
-                return Ok(values);
-            }
-            reader.wanted = wanted.get(values.len()).copied().flatten();
-            values.push(reader.read_value()?);
-        }
+        ValueTextReader::new(input).read_values(wanted)
+    }
+
+    /// The same, where integers wrap around that do not fit their type. Futhark reads the data of tests so.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn read_all_wrapped(
+        input: &[u8],
+        wanted: &[Option<(ScalarType, bool)>],
+    ) -> Result<Vec<ProgramValue>, ValueError> {
+        let mut reader = ValueTextReader::new(input);
+        reader.is_wrapping = true;
+        reader.read_values(wanted)
     }
 
     /// The value in binary form.
@@ -174,9 +174,36 @@ struct ValueTextReader<'a> {
     at: usize,
     /// The type of numbers without one in the text.
     wanted: Option<(ScalarType, bool)>,
+    /// Whether integers wrap around that do not fit their type.
+    is_wrapping: bool,
 }
 
-impl ValueTextReader<'_> {
+impl<'a> ValueTextReader<'a> {
+    fn new(input: &'a [u8]) -> Self {
+        ValueTextReader {
+            input,
+            at: 0,
+            wanted: None,
+            is_wrapping: false,
+        }
+    }
+
+    /// Reads the values up to the end of the input.
+    fn read_values(
+        mut self,
+        wanted: &[Option<(ScalarType, bool)>],
+    ) -> Result<Vec<ProgramValue>, ValueError> {
+        let mut values = Vec::new();
+        loop {
+            self.skip_blanks();
+            if self.at == self.input.len() {
+                return Ok(values);
+            }
+            self.wanted = wanted.get(values.len()).copied().flatten();
+            values.push(self.read_value()?);
+        }
+    }
+
     fn make_fault<T>(&self, message: impl Into<String>) -> Result<T, ValueError> {
         Err(ValueError {
             message: message.into(),
@@ -392,11 +419,21 @@ impl ValueTextReader<'_> {
             ScalarType::Unit => self.wanted,
             element => Some((element, value.unsigned)),
         };
-        let parsed = parse_element(&word, known);
-        let Some((element, unsigned, bits)) = parsed else {
+        let Some(parsed) = parse_element(&word, known) else {
             self.at = at;
             return self.make_fault(format!("expected a value, not {word:?}"));
         };
+        let ElementLiteral {
+            element,
+            unsigned,
+            bits,
+            fits,
+        } = parsed;
+        if !fits && !self.is_wrapping {
+            self.at = at;
+            let name = type_name(element, unsigned);
+            return self.make_fault(format!("{word} does not fit {name}"));
+        }
         self.note_element_type(value, element, unsigned, at)?;
         let size = element.size() as usize;
         value.bytes.extend(&bits.to_le_bytes()[..size]);
@@ -404,17 +441,33 @@ impl ValueTextReader<'_> {
     }
 }
 
-/// The type of an element, whether it has no sign, and its bits. Numbers without a type have the known one. Where none is
-/// known, integers are `i32` and other numbers `f64`.
-fn parse_element(word: &str, known: Option<(ScalarType, bool)>) -> Option<(ScalarType, bool, u64)> {
+/// A scalar in a text.
+struct ElementLiteral {
+    element: ScalarType,
+    unsigned: bool,
+    bits: u64,
+    /// Whether the type has the number. Integers between the largest of a signed type and its largest pattern of bits
+    /// count as patterns.
+    fits: bool,
+}
+
+/// Parses a scalar. Numbers without a type have the known one. Where none is known, integers are `i32` and other numbers
+/// `f64`.
+fn parse_element(word: &str, known: Option<(ScalarType, bool)>) -> Option<ElementLiteral> {
     let word = word.replace('_', "");
+    let of_bits = |element, bits| ElementLiteral {
+        element,
+        unsigned: false,
+        bits,
+        fits: true,
+    };
     if word == "true" || word == "false" {
-        return Some((ScalarType::Bool, false, u64::from(word == "true")));
+        return Some(of_bits(ScalarType::Bool, u64::from(word == "true")));
     }
     let is_special = word.contains("nan") || word.contains("inf");
     if is_special {
         let literal = crate::ScalarLiteral::from_text(&word)?;
-        return Some((literal.ty, false, literal.bits));
+        return Some(of_bits(literal.ty, literal.bits));
     }
     let is_hex = word.trim_start_matches('-').starts_with("0x");
     let is_suffix = |c: char| matches!(c, 'i' | 'u') || (c == 'f' && !is_hex);
@@ -434,7 +487,7 @@ fn parse_element(word: &str, known: Option<(ScalarType, bool)>) -> Option<(Scala
         let value: f64 = digits.parse().ok()?;
         let operator =
             crate::ScalarOperator::from_conversion(crate::ScalarOp::FConv, ScalarType::F64, ty);
-        return Some((ty, false, operator.eval_operands(&[value.to_bits()])));
+        return Some(of_bits(ty, operator.eval_operands(&[value.to_bits()])));
     }
     let (negative, digits) = match digits.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -450,8 +503,15 @@ fn parse_element(word: &str, known: Option<(ScalarType, bool)>) -> Option<(Scala
     } else {
         magnitude
     };
-    let fits = negative || magnitude == ty.truncate_bits(magnitude);
-    fits.then(|| (ty, unsigned, ty.truncate_bits(value)))
+    let largest = ty.truncate_bits(u64::MAX);
+    let most_negative = if unsigned { largest } else { largest / 2 + 1 };
+    let fits = magnitude <= if negative { most_negative } else { largest };
+    Some(ElementLiteral {
+        element: ty,
+        unsigned,
+        bits: ty.truncate_bits(value),
+        fits,
+    })
 }
 
 #[cfg(test)]
@@ -506,6 +566,17 @@ mod tests {
     }
 
     #[test]
+    fn integers_of_tests_wrap_around() {
+        let text = b"300u8 -1u8 32767i8 -129i8 [1i16, 65537]";
+        let values = ProgramValue::read_all_wrapped(text, &[]).expect("values");
+        let text: Vec<String> = values.iter().map(ProgramValue::to_string).collect();
+        assert_eq!(text, ["44u8", "255u8", "-1i8", "127i8", "[1i16, 1i16]"]);
+        for text in ["-128i8", "255u8", "-1u8", "-9223372036854775808i64"] {
+            assert!(ProgramValue::read_all(text.as_bytes()).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
     fn strings_are_bytes_and_arrays_of_nothing_nest() {
         for (text, want) in [
             (r#""a\nb""#, "[97u8, 10u8, 98u8]"),
@@ -533,6 +604,9 @@ mod tests {
             "[1",
             "5x",
             "300u8",
+            "-129i8",
+            "-256u8",
+            "99999999999999999999u64",
             "empty([1]i32)",
             "\"a",
             "\"a\\q\"",

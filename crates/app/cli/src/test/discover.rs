@@ -12,8 +12,7 @@ const LEFT_OUT: &str = "tests left out, because their files of values are missin
 const ONLY_READ: &str = "modules only read, because no results are expected";
 
 /// Note about specifications that are passed over.
-const PASSED_OVER: &str =
-    "specifications passed over (structure: nodes of another compiler; warning: no source to check)";
+const PASSED_OVER: &str = "specifications passed over (structure: nodes of another compiler; warning: no source to check)";
 
 /// A discovered test.
 #[derive(Clone, Debug, PartialEq, Eq)]

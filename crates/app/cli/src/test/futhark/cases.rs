@@ -361,7 +361,7 @@ impl<'a> TestBlockParser<'a> {
         let start = self.position() + 1;
         let source = self.parse_data_source()?;
         if let TestDataSource::Text(text) = &source
-            && let Err(error) = ProgramValue::read_all(text.as_bytes())
+            && let Err(error) = ProgramValue::read_all_wrapped(text.as_bytes(), &[])
         {
             return self.fail_at(start + error.at.min(text.len()), error.message);
         }

@@ -79,7 +79,7 @@ impl FutharkTest {
         wanted: &[Option<(ScalarType, bool)>],
     ) -> Result<Vec<ProgramValue>, TestOutcome> {
         let bytes = self.read_source_bytes(source)?;
-        ProgramValue::read_all_as(&bytes, wanted).map_err(TestOutcome::failed)
+        ProgramValue::read_all_wrapped(&bytes, wanted).map_err(TestOutcome::failed)
     }
 
     fn read_source_bytes(&self, source: &TestDataSource) -> Result<Vec<u8>, TestOutcome> {
