@@ -114,7 +114,7 @@ impl CheckedSource {
         &self,
         entry: DefinitionId,
     ) -> Result<(SoacFunction, SoacEntry), Vec<SourceDiagnostic>> {
-        let internalised = internalise_entry(&self.program, entry);
+        let internalised = internalise_entry(&self.files, &self.program, entry);
         let (mut function, entry) =
             internalised.map_err(|fault| vec![self.locate(fault.place, fault.message)])?;
         optimise_function(&mut function);

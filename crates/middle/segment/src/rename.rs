@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 use spirula_entity::EntitySet;
 use spirula_soac::ir::{
     SliceSelector, SoacAccumulation, SoacAccumulator, SoacBody, SoacFunction, SoacHistogram,
-    SoacLambda, SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation, SoacStatement, SoacType,
-    SoacVariable, SoacVariableId,
+    SoacLambda, SoacLoopForm, SoacMessage, SoacMessagePart, SoacOperand, SoacOperation,
+    SoacStatement, SoacType, SoacVariable, SoacVariableId,
 };
 
 /// Copies code. Variables that the code binds become fresh ones.
@@ -223,12 +223,16 @@ impl<'f> BodyRenamer<'f> {
             SoacOperation::Scalar(operator, operands) => {
                 SoacOperation::Scalar(*operator, all(operands))
             }
-            SoacOperation::Check(condition, parts) => {
+            SoacOperation::Check(condition, message) => {
                 let copy = |part: &SoacMessagePart| match part {
                     SoacMessagePart::Value(value) => SoacMessagePart::Value(one(value)),
                     text => text.clone(),
                 };
-                SoacOperation::Check(one(condition), parts.iter().map(copy).collect())
+                let message = SoacMessage {
+                    parts: message.parts.iter().map(copy).collect(),
+                    places: message.places.clone(),
+                };
+                SoacOperation::Check(one(condition), message)
             }
             SoacOperation::Slice(array, selectors) => {
                 SoacOperation::Slice(one(array), self.copy_selectors(selectors))

@@ -1,7 +1,7 @@
 //! Builder of functions. Constants are folded as they are made.
 
 use crate::ir::{
-    SoacBody, SoacFunction, SoacLambda, SoacMessagePart, SoacOperand, SoacOperation, SoacStatement,
+    SoacBody, SoacFunction, SoacLambda, SoacMessage, SoacOperand, SoacOperation, SoacStatement,
     SoacType, SoacVariable, SoacVariableId,
 };
 use crate::rename::CodeCopier;
@@ -195,7 +195,7 @@ impl SoacBuilder {
     }
 
     /// Checks a condition. The next operation needs its certificate. Nothing is added where the condition is known to hold.
-    pub fn add_check(&mut self, condition: SoacOperand, message: Vec<SoacMessagePart>) {
+    pub fn add_check(&mut self, condition: SoacOperand, message: SoacMessage) {
         let holds = SoacOperand::Constant(ScalarLiteral::new(ScalarType::Bool, 1));
         if condition == holds {
             return;

@@ -2,6 +2,7 @@
 
 use spirula_entity::EntityArena;
 use spirula_program::{ScalarLiteral, ScalarOperator, ScalarType};
+use std::sync::Arc;
 
 spirula_entity::define_ids! {
     /// A variable of a function. It is bound once.
@@ -118,6 +119,15 @@ pub struct SoacStatement {
     pub operation: SoacOperation,
 }
 
+/// The message of a check that does not hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SoacMessage {
+    /// Its parts.
+    pub parts: Vec<SoacMessagePart>,
+    /// Places in the source, the innermost first, with ` -> ` between them. May be empty.
+    pub places: Arc<str>,
+}
+
 /// A part of the message of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SoacMessagePart {
@@ -167,7 +177,7 @@ pub enum SoacOperation {
     /// A scalar operator. One result.
     Scalar(ScalarOperator, Vec<SoacOperand>),
     /// A condition that must hold when the program runs. The result is a certificate.
-    Check(SoacOperand, Vec<SoacMessagePart>),
+    Check(SoacOperand, SoacMessage),
     /// An element of an array, or a slice. Dimensions without a selector are selected whole, so a scalar or an array
     /// without selectors is the operand itself.
     Slice(SoacOperand, Vec<SliceSelector>),

@@ -208,10 +208,10 @@ impl FunctionPrinter<'_> {
                 let operands = self.operands(operands);
                 write!(self.out, "{operator}({operands})")
             }
-            SoacOperation::Check(condition, parts) => {
+            SoacOperation::Check(condition, message) => {
                 let condition = self.operand(*condition);
                 write!(self.out, "check({condition}")?;
-                for part in parts {
+                for part in &message.parts {
                     match part {
                         SoacMessagePart::Text(text) => write!(self.out, ", {text:?}")?,
                         SoacMessagePart::Value(value) => {
@@ -219,6 +219,9 @@ impl FunctionPrinter<'_> {
                             write!(self.out, ", {value}")?;
                         }
                     }
+                }
+                if !message.places.is_empty() {
+                    write!(self.out, " at {:?}", message.places)?;
                 }
                 self.out.push(')');
                 Ok(())

@@ -40,9 +40,9 @@ impl SoacOperation {
             | SoacOperation::Concat(operands) => {
                 operands.iter().copied().for_each(visit);
             }
-            SoacOperation::Check(condition, parts) => {
+            SoacOperation::Check(condition, message) => {
                 visit(*condition);
-                for part in parts {
+                for part in &message.parts {
                     if let SoacMessagePart::Value(value) = part {
                         visit(*value);
                     }
@@ -126,8 +126,8 @@ impl SoacOperation {
             SoacOperation::Scalar(_, operands)
             | SoacOperation::Literal(operands)
             | SoacOperation::Concat(operands) => operands.iter_mut().collect(),
-            SoacOperation::Check(condition, parts) => {
-                let values = parts.iter_mut().filter_map(|part| match part {
+            SoacOperation::Check(condition, message) => {
+                let values = message.parts.iter_mut().filter_map(|part| match part {
                     SoacMessagePart::Value(value) => Some(value),
                     SoacMessagePart::Text(_) => None,
                 });

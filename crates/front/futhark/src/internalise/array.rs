@@ -1,5 +1,6 @@
 //! Indices, slices, updates, ranges and array literals.
 
+use super::message::describe_positions;
 use super::value::{StaticArray, StaticFrame, StaticValue};
 use super::{InternaliseResult, SourceInternaliser};
 use crate::check::types::{PrimitiveType, TypeId};
@@ -25,6 +26,36 @@ pub(super) enum StaticStep {
     Field(SourceNameId),
     /// Indices.
     Indices(Vec<StaticIndex>),
+}
+
+/// Indices of the outer dimensions of an array.
+#[derive(Default)]
+struct IndexSelection {
+    /// The selectors.
+    selectors: Vec<SliceSelector>,
+    /// Whether all are inside of the array.
+    inside: Option<SoacOperand>,
+    /// The indices, for a message.
+    positions: Vec<SoacMessagePart>,
+    /// The sizes of the dimensions.
+    shape: Vec<SoacOperand>,
+}
+
+impl IndexSelection {
+    /// Adds a slice to the message.
+    fn add_slice(&mut self, start: SoacOperand, end: SoacOperand, step: Option<SoacOperand>) {
+        self.positions.extend([
+            SoacMessagePart::Value(start),
+            SoacMessagePart::Text(":".into()),
+            SoacMessagePart::Value(end),
+        ]);
+        if let Some(step) = step {
+            self.positions.extend([
+                SoacMessagePart::Text(":".into()),
+                SoacMessagePart::Value(step),
+            ]);
+        }
+    }
 }
 
 /// `i64`
@@ -104,56 +135,61 @@ impl SourceInternaliser<'_> {
         value: &StaticValue,
         indices: &[StaticIndex],
     ) -> InternaliseResult<(Vec<SliceSelector>, StaticValue)> {
+        let mut selection = IndexSelection::default();
+        let structure = self.select_dimensions(value, indices, &mut selection)?;
+        if let Some(inside) = selection.inside {
+            let message = describe_positions(selection.positions, &selection.shape);
+            self.add_check(inside, message);
+        }
+        Ok((selection.selectors, structure))
+    }
+
+    /// Adds the indices of the outer dimensions of an array to a selection. Returns the structure of the result.
+    fn select_dimensions(
+        &mut self,
+        value: &StaticValue,
+        indices: &[StaticIndex],
+        selection: &mut IndexSelection,
+    ) -> InternaliseResult<StaticValue> {
         let Some((&first, rest)) = indices.split_first() else {
-            return Ok((Vec::new(), value.clone()));
+            return Ok(value.clone());
         };
         let StaticValue::Array(array) = value else {
             return Err(self.fail("a value is indexed that is no array"));
         };
-        let (selector, length) = match first {
+        if !selection.positions.is_empty() {
+            selection.positions.push(SoacMessagePart::Text(", ".into()));
+        }
+        selection.shape.push(array.length);
+        let inside = match first {
             StaticIndex::Point(point) => {
+                selection.positions.push(SoacMessagePart::Value(point));
+                selection.selectors.push(SliceSelector::Point(point));
                 let less = ScalarOperator::with_type(ScalarOp::ULt, MachineType::I64);
-                let inside = self.builder.add_scalar(less, &[point, array.length]);
-                let message = vec![
-                    SoacMessagePart::Text("Index [".into()),
-                    SoacMessagePart::Value(point),
-                    SoacMessagePart::Text("] out of bounds for array of shape [".into()),
-                    SoacMessagePart::Value(array.length),
-                    SoacMessagePart::Text("].".into()),
-                ];
-                self.add_check(inside, message);
-                (SliceSelector::Point(point), None)
+                self.builder.add_scalar(less, &[point, array.length])
             }
             StaticIndex::Slice(start, end, step) => {
-                let (start, count) = self.bound_slice(start, end, step, array.length);
-                let stride = step;
-                (
-                    SliceSelector::Stride {
-                        start,
-                        count,
-                        stride,
-                    },
-                    Some(count),
-                )
+                self.bound_slice(start, end, step, array.length, selection)
             }
         };
-        let (mut selectors, inner) = self.select(&array.element, rest)?;
-        selectors.insert(0, selector);
-        let structure = match length {
-            Some(length) => StaticValue::from_element(length, inner),
-            None => inner,
-        };
-        Ok((selectors, structure))
+        selection.inside = Some(self.add_conjunct(selection.inside, inside));
+        let selector = selection.selectors.last().copied();
+        let inner = self.select_dimensions(&array.element, rest, selection)?;
+        Ok(match selector {
+            Some(SliceSelector::Stride { count, .. }) => StaticValue::from_element(count, inner),
+            _ => inner,
+        })
     }
 
-    /// The first position and the number of positions of a slice, which is checked.
+    /// Adds a slice of a dimension to a selection. Returns whether it is inside.
     fn bound_slice(
         &mut self,
         start: Option<SoacOperand>,
         end: Option<SoacOperand>,
         step: SoacOperand,
         length: SoacOperand,
-    ) -> (SoacOperand, SoacOperand) {
+        selection: &mut IndexSelection,
+    ) -> SoacOperand {
         let zero = SoacOperand::from_int64(0);
         let one = SoacOperand::from_int64(1);
         let is_up = self.builder.add_int64(ScalarOp::SLt, zero, step);
@@ -173,8 +209,13 @@ impl SourceInternaliser<'_> {
             let is_high = self.builder.add_int64(ScalarOp::SLe, end, length);
             let inside = self.add_and(is_low, is_ordered);
             let inside = self.add_and(inside, is_high);
-            self.check_slice(inside, start, end, None, length);
-            return (start, up);
+            selection.add_slice(start, end, None);
+            selection.selectors.push(SliceSelector::Stride {
+                start,
+                count: up,
+                stride: step,
+            });
+            return inside;
         }
         let down = self.builder.add_int64(ScalarOp::Sub, start, end);
         let backwards = self.builder.add_int64(ScalarOp::Sub, zero, step);
@@ -195,37 +236,13 @@ impl SourceInternaliser<'_> {
         let moves = self.builder.add_int64(ScalarOp::SLt, zero, size);
         let inside = self.add_and(inside, is_forward);
         let inside = self.add_and(inside, moves);
-        self.check_slice(inside, start, end, Some(step), length);
-        (start, count)
-    }
-
-    /// Checks that a slice is inside of its array.
-    fn check_slice(
-        &mut self,
-        inside: SoacOperand,
-        start: SoacOperand,
-        end: SoacOperand,
-        step: Option<SoacOperand>,
-        length: SoacOperand,
-    ) {
-        let mut message = vec![
-            SoacMessagePart::Text("Index [".into()),
-            SoacMessagePart::Value(start),
-            SoacMessagePart::Text(":".into()),
-            SoacMessagePart::Value(end),
-        ];
-        if let Some(step) = step {
-            message.extend([
-                SoacMessagePart::Text(":".into()),
-                SoacMessagePart::Value(step),
-            ]);
-        }
-        message.extend([
-            SoacMessagePart::Text("] out of bounds for array of shape [".into()),
-            SoacMessagePart::Value(length),
-            SoacMessagePart::Text("].".into()),
-        ]);
-        self.add_check(inside, message);
+        selection.add_slice(start, end, Some(step));
+        selection.selectors.push(SliceSelector::Stride {
+            start,
+            count,
+            stride: step,
+        });
+        inside
     }
 
     /// One of two integers.
@@ -387,9 +404,17 @@ impl SourceInternaliser<'_> {
         let wide_start = self.widen(scalar, start);
         let wide_end = self.widen(scalar, end);
         let default = if bound == RangeBound::DownTo { -1 } else { 1 };
+        let mut message = vec![
+            SoacMessagePart::Text("Range ".into()),
+            SoacMessagePart::Value(wide_start),
+        ];
         let step = match second {
             Some(StaticValue::Scalar(scalar, second)) => {
                 let second = self.widen(scalar, second);
+                message.extend([
+                    SoacMessagePart::Text("..".into()),
+                    SoacMessagePart::Value(second),
+                ]);
                 self.builder.add_int64(ScalarOp::Sub, second, wide_start)
             }
             _ => SoacOperand::from_int64(default),
@@ -428,13 +453,11 @@ impl SourceInternaliser<'_> {
             RangeBound::UpTo => "..<",
             RangeBound::DownTo => "..>",
         };
-        let message = vec![
-            SoacMessagePart::Text("Range ".into()),
-            SoacMessagePart::Value(wide_start),
+        message.extend([
             SoacMessagePart::Text(dots.into()),
             SoacMessagePart::Value(wide_end),
             SoacMessagePart::Text(" is invalid.".into()),
-        ];
+        ]);
         self.add_check(is_valid, message);
         let machine = machine_type(scalar);
         let narrow_step = self.convert_operand(INT64, scalar, step);

@@ -321,7 +321,7 @@ impl SourceInternaliser<'_> {
                     self.builder
                         .add_int64(ScalarOp::SLe, SoacOperand::from_int64(0), count);
                 let message = vec![
-                    SoacMessagePart::Text("Range 0..<".into()),
+                    SoacMessagePart::Text("Range 0..1..<".into()),
                     SoacMessagePart::Value(count),
                     SoacMessagePart::Text(" is invalid.".into()),
                 ];

@@ -8,7 +8,7 @@ use crate::typed::{
     DefinitionId, LocalId, ProgramPlace, TypedBinding, TypedExpressionId, TypedKind,
 };
 use spirula_program::{ScalarLiteral, ScalarType as MachineType};
-use spirula_soac::ir::{SoacMessagePart, SoacOperand, SoacOperation, SoacType, SoacVariableId};
+use spirula_soac::ir::{SoacOperand, SoacOperation, SoacType, SoacVariableId};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -186,11 +186,6 @@ impl SourceInternaliser<'_> {
             Some(result) => self.builder.certify(leaf, result, certificates),
             None => leaf,
         })
-    }
-
-    /// Checks a condition when the program runs. The next operation needs it to hold.
-    pub(super) fn add_check(&mut self, condition: SoacOperand, message: Vec<SoacMessagePart>) {
-        self.builder.add_check(condition, message);
     }
 
     /// A local function with types for its type parameters.
@@ -389,12 +384,10 @@ impl SourceInternaliser<'_> {
         place: ProgramPlace,
         frame: &mut StaticFrame,
     ) -> InternaliseResult<StaticValue> {
+        let message = self.describe_assertion(self.program.expressions[condition].place);
         let condition = self.internalise_operand(condition, frame)?;
         self.place = Some(place);
-        self.add_check(
-            condition,
-            vec![SoacMessagePart::Text("Assertion is false".into())],
-        );
+        self.add_check(condition, message);
         let certificates = self.builder.take_certificates();
         let value = self.internalise(body, frame)?;
         Ok(self.certify(value, &certificates))

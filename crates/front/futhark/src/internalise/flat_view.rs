@@ -1,5 +1,6 @@
 //! Views of the elements of an array by an offset, and a size and a stride for each dimension.
 
+use super::message::describe_positions;
 use super::value::{StaticArray, StaticValue};
 use super::{InternaliseResult, SourceInternaliser};
 use spirula_program::{ScalarOp, ScalarType as MachineType};
@@ -118,13 +119,7 @@ impl SourceInternaliser<'_> {
     fn check_position(&mut self, position: SoacOperand, length: SoacOperand) {
         let less = spirula_program::ScalarOperator::with_type(ScalarOp::ULt, MachineType::I64);
         let inside = self.builder.add_scalar(less, &[position, length]);
-        let message = vec![
-            SoacMessagePart::Text("Index [".into()),
-            SoacMessagePart::Value(position),
-            SoacMessagePart::Text("] out of bounds for array of shape [".into()),
-            SoacMessagePart::Value(length),
-            SoacMessagePart::Text("].".into()),
-        ];
+        let message = describe_positions(vec![SoacMessagePart::Value(position)], &[length]);
         self.add_check(inside, message);
     }
 

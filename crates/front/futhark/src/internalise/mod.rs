@@ -13,16 +13,19 @@ mod derivative;
 mod expression;
 mod flat_view;
 mod flatmap;
+mod message;
 mod pattern;
 mod size;
 mod value;
 
 use crate::check::types::{TypeForm, TypeId};
 use crate::intrinsic::{is_unsigned, machine_type};
+use crate::source::SourceFiles;
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{
     DefinitionId, ProgramPlace, TypedKind, TypedPatternId, TypedPatternKind, TypedProgram,
 };
+use message::PlacePrinter;
 use spirula_program::ScalarLiteral;
 use spirula_soac::build::SoacBuilder;
 use spirula_soac::differentiate::CustomRules;
@@ -58,6 +61,7 @@ const MAX_CALLS: usize = 500;
 ///
 /// What the form cannot express yet, with its place.
 pub fn internalise_entry(
+    files: &SourceFiles,
     program: &TypedProgram,
     entry: DefinitionId,
 ) -> Result<(SoacFunction, SoacEntry), InternaliseFault> {
@@ -68,7 +72,9 @@ pub fn internalise_entry(
         types: program.types.clone(),
         builder: SoacBuilder::new(&program.names[definition.name]),
         place: None,
+        printer: PlacePrinter::new(files),
         calls: Vec::new(),
+        call_places: Vec::new(),
         loop_sizes: HashMap::new(),
         loop_depth: 0,
         pair: [name("0"), name("1")],
@@ -108,8 +114,12 @@ struct SourceInternaliser<'p> {
     builder: SoacBuilder,
     /// The expression that is internalised.
     place: Option<ProgramPlace>,
+    /// Printer of places for the messages of checks.
+    printer: PlacePrinter<'p>,
     /// The definitions that are being called.
     calls: Vec<DefinitionId>,
+    /// The places of the calls around the expression.
+    call_places: Vec<ProgramPlace>,
     /// The sizes that change in the loops within the outermost one. A loop that is made again does not have to find them.
     loop_sizes: HashMap<TypedPatternId, Vec<usize>>,
     /// The number of loops around the expression.
@@ -314,6 +324,21 @@ impl SourceInternaliser<'_> {
     fn call_function(
         &mut self,
         function: &Rc<StaticFunction>,
+        arguments: Vec<StaticValue>,
+    ) -> InternaliseResult<StaticValue> {
+        let (place, depth) = (self.place, self.call_places.len());
+        self.call_places.extend(place);
+        let value = self.apply_function(function, arguments);
+        self.call_places.truncate(depth);
+        if value.is_ok() {
+            self.place = place;
+        }
+        value
+    }
+
+    fn apply_function(
+        &mut self,
+        function: &Rc<StaticFunction>,
         mut arguments: Vec<StaticValue>,
     ) -> InternaliseResult<StaticValue> {
         let arity = self.arity(function);
@@ -420,12 +445,14 @@ impl SourceInternaliser<'_> {
         if let Some(instance) = instance {
             self.bind_instance(id, instance, &mut frame);
         }
-        for (&parameter, argument) in definition.parameters.iter().zip(arguments) {
-            self.bind_pattern(parameter, argument, &mut frame)?;
+        for (&parameter, argument) in definition.parameters.iter().zip(&arguments) {
+            self.bind_pattern(parameter, argument.clone(), &mut frame)?;
         }
-        let place = self.place;
+        if self.calls.len() == 1 {
+            self.place = Some(definition.place);
+            self.check_entry_sizes(&definition.parameters, &arguments, &mut frame);
+        }
         let value = self.internalise(body, &mut frame)?;
-        self.place = place;
         self.calls.pop();
         Ok(value)
     }

@@ -1,5 +1,6 @@
 //! Patterns, and sizes that are taken from values.
 
+use super::message::describe_shape;
 use super::value::{StaticFrame, StaticValue};
 use super::{InternaliseResult, SourceInternaliser};
 use crate::check::types::{PrimitiveType, TypeForm, TypeId};
@@ -197,22 +198,8 @@ impl SourceInternaliser<'_> {
     ) -> InternaliseResult<StaticValue> {
         let program = self.program;
         match (&program.sized_types[id], value) {
-            (SizedType::Array(size, element), StaticValue::Array(array)) => {
-                let mut length = array.length;
-                if let Some(wanted) = self.internalise_size(*size, frame)? {
-                    let equal = self.builder.add_int64(ScalarOp::Eq, wanted, length);
-                    let message = vec![
-                        SoacMessagePart::Text("Value of (dynamic) shape [".into()),
-                        SoacMessagePart::Value(length),
-                        SoacMessagePart::Text("] cannot match shape of type `[".into()),
-                        SoacMessagePart::Value(wanted),
-                        SoacMessagePart::Text("]`".into()),
-                    ];
-                    self.add_check(equal, message);
-                    length = wanted;
-                }
-                let element = self.coerce(*element, array.element, frame)?;
-                Ok(StaticValue::from_element(length, element))
+            (SizedType::Array(..), value @ StaticValue::Array(_)) => {
+                self.coerce_array(id, value, frame)
             }
             (SizedType::Record(fields), StaticValue::Record(values)) => {
                 let parts = fields.iter().zip(values);
@@ -227,6 +214,118 @@ impl SourceInternaliser<'_> {
                 self.coerce(*inner, value, frame)
             }
             (_, value) => Ok(value),
+        }
+    }
+
+    /// An array with the sizes of a type, which are checked.
+    fn coerce_array(
+        &mut self,
+        id: SizedTypeId,
+        value: StaticValue,
+        frame: &mut StaticFrame,
+    ) -> InternaliseResult<StaticValue> {
+        let program = self.program;
+        let place = self.place;
+        let (mut sized, mut element) = (id, value);
+        let (mut found, mut lengths, mut equal) = (Vec::new(), Vec::new(), None);
+        loop {
+            match (&program.sized_types[sized], element) {
+                (SizedType::Unique(inner), value) => (sized, element) = (*inner, value),
+                (SizedType::Array(size, inner), StaticValue::Array(array)) => {
+                    let wanted = self.internalise_size(*size, frame)?;
+                    found.push(array.length);
+                    lengths.push(wanted.unwrap_or(array.length));
+                    if let Some(wanted) = wanted {
+                        let same = self.builder.add_int64(ScalarOp::Eq, wanted, array.length);
+                        equal = Some(self.add_conjunct(equal, same));
+                    }
+                    (sized, element) = (*inner, array.element);
+                }
+                (_, value) => {
+                    element = value;
+                    break;
+                }
+            }
+        }
+        if let Some(equal) = equal {
+            let mut message = vec![SoacMessagePart::Text("Value of (dynamic) shape ".into())];
+            describe_shape(&found, &mut message);
+            message.push(SoacMessagePart::Text(
+                " cannot match shape of type \"".into(),
+            ));
+            describe_shape(&lengths, &mut message);
+            let name = match program.sized_types[sized] {
+                SizedType::Plain(plain) => program.types.print(plain, &program.names),
+                _ => String::new(),
+            };
+            message.push(SoacMessagePart::Text(format!("{name}\".")));
+            self.place = place;
+            self.add_check(equal, message);
+        }
+        let element = self.coerce(sized, element, frame)?;
+        let outwards = lengths.into_iter().rev();
+        Ok(outwards.fold(element, |element, length| {
+            StaticValue::from_element(length, element)
+        }))
+    }
+
+    /// Checks that the arguments of an entry point have the sizes that the types of the parameters give them.
+    pub(super) fn check_entry_sizes(
+        &mut self,
+        parameters: &[TypedPatternId],
+        arguments: &[StaticValue],
+        frame: &mut StaticFrame,
+    ) {
+        let mut equal = None;
+        for (parameter, argument) in parameters.iter().zip(arguments) {
+            if let Some(produced) = self.program.sizes.patterns.get(parameter) {
+                self.compare_sizes(produced.sized, argument, frame, &mut equal);
+            }
+        }
+        if let Some(equal) = equal {
+            let text = "Entry point arguments have invalid sizes.";
+            self.add_check(equal, vec![SoacMessagePart::Text(text.into())]);
+        }
+    }
+
+    /// Adds to a condition that the arrays of a value have the sizes of a type, as far as they are known.
+    fn compare_sizes(
+        &mut self,
+        id: SizedTypeId,
+        value: &StaticValue,
+        frame: &mut StaticFrame,
+        equal: &mut Option<SoacOperand>,
+    ) {
+        let program = self.program;
+        match (&program.sized_types[id], value) {
+            (SizedType::Array(size, element), StaticValue::Array(array)) => {
+                if let Some(wanted) = self.find_size(*size, frame)
+                    && wanted != array.length
+                {
+                    let same = self.builder.add_int64(ScalarOp::Eq, wanted, array.length);
+                    *equal = Some(self.add_conjunct(*equal, same));
+                }
+                self.compare_sizes(*element, &array.element, frame, equal);
+            }
+            (SizedType::Record(fields), StaticValue::Record(values)) => {
+                for ((_, field), (_, value)) in fields.iter().zip(values) {
+                    self.compare_sizes(*field, value, frame, equal);
+                }
+            }
+            (SizedType::Unique(inner), value) => self.compare_sizes(*inner, value, frame, equal),
+            _ => {}
+        }
+    }
+
+    /// A condition and another one.
+    pub(super) fn add_conjunct(
+        &mut self,
+        first: Option<SoacOperand>,
+        second: SoacOperand,
+    ) -> SoacOperand {
+        match first {
+            Some(first) => self.add_and(first, second),
+            None => second,
         }
     }
 

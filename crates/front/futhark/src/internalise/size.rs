@@ -146,7 +146,11 @@ impl SourceInternaliser<'_> {
     }
 
     /// The value of a size, if it is known.
-    fn find_size(&mut self, size: SizeTerm, frame: &mut StaticFrame) -> Option<SoacOperand> {
+    pub(super) fn find_size(
+        &mut self,
+        size: SizeTerm,
+        frame: &mut StaticFrame,
+    ) -> Option<SoacOperand> {
         let id = match size {
             SizeTerm::Anonymous => return None,
             SizeTerm::Local(local) => {

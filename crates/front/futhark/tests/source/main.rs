@@ -4,6 +4,7 @@ mod accepted;
 mod consumed;
 mod derivatives;
 mod format;
+mod messages;
 mod nesting;
 mod programs;
 mod rejected;
@@ -98,7 +99,8 @@ fn run_translated(
 ) -> Result<String, String> {
     let program = &checked.program;
     let entry = *program.entries.last().expect("an entry point");
-    let (function, interface) = internalise_entry(program, entry).map_err(|fault| fault.message)?;
+    let (function, interface) =
+        internalise_entry(&checked.files, program, entry).map_err(|fault| fault.message)?;
     let function = translate(function);
     let mut verified = SoacProgram::default();
     verified.functions.push(function.clone());

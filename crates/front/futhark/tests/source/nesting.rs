@@ -10,7 +10,7 @@ const DEPTH: usize = 12;
 fn count_statements(text: &str) -> usize {
     let checked = check_text(text).expect("the program is accepted");
     let entry = *checked.program.entries.last().expect("an entry point");
-    let internalised = internalise_entry(&checked.program, entry);
+    let internalised = internalise_entry(&checked.files, &checked.program, entry);
     let (function, _) = internalised
         .map_err(|fault| fault.message)
         .expect("it compiles");

@@ -6,8 +6,8 @@ use crate::ir::{HostOperation, SegmentBody, SegmentStatement};
 use crate::translate::is_combinator;
 use spirula_kernel::ir::{MemorySpace, MessageData, MessageSegment, StmtKind, VarId, VariableType};
 use spirula_soac::ir::{
-    SoacBody, SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation, SoacStatement, SoacType,
-    SoacVariableId,
+    SoacBody, SoacLoopForm, SoacMessage, SoacMessagePart, SoacOperand, SoacOperation,
+    SoacStatement, SoacType, SoacVariableId,
 };
 
 /// Where the results of a body go.
@@ -133,8 +133,8 @@ impl FunctionLowering<'_> {
                 let value = self.builder.apply_operator(*operator, &operands);
                 LoweredValue::Scalar(self.assign("s", operator.to, value))
             }
-            SoacOperation::Check(condition, parts) => {
-                self.lower_check(*condition, parts)?;
+            SoacOperation::Check(condition, message) => {
+                self.lower_check(*condition, message)?;
                 LoweredValue::Certificate
             }
             SoacOperation::Slice(array, selectors) => self.lower_slice(*array, selectors)?,
@@ -187,13 +187,9 @@ impl FunctionLowering<'_> {
         Ok(())
     }
 
-    fn lower_check(
-        &mut self,
-        condition: SoacOperand,
-        parts: &[SoacMessagePart],
-    ) -> Result<(), String> {
-        let mut segments = Vec::with_capacity(parts.len());
-        for part in parts {
+    fn lower_check(&mut self, condition: SoacOperand, message: &SoacMessage) -> Result<(), String> {
+        let mut segments = Vec::with_capacity(message.parts.len());
+        for part in &message.parts {
             segments.push(match part {
                 SoacMessagePart::Text(text) => MessageSegment::Text(text.clone()),
                 SoacMessagePart::Value(value) => {
@@ -204,7 +200,7 @@ impl FunctionLowering<'_> {
         }
         let message = self.builder.add_message(MessageData {
             parts: segments,
-            backtrace: String::new(),
+            backtrace: message.places.to_string(),
         });
         let condition = self.scalar(condition)?;
         let condition = self.read(condition);

@@ -3,8 +3,8 @@
 use crate::build::SoacBuilder;
 use crate::ir::{
     FusedSink, SliceSelector, SoacAccumulation, SoacAccumulator, SoacBody, SoacFold, SoacFusedMap,
-    SoacHistogram, SoacLambda, SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation,
-    SoacStatement, SoacType, SoacVariableId,
+    SoacHistogram, SoacLambda, SoacLoopForm, SoacMessage, SoacMessagePart, SoacOperand,
+    SoacOperation, SoacStatement, SoacType, SoacVariableId,
 };
 use std::collections::HashMap;
 
@@ -145,12 +145,16 @@ impl BodyCopier {
             SoacOperation::Scalar(operator, operands) => {
                 SoacOperation::Scalar(*operator, self.operands(operands))
             }
-            SoacOperation::Check(condition, parts) => {
-                let parts = parts.iter().map(|part| match part {
+            SoacOperation::Check(condition, message) => {
+                let parts = message.parts.iter().map(|part| match part {
                     SoacMessagePart::Value(value) => SoacMessagePart::Value(self.operand(*value)),
                     text => text.clone(),
                 });
-                SoacOperation::Check(self.operand(*condition), parts.collect())
+                let message = SoacMessage {
+                    parts: parts.collect(),
+                    places: message.places.clone(),
+                };
+                SoacOperation::Check(self.operand(*condition), message)
             }
             SoacOperation::Slice(array, selectors) => {
                 SoacOperation::Slice(self.operand(*array), self.copy_selectors(selectors))

@@ -207,9 +207,9 @@ impl FunctionEvaluator<'_> {
                     operator.eval_operands(&bits),
                 ))
             }
-            SoacOperation::Check(condition, parts) => {
+            SoacOperation::Check(condition, message) => {
                 if self.get(*condition)?.bits()[0] == 0 {
-                    return Err(self.write_message(parts)?);
+                    return Err(self.write_message(&message.parts)?);
                 }
                 SoacValue::Scalar(ScalarLiteral::new(ScalarType::Unit, 0))
             }

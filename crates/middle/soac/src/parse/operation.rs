@@ -4,11 +4,12 @@ use super::SoacParser;
 use super::token::SoacTokenKind;
 use crate::ir::{
     FusedSink, ReductionOrder, SliceSelector, SoacAccumulation, SoacAccumulator, SoacFold,
-    SoacFusedMap, SoacHistogram, SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation,
-    SoacType, SoacVariableId,
+    SoacFusedMap, SoacHistogram, SoacLoopForm, SoacMessage, SoacMessagePart, SoacOperand,
+    SoacOperation, SoacType, SoacVariableId,
 };
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::ScalarOperator;
+use std::sync::Arc;
 
 impl SoacParser {
     pub(super) fn parse_operation(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
@@ -137,8 +138,25 @@ impl SoacParser {
                 parts.push(SoacMessagePart::Value(self.parse_operand()?));
             }
         }
+        let places = self.parse_places()?;
         self.expect_mark(")")?;
-        Ok(SoacOperation::Check(condition, parts))
+        Ok(SoacOperation::Check(
+            condition,
+            SoacMessage { parts, places },
+        ))
+    }
+
+    /// Parses the places of a check, if there are some.
+    fn parse_places(&mut self) -> Result<Arc<str>, SourceDiagnostic> {
+        if !self.peek_word("at") {
+            return Ok(Arc::default());
+        }
+        self.expect_word("at")?;
+        let SoacTokenKind::Text(places) = self.peek().clone() else {
+            return self.fail("places in the source are expected");
+        };
+        self.advance();
+        Ok(places.into())
     }
 
     fn parse_rearrange(&mut self) -> Result<SoacOperation, SourceDiagnostic> {

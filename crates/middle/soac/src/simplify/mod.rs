@@ -17,8 +17,8 @@ mod scalar;
 
 use crate::consumption::find_consumed;
 use crate::ir::{
-    SoacBody, SoacFunction, SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariable,
-    SoacVariableId,
+    SoacBody, SoacFunction, SoacMessage, SoacOperand, SoacOperation, SoacStatement, SoacType,
+    SoacVariable, SoacVariableId,
 };
 pub use dead::{DeadCodeOutcome, remove_dead_code};
 use place::BodyFrame;
@@ -377,7 +377,7 @@ impl FunctionSimplifier<'_> {
             self.holding.insert(certificate, statement.certificates);
             return;
         }
-        let key = SoacOperation::Check(*condition, Vec::new());
+        let key = SoacOperation::Check(*condition, SoacMessage::default());
         if let Some(found) = self.find_available(&key) {
             let mut causes = statement.certificates;
             causes.extend(found);

@@ -1,7 +1,7 @@
 //! Placement: common subexpressions are found, and what depends on nothing in a repeated body moves out of it.
 
 use super::{BodyKind, FunctionSimplifier};
-use crate::ir::{SoacOperand, SoacOperation, SoacStatement, SoacVariableId};
+use crate::ir::{SoacMessage, SoacOperand, SoacOperation, SoacStatement, SoacVariableId};
 use crate::visit::for_each_used_variable;
 use rustc_hash::FxHashMap;
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
@@ -172,7 +172,7 @@ impl FunctionSimplifier<'_> {
         }
         match operation {
             SoacOperation::Check(condition, _) => {
-                let key = SoacOperation::Check(*condition, Vec::new());
+                let key = SoacOperation::Check(*condition, SoacMessage::default());
                 let results = statement.results.clone();
                 self.frames[depth].available.insert(key, results);
             }
