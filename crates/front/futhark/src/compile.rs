@@ -101,10 +101,10 @@ pub fn internalise_with_warnings(
     Ok(functions)
 }
 
-/// Simplifies a function and fuses its maps.
+/// Simplifies a function and fuses its combinators.
 fn optimise_function(function: &mut SoacFunction) {
     simplify_function(function);
-    fuse_function(function, FusionScope::Maps);
+    fuse_function(function, FusionScope::All);
     simplify_function(function);
 }
 

@@ -42,11 +42,7 @@ impl SegmentTranslation {
         results: &[SoacVariableId],
         out: &mut Vec<SegmentStatement>,
     ) -> bool {
-        let certificates = statement.certificates.iter();
-        let certificates = certificates
-            .filter(|&&id| !nest.bound.contains(id))
-            .copied();
-        let certificates: Vec<_> = certificates.collect();
+        let certificates = nest.outer_certificates(statement);
         let (space, body, kind) = match &statement.operation {
             SoacOperation::Map(width, arrays, function) => {
                 let mut inner = nest.clone();
@@ -90,6 +86,9 @@ impl SegmentTranslation {
                 let kind = SegmentKind::Histogram(SegmentHistogram { targets, fold });
                 (space, body, kind)
             }
+            SoacOperation::Fused(fused) => {
+                return self.distribute_fused(nest, statement, fused, results, out);
+            }
             SoacOperation::Scatter(target, positions, values) => {
                 let Some(target) = nest.expanded_array(*target) else {
                     return false;
@@ -113,7 +112,7 @@ impl SegmentTranslation {
     }
 
     /// Defines variables as the elements of arrays at the innermost index.
-    fn define_elements(
+    pub(crate) fn define_elements(
         &self,
         nest: &mut MapNest,
         parameters: &[SoacVariableId],
@@ -159,12 +158,11 @@ impl SegmentTranslation {
         results: &[SoacVariableId],
         out: &mut Vec<SegmentStatement>,
     ) -> bool {
-        let is_worth = |statement: &SoacStatement| self.is_wide(&statement.operation);
-        if !body.statements.iter().any(is_worth) {
+        if !self.has_parallelism(body) {
             self.push_map(nest, body, results, out);
             return true;
         }
-        if is_perfect(body) {
+        if self.is_perfect(body) {
             let mut distributed = Vec::new();
             if self.distribute_body(nest, body, results, &mut distributed) {
                 out.extend(distributed);
@@ -209,7 +207,11 @@ impl SegmentTranslation {
     }
 
     /// Whether the nest alone is enough parallelism.
-    fn compare_width(&mut self, nest: &MapNest, out: &mut Vec<SegmentStatement>) -> SoacOperand {
+    pub(crate) fn compare_width(
+        &mut self,
+        nest: &MapNest,
+        out: &mut Vec<SegmentStatement>,
+    ) -> SoacOperand {
         let mut product = SoacOperand::from_int64(1);
         for size in nest.sizes() {
             let multiply = ScalarOperator::with_type(ScalarOp::Mul, ScalarType::I64);
@@ -218,6 +220,23 @@ impl SegmentTranslation {
         let enough = SoacOperand::from_int64(self.profile.enough_width);
         let compare = ScalarOperator::with_type(ScalarOp::SLe, ScalarType::I64);
         self.push_scalar(compare, vec![enough, product], out)
+    }
+
+    /// Whether a body is a single combinator that has a segmented form, so that it needs no second version.
+    fn is_perfect(&self, body: &SoacBody) -> bool {
+        let mut combinators = 0;
+        for statement in &body.statements {
+            match &statement.operation {
+                SoacOperation::Scalar(..) | SoacOperation::Slice(..) => {}
+                SoacOperation::Reduce(..) | SoacOperation::Scan(..) => combinators += 1,
+                SoacOperation::Map(_, _, SoacLambda { body, .. }) if self.is_perfect(body) => {
+                    combinators += 1;
+                }
+                SoacOperation::Fused(fused) if self.is_perfect_fold(fused) => combinators += 1,
+                _ => return false,
+            }
+        }
+        combinators == 1
     }
 
     fn push_scalar(
@@ -235,12 +254,19 @@ impl SegmentTranslation {
         SoacOperand::Variable(id)
     }
 
+    /// Whether a statement of a body is a combinator with more than a few elements.
+    pub(crate) fn has_parallelism(&self, body: &SoacBody) -> bool {
+        let mut statements = body.statements.iter();
+        statements.any(|statement| self.is_wide(&statement.operation))
+    }
+
     /// Whether a combinator has more than a few elements.
     fn is_wide(&self, operation: &SoacOperation) -> bool {
         let width = match operation {
             SoacOperation::Map(width, ..)
             | SoacOperation::Reduce(width, ..)
             | SoacOperation::Scan(width, ..) => *width,
+            SoacOperation::Fused(fused) => fused.width,
             SoacOperation::Scatter(_, positions, _) => self.outer_size(*positions),
             SoacOperation::Histogram(histogram) => self.outer_size(histogram.positions),
             _ => return false,
@@ -311,6 +337,10 @@ impl SegmentTranslation {
                     && histogram.neutral.iter().all(outside)
             }
             SoacOperation::Scatter(_, positions, _) => outside(&self.outer_size(*positions)),
+            SoacOperation::Fused(fused) => {
+                let neutral = fused.sink.fold().map(|fold| &fold.neutral);
+                outside(&fused.width) && neutral.into_iter().flatten().all(outside)
+            }
             _ => false,
         };
         operands_are_outside
@@ -322,7 +352,11 @@ impl SegmentTranslation {
     }
 
     /// The variable of a host array with an element for each point of a nest. `None` if its sizes differ from point to point.
-    fn expand_variable(&mut self, nest: &MapNest, id: SoacVariableId) -> Option<SoacVariableId> {
+    pub(crate) fn expand_variable(
+        &mut self,
+        nest: &MapNest,
+        id: SoacVariableId,
+    ) -> Option<SoacVariableId> {
         if !is_invariant(&self.signature, id, &nest.bound) {
             return None;
         }
@@ -457,7 +491,7 @@ impl DistributedBody {
             is_cheap &= is_outside(operand, &pending.bound);
         });
         let mut certificates = statement.certificates.iter();
-        is_cheap && certificates.all(|&id| nest.checked.contains(id) || !nest.bound.contains(id))
+        is_cheap && certificates.all(|&id| nest.checked.contains(&id) || !nest.bound.contains(id))
     }
 }
 
@@ -475,20 +509,4 @@ impl PendingStatements {
         }
         self.statements.push(statement.clone());
     }
-}
-
-/// Whether a body is a single combinator that has a segmented form, so that it needs no second version.
-fn is_perfect(body: &SoacBody) -> bool {
-    let mut combinators = 0;
-    for statement in &body.statements {
-        match &statement.operation {
-            SoacOperation::Scalar(..) | SoacOperation::Slice(..) => {}
-            SoacOperation::Reduce(..) | SoacOperation::Scan(..) => combinators += 1,
-            SoacOperation::Map(_, _, SoacLambda { body, .. }) if is_perfect(body) => {
-                combinators += 1;
-            }
-            _ => return false,
-        }
-    }
-    combinators == 1
 }

@@ -117,6 +117,11 @@ impl InPlaceResults {
                     self.share(id, target);
                 }
             }
+            SoacOperation::Fused(fused) => {
+                for (&id, &target) in results.iter().zip(fused.sink.targets()) {
+                    self.share(id, target);
+                }
+            }
             SoacOperation::WithAccumulators(accumulation) => {
                 let accumulators = accumulation.accumulators.iter();
                 let targets = accumulators.flat_map(|accumulator| &accumulator.targets);

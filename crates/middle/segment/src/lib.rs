@@ -11,6 +11,7 @@
 //! The crate knows no source language and no device.
 
 mod distribute;
+mod fused;
 mod in_place;
 pub mod ir;
 mod loops;
@@ -19,7 +20,6 @@ pub mod meaning;
 mod nest;
 pub mod print;
 pub mod profile;
-mod rename;
 mod scope;
 pub mod translate;
 pub mod verify;

@@ -1,4 +1,5 @@
-//! Combinators as loops of the host: those whose functions make arrays of sizes that only their elements know.
+//! Combinators as loops of the host: those whose functions make arrays of sizes that only their elements know. Fused maps become two
+//! combinators.
 
 use crate::nest::add_variable;
 use crate::translate::SegmentTranslation;
@@ -29,14 +30,15 @@ impl SegmentTranslation {
             SoacOperation::Histogram(histogram) => {
                 vec![self.loop_over_histogram(results, *histogram)]
             }
+            SoacOperation::Fused(fused) => self.split_fused(results, *fused).into(),
             other => vec![SoacStatement {
                 results,
                 certificates: Vec::new(),
                 operation: other,
             }],
         };
-        if let Some(last) = statements.last_mut() {
-            last.certificates = certificates;
+        for made in &mut statements {
+            made.certificates.clone_from(&certificates);
         }
         statements
     }

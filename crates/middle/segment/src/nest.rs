@@ -4,14 +4,15 @@ use crate::ir::{
     HostOperation, ParallelOperation, SegmentFold, SegmentHistogram, SegmentKind, SegmentStatement,
     SpaceDimension,
 };
-use crate::rename::BodyRenamer;
 use crate::scope::{for_each_used, for_each_used_in};
+use rustc_hash::FxHashSet;
 use spirula_entity::EntitySet;
-use spirula_program::ScalarType;
+use spirula_program::{ScalarLiteral, ScalarType};
 use spirula_soac::ir::{
     SliceSelector, SoacBody, SoacFunction, SoacLambda, SoacOperand, SoacOperation, SoacStatement,
     SoacType, SoacVariable, SoacVariableId,
 };
+use spirula_soac::rename::CodeCopier;
 
 /// Maps around a statement.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +24,7 @@ pub(crate) struct MapNest {
     /// The variables that are bound within the nest.
     pub(crate) bound: EntitySet<SoacVariableId>,
     /// Certificates of checks that an earlier operation of the nest made.
-    pub(crate) checked: EntitySet<SoacVariableId>,
+    pub(crate) checked: FxHashSet<SoacVariableId>,
     /// Arrays that were made for the nest. Nothing else refers to them.
     pub(crate) made: EntitySet<SoacVariableId>,
 }
@@ -47,6 +48,14 @@ impl MapNest {
         let index = add_variable(signature, "i", SoacType::Scalar(ScalarType::I64));
         self.bound.insert(index);
         self.space.push(SpaceDimension { index, size });
+    }
+
+    /// The certificates of a statement that are no part of the nest.
+    pub(crate) fn outer_certificates(&self, statement: &SoacStatement) -> Vec<SoacVariableId> {
+        let certificates = statement.certificates.iter().copied();
+        certificates
+            .filter(|&id| !self.bound.contains(id))
+            .collect()
     }
 
     /// Adds a statement that each operation may repeat.
@@ -156,18 +165,23 @@ impl MapNest {
     ) -> ParallelOperation {
         let body = self.complete_body(signature, body);
         let mut kind = self.complete_kind(signature, kind);
-        let mut renamer = BodyRenamer::new(signature, &self.checked);
+        let mut copier = CodeCopier::new(&mut signature.variables);
+        for &id in &self.checked {
+            // The checks were made before: nothing needs their certificates.
+            let held = SoacOperand::Constant(ScalarLiteral::new(ScalarType::Bool, 1));
+            copier.replace(id, held);
+        }
         let rename_dimension = |dimension: &SpaceDimension| SpaceDimension {
-            index: renamer.bind_variable(dimension.index),
+            index: copier.bind_variable(dimension.index),
             size: dimension.size,
         };
         let space = self.space.iter().map(rename_dimension).collect();
-        let body = renamer.copy_body(&body);
+        let body = copier.copy_body(&body);
         if let SegmentKind::Reduce(fold)
         | SegmentKind::Scan(fold)
         | SegmentKind::Histogram(SegmentHistogram { fold, .. }) = &mut kind
         {
-            fold.function = renamer.copy_lambda(&fold.function);
+            fold.function = copier.copy_lambda(&fold.function);
         }
         ParallelOperation { space, body, kind }
     }

@@ -2,8 +2,7 @@
 
 use spirula_entity::EntitySet;
 use spirula_soac::ir::{
-    SoacBody, SoacFunction, SoacLambda, SoacLoopForm, SoacOperand, SoacOperation, SoacStatement,
-    SoacVariableId,
+    SoacBody, SoacFunction, SoacLambda, SoacOperand, SoacOperation, SoacStatement, SoacVariableId,
 };
 
 /// Adds the variables that a body and those within it bind.
@@ -18,37 +17,25 @@ pub(crate) fn collect_bound(body: &SoacBody, bound: &mut EntitySet<SoacVariableI
     }
 }
 
-/// The function of a combinator.
-pub(crate) fn function_of(operation: &SoacOperation) -> Option<&SoacLambda> {
+/// The functions of a combinator.
+pub(crate) fn functions_of(operation: &SoacOperation) -> Vec<&SoacLambda> {
     match operation {
         SoacOperation::Map(_, _, function)
         | SoacOperation::Reduce(_, _, _, function, _)
-        | SoacOperation::Scan(_, _, _, function) => Some(function),
-        SoacOperation::Histogram(histogram) => Some(&histogram.function),
-        _ => None,
+        | SoacOperation::Scan(_, _, _, function) => vec![function],
+        SoacOperation::Histogram(histogram) => vec![&histogram.function],
+        SoacOperation::Fused(fused) => {
+            let fold = fused.sink.fold().map(|fold| &fold.function);
+            std::iter::once(&fused.function).chain(fold).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
 /// Calls a function with each variable that a statement binds, apart from those within its bodies.
 fn for_each_bound(statement: &SoacStatement, visit: &mut dyn FnMut(SoacVariableId)) {
     statement.results.iter().copied().for_each(&mut *visit);
-    if let SoacOperation::Loop(parameters, form, _) = &statement.operation {
-        parameters.iter().for_each(|(id, _)| visit(*id));
-        if let SoacLoopForm::For(counter, _) = form {
-            visit(*counter);
-        }
-    }
-    if let SoacOperation::WithAccumulators(accumulation) = &statement.operation {
-        for accumulator in &accumulation.accumulators {
-            visit(accumulator.variable);
-            let combine = accumulator.combine.iter();
-            let parameters = combine.flat_map(|function| &function.parameters);
-            parameters.copied().for_each(&mut *visit);
-        }
-    }
-    if let Some(function) = function_of(&statement.operation) {
-        function.parameters.iter().copied().for_each(visit);
-    }
+    statement.operation.bound().into_iter().for_each(visit);
 }
 
 /// Calls a function with each variable that statements use, at any depth: as operands, as certificates, and as sizes of the variables
@@ -169,13 +156,7 @@ pub(crate) fn has_effects(statements: &[SoacStatement]) -> bool {
 /// Whether a body changes arrays in place.
 pub(crate) fn changes_arrays(body: &SoacBody) -> bool {
     contains_operation(&body.statements, &|operation| {
-        matches!(
-            operation,
-            SoacOperation::Update(..)
-                | SoacOperation::Scatter(..)
-                | SoacOperation::Histogram(..)
-                | SoacOperation::Accumulate(..)
-        )
+        !operation.consumed().is_empty() || matches!(operation, SoacOperation::Accumulate(..))
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::ir::{HostOperation, SegmentBody, SegmentFunction, SegmentStatement};
 use crate::nest::{MapNest, add_variable, make_parallel};
 use crate::profile::SegmentProfile;
-use crate::scope::{contains_operation, function_of, is_regular, is_regular_statement};
+use crate::scope::{contains_operation, functions_of, is_regular, is_regular_statement};
 use spirula_soac::ir::{
     SoacBody, SoacFunction, SoacOperand, SoacOperation, SoacStatement, SoacVariableId,
 };
@@ -32,7 +32,7 @@ pub fn translate_function(mut function: SoacFunction, profile: SegmentProfile) -
 
 /// Whether an operation runs code for many elements.
 pub(crate) fn is_combinator(operation: &SoacOperation) -> bool {
-    function_of(operation).is_some() || matches!(operation, SoacOperation::Scatter(..))
+    !functions_of(operation).is_empty() || matches!(operation, SoacOperation::Scatter(..))
 }
 
 /// Whether an operation makes or copies whole arrays, which is done in parallel outside of kernels.
@@ -91,8 +91,9 @@ impl SegmentTranslation {
     }
 
     fn translate_combinator(&mut self, statement: SoacStatement, out: &mut Vec<SegmentStatement>) {
-        let function = function_of(&statement.operation);
-        if function.is_some_and(|function| !is_regular(&self.signature, function)) {
+        let functions = functions_of(&statement.operation);
+        let mut functions = functions.into_iter();
+        if !functions.all(|function| is_regular(&self.signature, function)) {
             for statement in self.make_loop(statement) {
                 self.translate_statement(statement, out);
             }

@@ -85,6 +85,42 @@ const PROGRAMS: &[&str] = &[
     "def main (xs: []i32) (xss: [][]i32) =\n\
        let ys = map id xs let zs = copy ys with [0] = 7 \n\
        let (sums, rows) = map (\\r -> (reduce (+) 0 r, r)) xss |> unzip in (ys, zs, sums, rows)",
+    // Fused maps: results of the map stay arrays, positions and values have a common producer.
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       let ys = map (\\x -> x * 3 - 7) xs in (reduce (+) 0 ys, i32.maximum ys, ys)",
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       let ys = map (\\x -> x ^ 5) xs in (scan i32.max i32.lowest (map (+ 1) ys), ys)",
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       let ys = map (\\x -> (i64.i32 x % 8 - 1, x * x)) xs\n\
+       let (is, vs) = unzip ys in (hist (+) 0 6 is vs, reduce_by_index (replicate 6 1) (*) 1 is vs, vs)",
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       let n = length xs let is = map2 (\\x i -> if x % 2 == 0 then n - 1 - i else -1) xs (indices xs)\n\
+       in (scatter (replicate n 0) is (map (* 2) xs), is)",
+    // Fused maps with parallelism in their bodies.
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       let sums = map (\\xs -> reduce (+) 0 (map (\\x -> x * x) xs)) xss in (i32.sum sums, scan (+) 0 sums, sums)",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       let k = length xss in scatter (replicate k 0) (map (\\xs -> i64.i32 (i32.sum xs) % k) xss) (map (const 3) xss)",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       hist (+) 0 4 (map (\\xs -> i64.i32 (i32.maximum xs) % 5) xss) (map (\\xs -> last (scan (+) 0 xs)) xss)",
+    // Fused maps in nests, in loops of kernels, and with irregular bodies.
+    "def main (xs: []i32) (xss: [][]i32) =\n\
+       map (\\ys -> let zs = map2 (\\y i -> y * xs[i]) ys (indices ys)\n\
+                  in (i32.sum zs, scan (+) 0 zs, hist (+) 0 3 (map (\\z -> i64.i32 z % 4) zs) zs)) xss |> unzip3",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       map (\\ys -> loop acc = 0 for i < 3 do\n\
+         let zs = map (\\y -> y + acc + i) ys\n\
+         let ws = scatter (copy zs) (map (\\z -> i64.i32 z % length zs) zs) (map (\\z -> z - 1) zs)\n\
+         in (acc + i32.sum (map (% 11) ws) + last (scan i32.max 0 (map (% 7) zs))) % 1000) xss",
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       i64.sum (map (\\x -> length (filter (> 1) (iota (i64.i32 x % 5)))) xs)",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       reduce (map2 (+)) (map (const 0) xss[0]) (map (map (+ 1)) xss)",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       scan (map2 (+)) (map (const 0) xss[0]) (map (scan (+) 0) xss)",
+    // Checks in a fused map.
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       i32.sum (map (\\x -> assert (x >= 0) xs[i64.i32 x % length xs]) xs)",
 ];
 
 /// A vector and a matrix.

@@ -1,7 +1,8 @@
 //! Copies of code with fresh variables.
 
 use crate::ir::{
-    SoacBody, SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariable, SoacVariableId,
+    SoacBody, SoacLambda, SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariable,
+    SoacVariableId,
 };
 use rustc_hash::FxHashMap;
 use spirula_entity::EntityArena;
@@ -66,6 +67,15 @@ impl<'f> CodeCopier<'f> {
         SoacBody {
             statements,
             results,
+        }
+    }
+
+    /// A copy of the function of a combinator.
+    pub fn copy_lambda(&mut self, function: &SoacLambda) -> SoacLambda {
+        let parameters = function.parameters.iter();
+        SoacLambda {
+            parameters: parameters.map(|&id| self.bind_variable(id)).collect(),
+            body: self.copy_body(&function.body),
         }
     }
 

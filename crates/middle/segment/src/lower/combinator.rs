@@ -38,6 +38,7 @@ impl FunctionLowering<'_> {
             SoacOperation::Scan(width, arrays, neutral, function) => {
                 self.lower_fold(results, *width, arrays, neutral, function, true)
             }
+            SoacOperation::Fused(fused) => self.lower_fused(results, fused),
             _ => Err("an operation has no lowering".into()),
         }
     }

@@ -12,7 +12,7 @@ use crate::ir::{ParallelOperation, SegmentFold, SegmentKind};
 use crate::scope::changes_arrays;
 use spirula_kernel::ir::{MemorySpace, StmtKind, VariableType};
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
-use spirula_soac::ir::{SoacType, SoacVariableId};
+use spirula_soac::ir::{SoacLambda, SoacType, SoacVariableId};
 
 /// A fold over a space, and how its segments are cut.
 pub(super) struct FoldPlan<'o> {
@@ -138,7 +138,7 @@ impl FunctionLowering<'_> {
             }
             let values = lowering.lower_body(&plan.operation.body)?;
             let (folded, others) = values.split_at(plan.folded());
-            lowering.combine_states(plan.fold, states, folded)?;
+            lowering.combine_states(&plan.fold.function, states, folded)?;
             visit(lowering, &point, others)
         })
     }
@@ -146,15 +146,15 @@ impl FunctionLowering<'_> {
     /// Combines states with values.
     pub(super) fn combine_states(
         &mut self,
-        fold: &SegmentFold,
+        function: &SoacLambda,
         states: &[LoweredValue],
         values: &[LoweredValue],
     ) -> Result<(), String> {
-        let elements = fold.function.parameters.iter().skip(states.len());
+        let elements = function.parameters.iter().skip(states.len());
         for (&parameter, value) in elements.zip(values) {
             self.set(parameter, value.clone());
         }
-        self.step_states(&fold.function, states)
+        self.step_states(function, states)
     }
 
     /// The number of chunks that a fold has in all.
@@ -162,7 +162,7 @@ impl FunctionLowering<'_> {
         SharedItems {
             count: self.int64(ScalarOp::Mul, plan.segments, plan.chunks),
             is_chunked: self.profile.chunk_group_size == 1,
-            is_single: false,
+            is_single: self.has_races(&plan.operation.body),
         }
     }
 
@@ -283,7 +283,7 @@ impl FunctionLowering<'_> {
             lowering.count_to(plan.chunks, |lowering, chunk| {
                 let item = lowering.int64(ScalarOp::Add, first, chunk);
                 let values = lowering.row_values(partials, item);
-                lowering.combine_states(plan.fold, &states, &values)
+                lowering.combine_states(&plan.fold.function, &states, &values)
             })?;
             lowering.write_point(totals, &[segment], &states)
         })
@@ -364,7 +364,7 @@ impl FunctionLowering<'_> {
                 let rows = lowering.row_values(partials, item);
                 let values = lowering.make_states(&rows)?;
                 lowering.write_point(partials, &[item], &states)?;
-                lowering.combine_states(plan.fold, &states, &values)
+                lowering.combine_states(&plan.fold.function, &states, &values)
             })?;
             let item = lowering.int64(ScalarOp::Add, first, last);
             lowering.write_point(partials, &[item], &states)

@@ -277,25 +277,25 @@ impl FunctionLowering<'_> {
             point.push(lowering.int64(ScalarOp::Add, start, step));
             let (position, values) = lowering.lower_contribution(plan, &point)?;
             lowering.if_inside(position, targets[0].shape[0], |lowering| {
-                lowering.combine_rows(plan.fold, targets, position, &values)
+                lowering.combine_rows(&plan.fold.function, targets, position, &values)
             })
         })
     }
 
     /// Combines the elements or rows of arrays at a position with values.
-    fn combine_rows(
+    pub(super) fn combine_rows(
         &mut self,
-        fold: &SegmentFold,
+        function: &SoacLambda,
         targets: &[ArrayView],
         position: ScalarRef,
         values: &[LoweredValue],
     ) -> Result<(), String> {
-        let (before, new) = fold.function.parameters.split_at(targets.len());
+        let (before, new) = function.parameters.split_at(targets.len());
         self.bind_elements(before, targets, position)?;
         for (&parameter, value) in new.iter().zip(values) {
             self.set(parameter, value.clone());
         }
-        let results = self.lower_body(&fold.function.body)?;
+        let results = self.lower_body(&function.body)?;
         self.write_point(targets, &[position], &results)
     }
 
@@ -325,7 +325,7 @@ impl FunctionLowering<'_> {
             lowering.count_to(rest, |lowering, copy| {
                 let copies = lowering.point_views(&cut.copies, &[point[0], copy]);
                 let values = lowering.row_values(&copies, point[1]);
-                lowering.combine_rows(plan.fold, &targets, point[1], &values)
+                lowering.combine_rows(&plan.fold.function, &targets, point[1], &values)
             })
         })
     }

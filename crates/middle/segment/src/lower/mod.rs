@@ -7,6 +7,7 @@ mod accumulator;
 mod array;
 mod combinator;
 mod fold;
+mod fused;
 mod histogram;
 mod map;
 mod offload;

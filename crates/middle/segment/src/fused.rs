@@ -1,0 +1,193 @@
+//! Fused maps: as one operation, and as a map with an operation on its results.
+
+use crate::ir::{
+    HostOperation, SegmentBody, SegmentFold, SegmentHistogram, SegmentKind, SegmentStatement,
+};
+use crate::nest::{MapNest, add_variable, make_parallel};
+use crate::translate::SegmentTranslation;
+use spirula_program::ScalarType;
+use spirula_soac::ir::{
+    FusedSink, ReductionOrder, SoacFold, SoacFusedMap, SoacHistogram, SoacOperand, SoacOperation,
+    SoacStatement, SoacType, SoacVariableId,
+};
+
+impl SegmentTranslation {
+    /// Makes operations of a fused map within a nest. Each result gets the sizes of the nest in front. Returns whether it is possible.
+    ///
+    /// A map with combinators in its body has two versions: if its own width is not enough parallelism, it is distributed, and the
+    /// operation takes its results as arrays.
+    pub(crate) fn distribute_fused(
+        &mut self,
+        nest: &MapNest,
+        statement: &SoacStatement,
+        fused: &SoacFusedMap,
+        results: &[SoacVariableId],
+        out: &mut Vec<SegmentStatement>,
+    ) -> bool {
+        let certificates = nest.outer_certificates(statement);
+        let Some(kind) = self.find_kind(nest, &fused.sink) else {
+            return false;
+        };
+        let mut inner = nest.clone();
+        inner.add_dimension(&mut self.signature, fused.width);
+        self.define_elements(&mut inner, &fused.function.parameters, &fused.arrays);
+        let body = &fused.function.body;
+        let mut split = Vec::new();
+        let twins: Vec<_> = results.iter().map(|&id| self.add_twin(id)).collect();
+        let is_split = self.has_parallelism(body)
+            && self.distribute_parts(nest, statement, fused, &twins, &mut split);
+        if !is_split {
+            let operation = inner.make_operation(&mut self.signature, body, &kind);
+            out.push(make_parallel(results.to_vec(), certificates, operation));
+            return true;
+        }
+        let accepted: Vec<_> = results.iter().map(|&id| self.add_twin(id)).collect();
+        let operation = inner.make_operation(&mut self.signature, body, &kind);
+        let whole = vec![make_parallel(accepted.clone(), certificates, operation)];
+        let condition = self.compare_width(&inner, out);
+        let [accept, reject] =
+            [(whole, accepted), (split, twins)].map(|(statements, ids)| SegmentBody {
+                statements,
+                results: ids.into_iter().map(SoacOperand::Variable).collect(),
+            });
+        out.push(SegmentStatement {
+            results: results.to_vec(),
+            certificates: Vec::new(),
+            operation: HostOperation::If(condition, accept, reject),
+        });
+        true
+    }
+
+    /// The use of the results of a fused map within a nest.
+    fn find_kind(&self, nest: &MapNest, sink: &FusedSink) -> Option<SegmentKind> {
+        let with_order = |fold: &SoacFold, is_commutative| SegmentFold {
+            function: fold.function.clone(),
+            neutral: fold.neutral.clone(),
+            is_commutative,
+        };
+        Some(match sink {
+            FusedSink::Reduce(fold, order) => {
+                SegmentKind::Reduce(with_order(fold, *order == ReductionOrder::Commutative))
+            }
+            FusedSink::Scan(fold) => SegmentKind::Scan(with_order(fold, false)),
+            FusedSink::Scatter(target) => SegmentKind::Scatter(nest.expanded_array(*target)?),
+            FusedSink::Histogram(targets, fold) => {
+                let targets = targets.iter().map(|&target| nest.expanded_array(target));
+                SegmentKind::Histogram(SegmentHistogram {
+                    targets: targets.collect::<Option<Vec<_>>>()?,
+                    fold: with_order(fold, true),
+                })
+            }
+        })
+    }
+
+    /// Makes operations of the map, and of the operation on its results, within a nest.
+    fn distribute_parts(
+        &mut self,
+        nest: &MapNest,
+        statement: &SoacStatement,
+        fused: &SoacFusedMap,
+        results: &[SoacVariableId],
+        out: &mut Vec<SegmentStatement>,
+    ) -> bool {
+        let heads = fused.sink.count_results();
+        let [mut map, mut sink] = self.split_fused(statement.results.clone(), fused.clone());
+        map.certificates.clone_from(&statement.certificates);
+        sink.certificates.clone_from(&statement.certificates);
+        let taken = &map.results[..fused.sink.count_inputs()];
+        let expanded = taken.iter().map(|&id| self.expand_variable(nest, id));
+        let Some(mut made) = expanded.collect::<Option<Vec<_>>>() else {
+            return false;
+        };
+        let mut nest_of_sink = nest.clone();
+        for (&id, &array) in taken.iter().zip(&made) {
+            nest_of_sink.made.insert(array);
+            nest_of_sink.define_element(id, SoacOperand::Variable(array), nest.point());
+        }
+        made.extend(&results[heads..]);
+        self.distribute_statement(nest, &map, &made, out)
+            && self.distribute_statement(&nest_of_sink, &sink, &results[..heads], out)
+    }
+
+    /// A fused map as a map, and an operation on its first results. Neither has certificates.
+    pub(crate) fn split_fused(
+        &mut self,
+        results: Vec<SoacVariableId>,
+        fused: SoacFusedMap,
+    ) -> [SoacStatement; 2] {
+        let SoacFusedMap {
+            width,
+            arrays,
+            function,
+            sink,
+        } = fused;
+        let mut heads = results;
+        let mapped = heads.split_off(sink.count_results().min(heads.len()));
+        let mut made: Vec<_> = self
+            .element_types(&sink)
+            .into_iter()
+            .map(|element| {
+                let shape = std::iter::once(width).chain(element.shape().iter().copied());
+                let array = SoacType::Array(element.element(), shape.collect());
+                add_variable(&mut self.signature, "xs", array)
+            })
+            .collect();
+        let taken: Vec<_> = made.iter().map(|&id| SoacOperand::Variable(id)).collect();
+        made.extend(mapped);
+        let operation = apply_sink(width, taken, sink);
+        let make_statement = |results, operation| SoacStatement {
+            results,
+            certificates: Vec::new(),
+            operation,
+        };
+        [
+            make_statement(made, SoacOperation::Map(width, arrays, function)),
+            make_statement(heads, operation),
+        ]
+    }
+
+    /// The types of the elements that an operation takes.
+    fn element_types(&self, sink: &FusedSink) -> Vec<SoacType> {
+        let position = SoacType::Scalar(ScalarType::I64);
+        let neutral = sink.fold().map(|fold| &fold.neutral).into_iter().flatten();
+        let values = neutral.map(|&value| self.signature.type_of(value));
+        match sink {
+            FusedSink::Reduce(..) | FusedSink::Scan(_) => values.collect(),
+            FusedSink::Histogram(..) => std::iter::once(position).chain(values).collect(),
+            FusedSink::Scatter(target) => {
+                let target = self.signature.type_of(*target);
+                let shape = target.shape().iter().skip(1).copied().collect();
+                vec![position, SoacType::from_shape(target.element(), shape)]
+            }
+        }
+    }
+
+    /// Whether a fused map is a reduction or scan whose body has no parallelism, and cannot change arrays.
+    pub(crate) fn is_perfect_fold(&self, fused: &SoacFusedMap) -> bool {
+        matches!(fused.sink, FusedSink::Reduce(..) | FusedSink::Scan(_))
+            && !self.has_parallelism(&fused.function.body)
+    }
+}
+
+/// The operation of a fused map on arrays.
+fn apply_sink(width: SoacOperand, mut arrays: Vec<SoacOperand>, sink: FusedSink) -> SoacOperation {
+    match sink {
+        FusedSink::Reduce(SoacFold { neutral, function }, order) => {
+            SoacOperation::Reduce(width, arrays, neutral, function, order)
+        }
+        FusedSink::Scan(SoacFold { neutral, function }) => {
+            SoacOperation::Scan(width, arrays, neutral, function)
+        }
+        FusedSink::Scatter(target) => SoacOperation::Scatter(target, arrays[0], arrays[1]),
+        FusedSink::Histogram(targets, SoacFold { neutral, function }) => {
+            let positions = arrays.remove(0);
+            SoacOperation::Histogram(Box::new(SoacHistogram {
+                targets,
+                neutral,
+                function,
+                positions,
+                values: arrays,
+            }))
+        }
+    }
+}

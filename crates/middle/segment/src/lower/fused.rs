@@ -1,0 +1,90 @@
+//! Fused maps as loops in kernels.
+
+use super::view::{ArrayView, ScalarRef};
+use super::{FunctionLowering, LoweredValue};
+use spirula_soac::ir::{FusedSink, SoacFusedMap, SoacVariableId};
+
+/// What a fused map changes with each of its elements.
+struct LoweredSink {
+    /// The state of a reduction or scan.
+    states: Vec<LoweredValue>,
+    /// The results of a scan, or the arrays that are changed in place.
+    arrays: Vec<ArrayView>,
+}
+
+impl FunctionLowering<'_> {
+    /// Lowers a fused map to a loop.
+    pub(super) fn lower_fused(
+        &mut self,
+        results: &[SoacVariableId],
+        fused: &SoacFusedMap,
+    ) -> Result<(), String> {
+        let width = self.scalar(fused.width)?;
+        let arrays = self.arrays(&fused.arrays)?;
+        let (heads, mapped) = results.split_at(fused.sink.count_results().min(results.len()));
+        let others = self.make_result_arrays(mapped)?;
+        let sink = self.begin_sink(&fused.sink, heads)?;
+        self.count_to(width, |lowering, index| {
+            lowering.bind_elements(&fused.function.parameters, &arrays, index)?;
+            let mut values = lowering.lower_body(&fused.function.body)?;
+            let rest = values.split_off(fused.sink.count_inputs().min(values.len()));
+            lowering.write_point(&others, &[index], &rest)?;
+            lowering.feed_sink(&fused.sink, &sink, index, values)
+        })?;
+        if let FusedSink::Reduce(..) = fused.sink {
+            for (&id, state) in heads.iter().zip(sink.states) {
+                self.set(id, state);
+            }
+        } else {
+            self.set_arrays(heads, sink.arrays);
+        }
+        self.set_arrays(mapped, others);
+        Ok(())
+    }
+
+    fn begin_sink(
+        &mut self,
+        sink: &FusedSink,
+        results: &[SoacVariableId],
+    ) -> Result<LoweredSink, String> {
+        let arrays = match sink {
+            FusedSink::Scan(_) => self.make_result_arrays(results)?,
+            _ => self.arrays(sink.targets())?,
+        };
+        let states = match sink {
+            FusedSink::Reduce(fold, _) | FusedSink::Scan(fold) => {
+                let initial = self.operand_values(&fold.neutral)?;
+                self.make_states(&initial)?
+            }
+            FusedSink::Scatter(_) | FusedSink::Histogram(..) => Vec::new(),
+        };
+        Ok(LoweredSink { states, arrays })
+    }
+
+    /// Uses the values of an element.
+    fn feed_sink(
+        &mut self,
+        sink: &FusedSink,
+        lowered: &LoweredSink,
+        index: ScalarRef,
+        mut values: Vec<LoweredValue>,
+    ) -> Result<(), String> {
+        let LoweredSink { states, arrays } = lowered;
+        match sink {
+            FusedSink::Reduce(fold, _) => self.combine_states(&fold.function, states, &values),
+            FusedSink::Scan(fold) => {
+                self.combine_states(&fold.function, states, &values)?;
+                self.write_point(arrays, &[index], states)
+            }
+            FusedSink::Scatter(_) | FusedSink::Histogram(..) => {
+                let LoweredValue::Scalar(position) = values.remove(0) else {
+                    return Err("the position of a fused map is no scalar".into());
+                };
+                self.if_inside(position, arrays[0].shape[0], |lowering| match sink.fold() {
+                    Some(fold) => lowering.combine_rows(&fold.function, arrays, position, &values),
+                    None => lowering.write_point(arrays, &[position], &values),
+                })
+            }
+        }
+    }
+}
