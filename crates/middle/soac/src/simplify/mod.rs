@@ -295,7 +295,7 @@ impl FunctionSimplifier<'_> {
         if self.is_consumed(operand) {
             self.consumed.insert(id);
         }
-        self.place(SoacStatement {
+        self.place_apart(SoacStatement {
             results: vec![id],
             certificates,
             operation: SoacOperation::Slice(operand, Vec::new()),

@@ -159,10 +159,15 @@ impl FunctionSimplifier<'_> {
 
     /// Adds a statement to the outermost body that it can be in, unless one that it equals is there.
     pub(super) fn place(&mut self, statement: SoacStatement) {
-        let operation = &statement.operation;
-        if is_comparable(operation) && self.reuse(&statement) {
+        if is_comparable(&statement.operation) && self.reuse(&statement) {
             return;
         }
+        self.place_apart(statement);
+    }
+
+    /// Adds a statement to the outermost body that it can be in, even if one that it equals is there.
+    pub(super) fn place_apart(&mut self, statement: SoacStatement) {
+        let operation = &statement.operation;
         let depth = self.find_frame(&statement);
         for &id in &statement.results {
             self.depths.insert(id, depth);
