@@ -179,6 +179,16 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "spirula-random-futhark",
+        &[
+            "spirula-futhark",
+            "spirula-program",
+            "spirula-segment",
+            "spirula-soac",
+            "spirula-testing",
+        ],
+    ),
+    (
         "spirula-fuzz",
         &[
             "spirula-differential",

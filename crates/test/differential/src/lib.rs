@@ -4,16 +4,13 @@
 //! - [`LlvmEvaluator`]: evaluates a module of LLVM IR by LLVM's reference manual. It shares only the reader and the data
 //!   layout with the translator.
 //! - [`verify_variant`]: runs a kernel in an [`ExecutionVariant`] and compares the output with the evaluation.
-//! - [`reduce_input`]: reduces decisions while a property holds.
 
 mod evaluate;
 mod generate;
-mod reduce;
 mod variants;
 
 pub use evaluate::{EvaluationStop, LlvmEvaluator};
 pub use generate::{ARGUMENTS, INPUT, ITEMS, KERNEL, OUTPUT, generate_kernel};
-pub use reduce::reduce_input;
 pub use variants::{
     DifferentialFault, EXECUTION_VARIANTS, ExecutionVariant, compile_variant, evaluate_module,
     verify_variant,

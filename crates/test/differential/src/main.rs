@@ -6,9 +6,9 @@
 use rand_mt::Mt64;
 use spirula_differential::{
     DifferentialFault, EXECUTION_VARIANTS, ExecutionVariant, evaluate_module, generate_kernel,
-    reduce_input, verify_variant,
+    verify_variant,
 };
-use spirula_testing::ChoiceSequence;
+use spirula_testing::{ChoiceSequence, reduce_input};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
