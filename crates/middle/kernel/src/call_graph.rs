@@ -1,7 +1,7 @@
 //! The call graph: which functions are called, from the host and from kernels.
 
 use crate::ir::{FuncId, KernelProgram, MemorySpace, StmtBlock, StmtKind, VarId, VariableType};
-use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_diagnostics::SourceDiagnostic;
 
 /// Callees and launched kernels in a block and its nested blocks. The bodies of kernels are not searched.
 pub(crate) fn collect_calls_and_kernels(
@@ -24,8 +24,8 @@ pub(crate) fn collect_calls_and_kernels(
 }
 
 /// For each function, whether it is code of kernels: kernels call it, directly or through other functions, and it
-/// neither has device memory nor launches kernels. Checks that every function has a body and that none calls itself
-/// (rule 1).
+/// neither has device memory nor launches kernels. Checks that every function has a body, and that none that a kernel
+/// calls also calls itself (rule 1).
 pub(crate) fn on_device(program: &KernelProgram) -> Result<Vec<bool>, SourceDiagnostic> {
     let mut calls = Vec::new();
     let mut from_kernels = Vec::new();
@@ -49,13 +49,13 @@ pub(crate) fn on_device(program: &KernelProgram) -> Result<Vec<bool>, SourceDiag
             from_kernels.extend(collect_calls_and_kernels(program, kernel).0);
         }
     }
-    verify_acyclic(program, &calls)?;
     let mut on_device = vec![false; calls.len()];
     while let Some(function) = from_kernels.pop() {
         if !std::mem::replace(&mut on_device[function.index()], true) {
             from_kernels.extend(&calls[function.index()]);
         }
     }
+    verify_acyclic(program, &calls, &on_device)?;
     for function in program.function_ids() {
         on_device[function.index()] &= !is_host_only(program, function);
     }
@@ -100,19 +100,23 @@ fn collect_declared_vars(program: &KernelProgram, block: StmtBlock) -> Vec<VarId
     vars
 }
 
-/// Checks that the call graph is acyclic, by removing functions whose callees have all been removed.
-fn verify_acyclic(program: &KernelProgram, calls: &[Vec<FuncId>]) -> Result<(), SourceDiagnostic> {
-    let mut waiting: Vec<usize> = calls.iter().map(Vec::len).collect();
+/// Checks that functions which kernels call do not call themselves, by removing those whose callees have all been removed.
+fn verify_acyclic(
+    program: &KernelProgram,
+    calls: &[Vec<FuncId>],
+    on_device: &[bool],
+) -> Result<(), SourceDiagnostic> {
+    let mut waiting = vec![0; calls.len()];
     let mut callers = vec![Vec::new(); calls.len()];
-    for (caller, called) in calls.iter().enumerate() {
-        for callee in called {
+    let functions = (0..calls.len()).filter(|function| on_device[*function]);
+    for caller in functions.clone() {
+        waiting[caller] = calls[caller].len();
+        for callee in &calls[caller] {
             callers[callee.index()].push(caller);
         }
     }
-    let mut open: Vec<usize> = (0..calls.len()).filter(|f| waiting[*f] == 0).collect();
-    let mut gone = 0;
+    let mut open: Vec<usize> = functions.filter(|f| waiting[*f] == 0).collect();
     while let Some(function) = open.pop() {
-        gone += 1;
         for caller in &callers[function] {
             waiting[*caller] -= 1;
             if waiting[*caller] == 0 {
@@ -120,13 +124,11 @@ fn verify_acyclic(program: &KernelProgram, calls: &[Vec<FuncId>]) -> Result<(), 
             }
         }
     }
-    if gone == calls.len() {
+    let Some(cyclic) = waiting.iter().position(|w| *w > 0) else {
         return Ok(());
-    }
-    let cyclic = waiting.iter().position(|w| *w > 0);
-    let function = cyclic.map(|f| &program.functions[f]);
-    let name = function.map_or("", |f| program.names.get(f.name));
-    let place = function.map_or(SourceLocation::Unknown, |f| f.place);
-    let message = format!("function {name} calls itself (rule 1)");
-    Err(SourceDiagnostic::error(place, message))
+    };
+    let function = &program.functions[cyclic];
+    let name = program.names.get(function.name);
+    let message = format!("a kernel calls function {name}, which calls itself (rule 1)");
+    Err(SourceDiagnostic::error(function.place, message))
 }

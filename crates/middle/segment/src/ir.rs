@@ -1,8 +1,9 @@
 //! The data of the segmented form.
 
+use spirula_entity::EntityArena;
 use spirula_soac::ir::{
-    SoacAccumulator, SoacBody, SoacFunction, SoacLambda, SoacLoopForm, SoacOperand, SoacOperation,
-    SoacVariableId,
+    SoacAccumulator, SoacBody, SoacFunction, SoacFunctionId, SoacLambda, SoacLoopForm, SoacOperand,
+    SoacOperation, SoacVariableId,
 };
 
 /// A function.
@@ -12,6 +13,8 @@ pub struct SegmentFunction {
     pub signature: SoacFunction,
     /// The code of the host.
     pub body: SegmentBody,
+    /// The functions that the host calls. They have none of their own.
+    pub callees: EntityArena<SoacFunctionId, SegmentFunction>,
 }
 
 /// Statements of the host, and results.

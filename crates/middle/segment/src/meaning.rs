@@ -5,6 +5,7 @@ use crate::ir::{
     SpaceDimension,
 };
 use crate::nest::add_variable;
+use spirula_entity::EntityArena;
 use spirula_soac::ir::{
     ReductionOrder, SoacAccumulation, SoacBody, SoacFunction, SoacHistogram, SoacLambda,
     SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariableId,
@@ -16,8 +17,13 @@ pub fn to_soac(function: &SegmentFunction) -> SoacFunction {
         signature: function.signature.clone(),
     };
     let body = translation.translate_body(&function.body);
+    let mut callees = EntityArena::default();
+    for (_, callee) in function.callees.iter() {
+        callees.push(to_soac(callee));
+    }
     SoacFunction {
         body,
+        callees,
         ..translation.signature
     }
 }

@@ -22,7 +22,11 @@ impl fmt::Display for SegmentFunction {
         let parameters = format_bindings(&self.signature, &self.signature.parameters);
         writeln!(printer.out, "fun {} ({parameters}) =", self.signature.name)?;
         printer.print_body(&self.body)?;
-        f.write_str(&printer.out)
+        f.write_str(&printer.out)?;
+        for (id, callee) in self.callees.iter() {
+            write!(f, "with {id:?}: {callee}")?;
+        }
+        Ok(())
     }
 }
 

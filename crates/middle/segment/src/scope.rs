@@ -80,7 +80,7 @@ pub(crate) fn for_each_used_in(
     }
 }
 
-/// Whether a device can run a function: the sizes of all arrays that it makes are known outside of it.
+/// Whether a device can run a function: the sizes of all arrays that it makes are known outside of it, and it calls nothing.
 pub(crate) fn is_regular(signature: &SoacFunction, function: &SoacLambda) -> bool {
     let mut inner = EntitySet::default();
     collect_bound(&function.body, &mut inner);
@@ -116,7 +116,9 @@ fn has_outer_sizes(
             bound.extend(parameters.iter().map(|(id, _)| *id));
         }
         let has_sizes = bound.iter().all(|&id| is_invariant(signature, id, inner));
+        let is_call = matches!(statement.operation, SoacOperation::Call(..));
         (is_view || has_sizes)
+            && !is_call
             && statement
                 .operation
                 .bodies()

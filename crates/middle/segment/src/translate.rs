@@ -4,6 +4,7 @@ use crate::ir::{HostOperation, SegmentBody, SegmentFunction, SegmentStatement};
 use crate::nest::{MapNest, add_variable, make_parallel};
 use crate::profile::SegmentProfile;
 use crate::scope::{contains_operation, functions_of, is_regular, is_regular_statement};
+use spirula_entity::EntityArena;
 use spirula_soac::ir::{
     SoacBody, SoacFunction, SoacOperand, SoacOperation, SoacStatement, SoacVariableId,
 };
@@ -16,8 +17,12 @@ pub(crate) struct SegmentTranslation {
     pub(crate) profile: SegmentProfile,
 }
 
-/// Finds the parallel code of a function.
+/// Finds the parallel code of a function and of those that it calls.
 pub fn translate_function(mut function: SoacFunction, profile: SegmentProfile) -> SegmentFunction {
+    let mut callees = EntityArena::default();
+    for (_, callee) in std::mem::take(&mut function.callees).iter() {
+        callees.push(translate_function(callee.clone(), profile));
+    }
     let body = std::mem::take(&mut function.body);
     let mut translation = SegmentTranslation {
         signature: function,
@@ -27,6 +32,7 @@ pub fn translate_function(mut function: SoacFunction, profile: SegmentProfile) -
     SegmentFunction {
         signature: translation.signature,
         body,
+        callees,
     }
 }
 

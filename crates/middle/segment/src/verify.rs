@@ -18,6 +18,9 @@ use spirula_soac::verify::verify_program;
 /// The first rule that is broken, with the variables.
 pub fn verify_function(function: &SegmentFunction) -> Result<(), String> {
     verify_body(&function.body)?;
+    for (_, callee) in function.callees.iter() {
+        verify_body(&callee.body)?;
+    }
     let mut program = SoacProgram::default();
     program.functions.push(to_soac(function));
     verify_program(&program)

@@ -4,6 +4,8 @@
 //! used. Slices, reshapes and rearrangements share the elements of their array; so do parameters of loops and of combinators'
 //! functions, and the results of choices and loops. All else makes new arrays.
 //!
+//! A call consumes the arguments that it says. Its results are new arrays.
+//!
 //! A body that runs several times must not consume what is bound outside of it. If it consumes a parameter, the loop or combinator
 //! consumes the array that the parameter comes from.
 
@@ -40,10 +42,32 @@ pub fn find_classes(function: &SoacFunction) -> SharingClasses {
     }
 }
 
-/// The variables that share elements with an array that some statement of a function consumes, wherever that is.
-pub fn find_consumed(function: &SoacFunction) -> EntitySet<SoacVariableId> {
+/// Whether the results of a function may share elements with its parameters and with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FunctionResults {
+    /// They may. Nothing in the program calls the function.
+    Shared,
+    /// They are new arrays. The function is called.
+    New,
+}
+
+/// The variables that share elements with an array that some statement of a function consumes, wherever that is. The caller
+/// may consume results that are new.
+pub fn find_consumed(
+    function: &SoacFunction,
+    results: FunctionResults,
+) -> EntitySet<SoacVariableId> {
     let mut sharing = SharedElements::new(function);
     sharing.visit_body(&function.body);
+    if results == FunctionResults::New {
+        let results = function.body.results.iter();
+        sharing
+            .consumed
+            .extend(results.filter_map(|&result| match result {
+                SoacOperand::Variable(id) => Some(id),
+                SoacOperand::Constant(_) => None,
+            }));
+    }
     let consumed_ids = std::mem::take(&mut sharing.consumed);
     let classes = SharingClasses {
         classes: sharing.classes,
@@ -175,7 +199,7 @@ fn is_array(function: &SoacFunction, id: SoacVariableId) -> bool {
 }
 
 /// The variables that made the elements of an array.
-type ElementOrigins = Rc<Vec<SoacVariableId>>;
+pub(crate) type ElementOrigins = Rc<Vec<SoacVariableId>>;
 
 /// Checks that no array is used after it was consumed.
 ///
@@ -183,14 +207,63 @@ type ElementOrigins = Rc<Vec<SoacVariableId>>;
 ///
 /// The first use that is too late.
 pub fn verify_consumption(function: &SoacFunction) -> Result<(), String> {
-    let mut verifier = ConsumptionVerifier {
-        function,
-        origins: FxHashMap::default(),
-        consumed: FxHashSet::default(),
-        depths: FxHashMap::default(),
-        depth: 0,
-    };
-    verifier.verify_body(&function.body).map(|_| ())
+    SharingFacts::examine(function).map(|_| ())
+}
+
+/// What a function consumes, and what its arrays share elements with.
+pub(crate) struct SharingFacts<'f> {
+    verifier: ConsumptionVerifier<'f>,
+    /// The variables whose elements are consumed, parameters among them.
+    pub(crate) consumed: Vec<SoacVariableId>,
+}
+
+impl<'f> SharingFacts<'f> {
+    /// Examines a function.
+    ///
+    /// # Errors
+    ///
+    /// The first use of an array after it was consumed.
+    pub(crate) fn examine(function: &'f SoacFunction) -> Result<Self, String> {
+        let mut verifier = ConsumptionVerifier::new(function);
+        let consumed = verifier.verify_body(&function.body)?;
+        Ok(SharingFacts { verifier, consumed })
+    }
+
+    /// What made the elements of arrays that share those of others.
+    pub(crate) fn into_origins(self) -> FxHashMap<SoacVariableId, ElementOrigins> {
+        self.verifier.origins
+    }
+
+    /// The variables that made the elements of an array.
+    pub(crate) fn origins_of(&self, operand: SoacOperand) -> ElementOrigins {
+        self.verifier.origins_of(operand)
+    }
+}
+
+/// Checks a function that is called. `lent` are the parameters that some call does not consume.
+///
+/// # Errors
+///
+/// A use of an array that is too late, a parameter that is consumed though it stays, or a result that is no new array.
+pub(crate) fn verify_callee(
+    function: &SoacFunction,
+    lent: &EntitySet<SoacVariableId>,
+) -> Result<(), String> {
+    let facts = SharingFacts::examine(function)?;
+    if let Some(id) = facts.consumed.iter().find(|&&id| lent.contains(id)) {
+        return Err(format!("{id:?} is consumed, but not by each call (rule 8)"));
+    }
+    let mut seen = FxHashSet::default();
+    for &result in &function.body.results {
+        for &id in facts.origins_of(result).iter() {
+            if lent.contains(id) || !seen.insert(id) {
+                return Err(format!(
+                    "{result:?} shares elements with {id:?}, so it is no new array (rule 8)"
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// State of the verifier.
@@ -206,7 +279,17 @@ struct ConsumptionVerifier<'f> {
     depth: u32,
 }
 
-impl ConsumptionVerifier<'_> {
+impl<'f> ConsumptionVerifier<'f> {
+    fn new(function: &'f SoacFunction) -> Self {
+        ConsumptionVerifier {
+            function,
+            origins: FxHashMap::default(),
+            consumed: FxHashSet::default(),
+            depths: FxHashMap::default(),
+            depth: 0,
+        }
+    }
+
     fn origins_of(&self, operand: SoacOperand) -> ElementOrigins {
         match operand {
             SoacOperand::Variable(id) if is_array(self.function, id) => {

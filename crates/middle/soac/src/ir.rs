@@ -7,7 +7,7 @@ use std::sync::Arc;
 spirula_entity::define_ids! {
     /// A variable of a function. It is bound once.
     pub struct SoacVariableId: "v";
-    /// A function of a program.
+    /// A function of a program, or one that a function calls.
     pub struct SoacFunctionId: "f";
 }
 
@@ -51,6 +51,9 @@ pub struct SoacFunction {
     pub parameters: Vec<SoacVariableId>,
     /// Its body.
     pub body: SoacBody,
+    /// The functions that are called, from its body or from each other's. They have none of their own. The results of a
+    /// call are new arrays, which share no elements with each other or with arguments that stay.
+    pub callees: EntityArena<SoacFunctionId, SoacFunction>,
 }
 
 /// A variable.
@@ -226,6 +229,26 @@ pub enum SoacOperation {
     WithAccumulators(Box<SoacAccumulation>),
     /// A map with an operation on its first results. They are not kept as arrays.
     Fused(Box<SoacFusedMap>),
+    /// A call of a function, with its arguments.
+    Call(SoacFunctionId, Vec<SoacArgument>),
+}
+
+/// An argument of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SoacArgument {
+    /// Its value.
+    pub operand: SoacOperand,
+    /// Whether it may be used after the call.
+    pub ownership: ArgumentOwnership,
+}
+
+/// Who owns an argument after a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ArgumentOwnership {
+    /// The caller: it stays as it is.
+    Lent,
+    /// The function, which may change it in place or return it.
+    Consumed,
 }
 
 /// Whether the operands of a reduction may change places.

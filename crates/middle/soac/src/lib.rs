@@ -5,7 +5,9 @@
 //! - [`build`]: makes bodies, and folds constants on the way.
 //! - [`mod@print`]: programs as text. [`parse`] reads it back.
 //! - [`visit`]: the parts of operations. [`rename`]: copies of code with fresh variables.
+//! - [`calls`]: the calls in code.
 //! - [`verify`]: what holds of every program. [`consumption`]: no array is used after it was changed in place.
+//! - [`ownership`]: which arguments calls consume, and copies of results.
 //! - [`simplify`]: folds constants, removes copies, repetitions, checks that hold, and what no result depends on.
 //! - [`fuse`]: combinators and those that use their results become one.
 //! - [`evaluate`]: what a program means, as a reference for tests.
@@ -13,11 +15,13 @@
 //! The crate knows no source language and no device.
 
 pub mod build;
+pub mod calls;
 pub mod consumption;
 pub mod differentiate;
 pub mod evaluate;
 pub mod fuse;
 pub mod ir;
+pub mod ownership;
 pub mod parse;
 pub mod print;
 pub mod rename;

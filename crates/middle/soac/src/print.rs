@@ -1,9 +1,9 @@
 //! Programs as text.
 
 use crate::ir::{
-    FusedSink, ReductionOrder, SliceSelector, SoacAccumulation, SoacBody, SoacFold, SoacFunction,
-    SoacFusedMap, SoacLambda, SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation,
-    SoacProgram, SoacStatement, SoacType, SoacVariableId,
+    ArgumentOwnership, FusedSink, ReductionOrder, SliceSelector, SoacAccumulation, SoacBody,
+    SoacFold, SoacFunction, SoacFusedMap, SoacLambda, SoacLoopForm, SoacMessagePart, SoacOperand,
+    SoacOperation, SoacProgram, SoacStatement, SoacType, SoacVariableId,
 };
 use std::fmt::{self, Write as _};
 
@@ -27,7 +27,11 @@ impl fmt::Display for SoacFunction {
         printer.print_bindings(&self.parameters)?;
         printer.out.push_str(") =\n");
         printer.print_body(&self.body)?;
-        f.write_str(&printer.out)
+        f.write_str(&printer.out)?;
+        for (id, callee) in self.callees.iter() {
+            write!(f, "with {id:?}: {callee}")?;
+        }
+        Ok(())
     }
 }
 
@@ -311,6 +315,14 @@ impl FunctionPrinter<'_> {
             }
             SoacOperation::WithAccumulators(accumulation) => self.print_accumulation(accumulation),
             SoacOperation::Fused(fused) => self.print_fused(fused),
+            SoacOperation::Call(function, arguments) => {
+                let arguments = arguments.iter().map(|argument| match argument.ownership {
+                    ArgumentOwnership::Lent => self.operand(argument.operand),
+                    ArgumentOwnership::Consumed => format!("*{}", self.operand(argument.operand)),
+                });
+                let arguments = arguments.collect::<Vec<_>>().join(", ");
+                write!(self.out, "call {function:?} ({arguments})")
+            }
         }
     }
 

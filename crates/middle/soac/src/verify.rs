@@ -6,14 +6,22 @@
 //! 4. Sizes are scalars of type `i64`.
 //! 5. Only an accumulator is written, and a write has no results.
 //! 6. An array that was changed in place is not used afterwards ([`crate::consumption`]).
+//! 7. A call has the arguments and results of its function. Only the outermost function has functions that are called.
+//! 8. A function that is called changes only parameters in place that each call consumes. Its results share elements with no
+//!    other parameter, nor with each other.
 
-use crate::consumption::verify_consumption;
+use crate::calls::visit_calls;
+use crate::consumption::{verify_callee, verify_consumption};
 use crate::ir::{
-    SoacAccumulation, SoacBody, SoacFunction, SoacFusedMap, SoacLambda, SoacLoopForm, SoacOperand,
-    SoacOperation, SoacProgram, SoacStatement, SoacType, SoacVariableId,
+    ArgumentOwnership, SoacAccumulation, SoacArgument, SoacBody, SoacFunction, SoacFunctionId,
+    SoacFusedMap, SoacLambda, SoacLoopForm, SoacOperand, SoacOperation, SoacProgram, SoacStatement,
+    SoacType, SoacVariableId,
 };
-use spirula_entity::EntitySet;
+use spirula_entity::{EntityArena, EntitySet};
 use spirula_program::ScalarType;
+
+/// The functions that a function calls.
+type CalleeArena = EntityArena<SoacFunctionId, SoacFunction>;
 
 /// Checks a program.
 ///
@@ -21,22 +29,61 @@ use spirula_program::ScalarType;
 ///
 /// The first rule that is broken, with the function and the variable.
 pub fn verify_program(program: &SoacProgram) -> Result<(), String> {
-    program.functions.iter().try_for_each(|(_, function)| {
-        let mut verifier = SoacVerifier {
-            function,
-            bound: EntitySet::default(),
-        };
-        let verified = verifier
-            .bind_all(&function.parameters)
-            .and_then(|()| verifier.verify_body(&function.body))
-            .and_then(|()| verify_consumption(function));
-        verified.map_err(|reason| format!("{}: {reason}", function.name))
-    })
+    let mut functions = program.functions.iter();
+    functions.try_for_each(|(_, function)| verify_function(function))
+}
+
+/// Checks a function and those that it calls.
+fn verify_function(function: &SoacFunction) -> Result<(), String> {
+    let callees = &function.callees;
+    verify_alone(function, callees)?;
+    for (_, callee) in callees.iter() {
+        verify_alone(callee, callees)?;
+    }
+    verify_consumption(function).map_err(|reason| format!("{}: {reason}", function.name))?;
+    let lent = find_lent(function);
+    for ((_, callee), lent) in callees.iter().zip(&lent) {
+        let verified = verify_callee(callee, lent);
+        verified.map_err(|reason| format!("{}: {reason}", callee.name))?;
+    }
+    Ok(())
+}
+
+fn verify_alone(function: &SoacFunction, callees: &CalleeArena) -> Result<(), String> {
+    let mut verifier = SoacVerifier {
+        function,
+        callees,
+        bound: EntitySet::default(),
+    };
+    let verified = verifier
+        .bind_all(&function.parameters)
+        .and_then(|()| verifier.verify_body(&function.body));
+    verified.map_err(|reason| format!("{}: {reason}", function.name))
+}
+
+/// For each function that is called, the parameters that some call does not consume.
+fn find_lent(function: &SoacFunction) -> Vec<EntitySet<SoacVariableId>> {
+    let mut lent = vec![EntitySet::<SoacVariableId>::default(); function.callees.len()];
+    let mut visit = |id: SoacFunctionId, arguments: &[SoacArgument]| {
+        let parameters = &function.callees[id].parameters;
+        for (&parameter, argument) in parameters.iter().zip(arguments) {
+            if argument.ownership == ArgumentOwnership::Lent {
+                lent[id.index()].insert(parameter);
+            }
+        }
+    };
+    visit_calls(&function.body, &mut visit);
+    for (_, callee) in function.callees.iter() {
+        visit_calls(&callee.body, &mut visit);
+    }
+    lent
 }
 
 /// State of the verifier.
 struct SoacVerifier<'f> {
     function: &'f SoacFunction,
+    /// The functions that may be called.
+    callees: &'f CalleeArena,
     /// The variables that are bound. Those of a body stay: they are bound once in the whole function.
     bound: EntitySet<SoacVariableId>,
 }
@@ -172,8 +219,43 @@ impl SoacVerifier<'_> {
                 self.verify_lambda(&histogram.function, count)
             }
             SoacOperation::Fused(fused) => self.verify_fused(fused, count),
+            SoacOperation::Call(callee, arguments) => {
+                self.verify_call(*callee, arguments, &statement.results)
+            }
             _ => Ok(()),
         }
+    }
+
+    fn verify_call(
+        &self,
+        callee: SoacFunctionId,
+        arguments: &[SoacArgument],
+        results: &[SoacVariableId],
+    ) -> Result<(), String> {
+        if callee.index() >= self.callees.len() {
+            return Err(format!("there is no function {callee:?} (rule 7)"));
+        }
+        let callee = &self.callees[callee];
+        let values = &callee.body.results;
+        if callee.parameters.len() != arguments.len() || values.len() != results.len() {
+            return Err(format!(
+                "a call of {} has {} arguments and {} results (rule 7)",
+                callee.name,
+                arguments.len(),
+                results.len()
+            ));
+        }
+        for (&parameter, argument) in callee.parameters.iter().zip(arguments) {
+            let wanted = &callee.variables[parameter].variable_type;
+            let found = self.function.type_of(argument.operand);
+            require_form(callee, wanted, &found)?;
+        }
+        for (&value, &result) in values.iter().zip(results) {
+            let wanted = callee.type_of(value);
+            let found = &self.function.variables[result].variable_type;
+            require_form(callee, &wanted, found)?;
+        }
+        Ok(())
     }
 
     fn verify_accumulation(
@@ -216,6 +298,20 @@ impl SoacVerifier<'_> {
         self.verify_body(&function.body)?;
         require_count(&function.body, results)
     }
+}
+
+/// Requires that an argument or result of a call has the scalar type and the number of dimensions of its function's.
+fn require_form(callee: &SoacFunction, wanted: &SoacType, found: &SoacType) -> Result<(), String> {
+    let has_data = matches!(found, SoacType::Scalar(_) | SoacType::Array(..));
+    let is_equal =
+        wanted.element() == found.element() && wanted.shape().len() == found.shape().len();
+    if has_data && is_equal {
+        return Ok(());
+    }
+    Err(format!(
+        "an argument or result of {} is {found:?}, not {wanted:?} (rule 7)",
+        callee.name
+    ))
 }
 
 fn require_parameters(function: &SoacLambda, count: usize) -> Result<(), String> {

@@ -1,8 +1,9 @@
 //! Visits of the parts of operations: operands, variables that they bind, bodies.
 
 use crate::ir::{
-    FusedSink, SliceSelector, SoacAccumulation, SoacBody, SoacFunction, SoacLoopForm,
-    SoacMessagePart, SoacOperand, SoacOperation, SoacStatement, SoacVariable, SoacVariableId,
+    ArgumentOwnership, FusedSink, SliceSelector, SoacAccumulation, SoacBody, SoacFunction,
+    SoacLoopForm, SoacMessagePart, SoacOperand, SoacOperation, SoacStatement, SoacVariable,
+    SoacVariableId,
 };
 use spirula_entity::EntityArena;
 
@@ -116,6 +117,11 @@ impl SoacOperation {
             SoacOperation::WithAccumulators(accumulation) => {
                 accumulation.targets().into_iter().for_each(visit);
             }
+            SoacOperation::Call(_, arguments) => {
+                arguments
+                    .iter()
+                    .for_each(|argument| visit(argument.operand));
+            }
             _ => {}
         }
     }
@@ -199,6 +205,10 @@ impl SoacOperation {
                 accumulators
                     .flat_map(|accumulator| &mut accumulator.targets)
                     .collect()
+            }
+            SoacOperation::Call(_, arguments) => {
+                let arguments = arguments.iter_mut();
+                arguments.map(|argument| &mut argument.operand).collect()
             }
             _ => Vec::new(),
         }
@@ -329,6 +339,12 @@ impl SoacOperation {
             SoacOperation::Histogram(histogram) => histogram.targets.clone(),
             SoacOperation::Fused(fused) => fused.sink.targets().to_vec(),
             SoacOperation::WithAccumulators(accumulation) => accumulation.targets(),
+            SoacOperation::Call(_, arguments) => {
+                let consumed = arguments
+                    .iter()
+                    .filter(|argument| argument.ownership == ArgumentOwnership::Consumed);
+                consumed.map(|argument| argument.operand).collect()
+            }
             _ => Vec::new(),
         }
     }

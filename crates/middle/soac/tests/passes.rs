@@ -6,6 +6,7 @@ use spirula_program::{ScalarLiteral, ScalarType};
 use spirula_soac::evaluate::{SoacValue, evaluate_function};
 use spirula_soac::fuse::{FusionScope, fuse_function};
 use spirula_soac::ir::{SoacFunction, SoacProgram, SoacType};
+use spirula_soac::ownership::settle_ownership;
 use spirula_soac::parse::parse_program;
 use spirula_soac::simplify::simplify_function;
 use spirula_soac::verify::verify_program;
@@ -85,14 +86,19 @@ fn compare_results(before: &SoacProgram, after: &SoacProgram, path: &Path) {
     }
 }
 
-/// Applies a pass to the programs of a folder and compares with what is expected.
+/// Applies a pass to the programs of a folder and compares with what is expected. The programs keep the rules.
 fn check_folder(folder: &str, pass: fn(&mut SoacFunction)) {
+    check_parsed(folder, verify, pass);
+}
+
+/// Applies a pass to the programs of a folder, which are examined first, and compares with what is expected.
+fn check_parsed(folder: &str, examine: fn(&SoacProgram, &Path), pass: fn(&mut SoacFunction)) {
     let update = std::env::var_os("UPDATE_EXPECTED").is_some();
     for path in list_files(folder) {
         let text = std::fs::read_to_string(&path).expect("the file is read");
         let (input, expected) = text.split_once(SEPARATOR).unwrap_or((&text, ""));
         let before = parse(input, &path);
-        verify(&before, &path);
+        examine(&before, &path);
         let mut after = before.clone();
         let ids: Vec<_> = after.functions.ids().collect();
         ids.into_iter()
@@ -127,6 +133,30 @@ fn combinators_are_fused() {
         fuse_function(function, FusionScope::All);
         simplify_function(function);
     });
+}
+
+#[test]
+fn ownership_is_settled_over_calls() {
+    let pass = |function: &mut SoacFunction| settle_ownership(function).expect("it is settled");
+    check_parsed("ownership", |_, _| (), pass);
+}
+
+#[test]
+fn recursion_without_end_is_an_error() {
+    let text = "fun main (n: i64) =
+  let (x: i64) = call f0 (n)
+  in (x)
+with f0: fun f (n: i64) =
+  let (x: i64) = call f0 (n)
+  in (x)";
+    let program = parse(text, Path::new("endless"));
+    verify(&program, Path::new("endless"));
+    let function = &program.functions[program.functions.ids().next().expect("a function")];
+    let arguments = make_arguments(function, 3);
+    let results = evaluate_function(function, arguments.clone(), 1_000_000);
+    assert_eq!(results, Err("calls are nested too deeply".into()));
+    let results = evaluate_function(function, arguments, 10);
+    assert_eq!(results, Err("the program takes too many steps".into()));
 }
 
 /// The first line of each file is a comment with a part of the message.

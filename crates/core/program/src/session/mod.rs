@@ -17,8 +17,8 @@ use frame::HostFrame;
 use launch::LaunchData;
 use smallvec::SmallVec;
 
-/// Deepest nesting of calls.
-const DEPTH: usize = 1000;
+/// Deepest nesting of calls. Programs that recurse have a smaller limit of their own, with a better message.
+const DEPTH: usize = 20_000;
 
 /// A program that has been initialised on a machine.
 pub struct ProgramSession<'p, M: KernelMachine> {

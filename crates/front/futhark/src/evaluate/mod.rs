@@ -31,6 +31,9 @@ pub struct EvaluationFault {
     pub place: Option<ProgramPlace>,
 }
 
+/// How many calls of definitions may be evaluated within each other.
+const MAX_DEPTH: u32 = 400;
+
 /// The result of an evaluating function.
 type EvaluateResult<T> = Result<T, EvaluationFault>;
 
@@ -43,6 +46,8 @@ pub struct ProgramEvaluator<'p> {
     place: Option<ProgramPlace>,
     /// Steps that are left before the evaluator gives up.
     fuel: u64,
+    /// The number of calls of definitions that are being evaluated.
+    depth: u32,
     /// The names `0` and `1` of the fields of a pair.
     pair: [SourceNameId; 2],
     /// The calls of derivative functions that are being evaluated.
@@ -58,6 +63,7 @@ impl<'p> ProgramEvaluator<'p> {
             constants: HashMap::new(),
             place: None,
             fuel,
+            depth: 0,
             pair: [name("0"), name("1")],
             levels: Vec::new(),
         }
@@ -135,7 +141,14 @@ impl<'p> ProgramEvaluator<'p> {
         for (&parameter, argument) in definition.parameters.iter().zip(arguments) {
             self.match_pattern(parameter, argument, &mut frame)?;
         }
-        self.evaluate(body, &mut frame)
+        if self.depth == MAX_DEPTH {
+            let name = &self.program.names[definition.name];
+            return Err(self.fail(format!("the calls of `{name}` are nested too deeply")));
+        }
+        self.depth += 1;
+        let value = self.evaluate(body, &mut frame);
+        self.depth -= 1;
+        value
     }
 
     /// Number of parameters of a function.

@@ -22,6 +22,9 @@ impl SourceInternaliser<'_> {
             .map(|combine| self.make_lambda(combine, &[&target.element, &target.element]))
             .transpose()?
             .map(|(lambda, _)| lambda);
+        if let Some(combine) = &combine {
+            self.refuse_calls(&combine.body)?;
+        }
         self.with_accumulator(&target, combine, |internaliser, variable| {
             let (argument, parameters) = internaliser.add_parameters(&elements.element);
             internaliser.builder.begin_body();

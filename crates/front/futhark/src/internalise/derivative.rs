@@ -2,7 +2,9 @@
 
 use super::value::{StaticArray, StaticFunction, StaticValue};
 use super::{InternaliseResult, SourceInternaliser};
-use spirula_soac::differentiate::{CustomRule, ReverseSweep, add_forward, add_primal, add_reverse};
+use spirula_soac::differentiate::{
+    CustomRule, CustomRules, ReverseSweep, add_forward, add_primal, add_reverse,
+};
 use spirula_soac::ir::{
     SoacBody, SoacLambda, SoacOperand, SoacOperation, SoacType, SoacVariableId,
 };
@@ -66,6 +68,7 @@ impl SourceInternaliser<'_> {
         let (value, body) = made?;
         let pairs = pair_variables(point, point);
         let inputs: Vec<_> = pairs.into_iter().map(|(id, _)| id).collect();
+        self.refuse_derived_calls(&body, &inputs, &self.custom_rules)?;
         let sweep = add_primal(&mut self.builder, body, &inputs, &self.custom_rules);
         Ok((value, sweep.map_err(|reason| self.fail(reason))?))
     }
@@ -180,6 +183,8 @@ impl SourceInternaliser<'_> {
         let (value, body) = self.make_body(function, point.clone())?;
         self.custom_rules.truncate(rules);
         let inputs = pair_variables(&point, &direction);
+        let points: Vec<_> = inputs.iter().map(|(id, _)| *id).collect();
+        self.refuse_derived_calls(&body, &points, &CustomRules::default())?;
         let tangents = add_forward(&mut self.builder, body, &inputs);
         let tangent = with_derivatives(&value, &tangents);
         Ok((value, tangent))

@@ -2,7 +2,7 @@
 
 use super::value::{StaticFrame, StaticFunction, StaticValue};
 use super::{InternaliseResult, SourceInternaliser};
-use crate::check::types::{PrimitiveType, TypeId, compare_fields};
+use crate::check::types::{PrimitiveType, TypeId, TypeParameterId, compare_fields};
 use crate::syntax::tree::{NumberType, SourceNameId};
 use crate::typed::{
     DefinitionId, LocalId, ProgramPlace, TypedBinding, TypedExpressionId, TypedKind,
@@ -320,7 +320,13 @@ impl SourceInternaliser<'_> {
             .iter()
             .map(|&argument| self.concretise(argument, &frame.types));
         let arguments: Vec<_> = arguments.collect();
-        let types: HashMap<_, _> = parameters.iter().copied().zip(arguments).collect();
+        let mut types: HashMap<_, _> = parameters.iter().copied().zip(arguments).collect();
+        if types.len() < parameters.len() {
+            // A recursive use has the types of the function that it is in.
+            let own =
+                |parameter: &TypeParameterId| Some((*parameter, *frame.types.get(parameter)?));
+            types.extend(parameters.iter().filter_map(own));
+        }
         let types = Rc::new(types);
         if program.definitions[definition].parameters.is_empty() {
             let instance = self.constant_instance(id, frame);

@@ -2,11 +2,12 @@
 //!
 //! It evaluates the source symbolically. Functions, records and modules are known when the program is compiled, so calls of
 //! definitions are replaced by their bodies, with types for type parameters and closures for functions, and what remains are
-//! scalars, arrays and combinators.
+//! scalars, arrays and combinators. Only recursive definitions become functions that are called.
 
 mod accumulator;
 mod array;
 mod builtin;
+mod call_key;
 mod combinator;
 mod control;
 mod derivative;
@@ -15,6 +16,7 @@ mod flat_view;
 mod flatmap;
 mod message;
 mod pattern;
+mod recursion;
 mod size;
 mod value;
 
@@ -25,14 +27,17 @@ use crate::syntax::tree::SourceNameId;
 use crate::typed::{
     DefinitionId, ProgramPlace, TypedKind, TypedPatternId, TypedPatternKind, TypedProgram,
 };
+use call_key::DefinitionCall;
 use message::PlacePrinter;
+use recursion::RecursiveFunctions;
 use spirula_program::ScalarLiteral;
 use spirula_soac::build::SoacBuilder;
 use spirula_soac::differentiate::CustomRules;
 use spirula_soac::ir::{
     SoacEntry, SoacEntryValue, SoacFunction, SoacMessagePart, SoacOperand, SoacOperation, SoacType,
 };
-use spirula_soac::simplify::remove_dead_code;
+use spirula_soac::ownership::settle_ownership;
+use spirula_soac::simplify::{prune_signatures, remove_dead_code};
 use std::collections::HashMap;
 use std::rc::Rc;
 use value::{StaticFrame, StaticFunction, StaticInstance, StaticValue, TypeArguments};
@@ -73,13 +78,14 @@ pub fn internalise_entry(
         builder: SoacBuilder::new(&program.names[definition.name]),
         place: None,
         printer: PlacePrinter::new(files),
-        calls: Vec::new(),
+        call_depth: 0,
         call_places: Vec::new(),
         loop_sizes: HashMap::new(),
         loop_depth: 0,
         pair: [name("0"), name("1")],
         reverse_depth: 0,
         custom_rules: CustomRules::default(),
+        recursive: RecursiveFunctions::default(),
     };
     let function = Rc::new(StaticFunction::Definition(entry, TypeArguments::default()));
     let mut arguments = Vec::new();
@@ -102,7 +108,17 @@ pub fn internalise_entry(
     }
     interface.results = internaliser.describe_results(type_id, &result);
     let mut function = internaliser.builder.finish(result.leaves());
-    remove_dead_code(&mut function);
+    function.callees = internaliser.recursive.functions;
+    if function.callees.is_empty() {
+        remove_dead_code(&mut function);
+        return Ok((function, interface));
+    }
+    prune_signatures(&mut function);
+    let settled = settle_ownership(&mut function);
+    settled.map_err(|bug| InternaliseFault {
+        message: format!("bug: {bug}"),
+        place: Some(definition.place),
+    })?;
     Ok((function, interface))
 }
 
@@ -116,8 +132,8 @@ struct SourceInternaliser<'p> {
     place: Option<ProgramPlace>,
     /// Printer of places for the messages of checks.
     printer: PlacePrinter<'p>,
-    /// The definitions that are being called.
-    calls: Vec<DefinitionId>,
+    /// The number of definitions that are being called.
+    call_depth: usize,
     /// The places of the calls around the expression.
     call_places: Vec<ProgramPlace>,
     /// The sizes that change in the loops within the outermost one. A loop that is made again does not have to find them.
@@ -130,6 +146,8 @@ struct SourceInternaliser<'p> {
     reverse_depth: usize,
     /// The calls of functions whose gradient is given, in functions that are derived in reverse mode.
     custom_rules: CustomRules,
+    /// The functions of recursive definitions.
+    recursive: RecursiveFunctions,
 }
 
 impl SourceInternaliser<'_> {
@@ -425,35 +443,61 @@ impl SourceInternaliser<'_> {
         instance: Option<&StaticInstance>,
         arguments: Vec<StaticValue>,
     ) -> InternaliseResult<StaticValue> {
-        let definition = &self.program.definitions[id];
-        let Some(body) = definition.body else {
-            return Err(self.fail("the definition has no body"));
+        let call = DefinitionCall {
+            types: Rc::clone(types),
+            instance: instance.cloned(),
+            arguments,
         };
-        if definition.is_recursive && self.calls.contains(&id) {
-            return Err(self.fail("recursive functions cannot be compiled yet"));
+        let definition = &self.program.definitions[id];
+        if self.call_depth == 0 {
+            let mut frame = self.bind_arguments(id, call.clone())?;
+            self.place = Some(definition.place);
+            self.check_entry_sizes(&definition.parameters, &call.arguments, &mut frame);
         }
-        if self.calls.len() >= MAX_CALLS {
-            return Err(self.fail(format!("more than {MAX_CALLS} calls are nested")));
+        if definition.is_recursive {
+            return self.call_recursive(id, call);
         }
-        self.calls.push(id);
+        let mut frame = self.bind_arguments(id, call)?;
+        self.internalise_definition(id, &mut frame)
+    }
+
+    /// The variables of a definition that is called.
+    fn bind_arguments(
+        &mut self,
+        id: DefinitionId,
+        call: DefinitionCall,
+    ) -> InternaliseResult<StaticFrame> {
+        let definition = &self.program.definitions[id];
         let mut frame = StaticFrame {
             base: definition.locals.start,
             values: vec![None; definition.locals.len()],
-            types: Rc::clone(types),
+            types: call.types,
             shapes: HashMap::new(),
         };
-        if let Some(instance) = instance {
+        if let Some(instance) = &call.instance {
             self.bind_instance(id, instance, &mut frame);
         }
-        for (&parameter, argument) in definition.parameters.iter().zip(&arguments) {
-            self.bind_pattern(parameter, argument.clone(), &mut frame)?;
+        for (&parameter, argument) in definition.parameters.iter().zip(call.arguments) {
+            self.bind_pattern(parameter, argument, &mut frame)?;
         }
-        if self.calls.len() == 1 {
-            self.place = Some(definition.place);
-            self.check_entry_sizes(&definition.parameters, &arguments, &mut frame);
+        Ok(frame)
+    }
+
+    /// The value of the body of a definition.
+    fn internalise_definition(
+        &mut self,
+        id: DefinitionId,
+        frame: &mut StaticFrame,
+    ) -> InternaliseResult<StaticValue> {
+        let Some(body) = self.program.definitions[id].body else {
+            return Err(self.fail("the definition has no body"));
+        };
+        if self.call_depth >= MAX_CALLS {
+            return Err(self.fail(format!("more than {MAX_CALLS} calls are nested")));
         }
-        let value = self.internalise(body, &mut frame)?;
-        self.calls.pop();
+        self.call_depth += 1;
+        let value = self.internalise(body, frame)?;
+        self.call_depth -= 1;
         Ok(value)
     }
 }

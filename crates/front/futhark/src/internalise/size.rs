@@ -24,12 +24,20 @@ impl SourceInternaliser<'_> {
         frame: &mut StaticFrame,
     ) -> StaticValue {
         let program = self.program;
-        let (Some(instance), StaticValue::Function(function)) =
-            (program.sizes.instances.get(&id), &value)
-        else {
+        let StaticValue::Function(function) = &value else {
             return value;
         };
-        let instance = self.find_instance(id, instance, frame);
+        let instance = match program.sizes.instances.get(&id) {
+            Some(instance) => self.find_instance(id, instance, frame),
+            None => StaticInstance {
+                sizes: Vec::new(),
+                shapes: Vec::new(),
+            },
+        };
+        let instance = self.add_own_shapes(function, instance, frame);
+        if instance.sizes.is_empty() && instance.shapes.is_empty() {
+            return value;
+        }
         let instantiated = match (&**function, &program.expressions[id].kind) {
             (StaticFunction::Lambda(lambda, captured), TypedKind::Local(local, _)) => {
                 let mut captured = captured.clone();
@@ -47,6 +55,25 @@ impl SourceInternaliser<'_> {
             _ => StaticFunction::Instance(Rc::clone(function), Rc::new(instance)),
         };
         StaticValue::Function(Rc::new(instantiated))
+    }
+
+    /// The instance of a function. A recursive use has the shapes of types of the function that it is in.
+    fn add_own_shapes(
+        &self,
+        function: &StaticFunction,
+        mut instance: StaticInstance,
+        frame: &StaticFrame,
+    ) -> StaticInstance {
+        if let StaticFunction::Definition(id, _) = function
+            && instance.shapes.is_empty()
+        {
+            let parameters = self.program.definitions[*id].type_parameters.iter();
+            let own: Option<Vec<_>> = parameters
+                .map(|parameter| frame.shapes.get(parameter).cloned())
+                .collect();
+            instance.shapes = own.unwrap_or_default();
+        }
+        instance
     }
 
     /// The sizes and types for the parameters of a value that is used.

@@ -128,6 +128,8 @@ impl SizeInference<'_> {
             return;
         };
         let shape = self.function_shape(parameters, chosen, result);
+        // The patterns of parameters have determined sizes by now. Size parameters among them differ from call to call.
+        let shape = self.variables.resolve_shape(self.table, shape);
         let types = types.to_vec();
         let scheme = ShapedScheme {
             sizes: own_sizes,

@@ -4,7 +4,7 @@ use super::{check_text, run_segments, run_soac, run_source};
 use spirula_program::ProgramValue;
 
 /// A program, its input, and its results as text. Results that begin with `error: ` are part of a message.
-type ProgramCase = (&'static str, &'static str, &'static str);
+pub(crate) type ProgramCase = (&'static str, &'static str, &'static str);
 
 const PROGRAMS: &[ProgramCase] = &[
     ("def main (x: i32) = x + 1", "41i32", "42i32"),
@@ -256,8 +256,13 @@ const PROGRAMS: &[ProgramCase] = &[
 
 #[test]
 fn programs_have_their_results() {
+    check_cases(PROGRAMS);
+}
+
+/// Checks that programs have their results by all evaluators.
+pub(crate) fn check_cases(cases: &[ProgramCase]) {
     let mut faults = Vec::new();
-    for (text, input, expected) in PROGRAMS {
+    for (text, input, expected) in cases {
         let input = ProgramValue::read_all(input.as_bytes()).expect("values");
         let checked = check_text(text);
         for (name, run) in [

@@ -2,7 +2,7 @@
 //!
 //! | rule | invariant |
 //! | --- | --- |
-//! | 1 | every function that is called or is an entry point has a body; calls do not recurse |
+//! | 1 | every function that is called or is an entry point has a body; functions that kernels call do not call themselves |
 //! | 2 | a variable is used only in the block that declares it, after its declaration |
 //! | 3 | an operator exists at its types, and its operands have these types |
 //! | 4 | a target has the type of its value; conditions are truth values; sizes and indices are `i64`s |

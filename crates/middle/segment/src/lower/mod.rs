@@ -5,6 +5,7 @@
 
 mod accumulator;
 mod array;
+mod call;
 mod combinator;
 mod fold;
 mod fused;
@@ -20,10 +21,11 @@ use crate::ir::SegmentFunction;
 use crate::profile::SegmentProfile;
 use crate::translate::translate_function;
 use accumulator::LoweredAccumulator;
+use call::{declare_callees, variable_kind};
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
-    ArrayDimension, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind, KernelProgram,
-    MemorySpace, PlainValue, StmtKind, VarId, VariableType,
+    ArrayDimension, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind, FuncId,
+    KernelProgram, PlainValue, StmtKind, VarId, VariableType,
 };
 use spirula_program::ScalarType;
 use spirula_soac::ir::{
@@ -61,6 +63,8 @@ struct KernelScope {
 /// State of the lowering of a function.
 struct FunctionLowering<'f> {
     function: &'f SoacFunction,
+    /// The functions that the host may call.
+    callees: Rc<[FuncId]>,
     builder: ProgramBuilder,
     /// The values of the variables.
     values: Vec<Option<LoweredValue>>,
@@ -82,21 +86,37 @@ pub fn compile_entries(
     let mut builder = ProgramBuilder::new();
     for (function, entry) in entries {
         let function = translate_function(function, profile);
-        let mut lowering = FunctionLowering {
-            function: &function.signature,
-            builder,
-            values: vec![None; function.signature.variables.len()],
-            kernel: None,
-            profile,
-            in_place: InPlaceResults::analyse_function(&function),
-        };
+        let callees: Rc<[_]> = declare_callees(&mut builder, &function, &entry.name).into();
+        for ((_, callee), &id) in function.callees.iter().zip(&*callees) {
+            let mut lowering = FunctionLowering::new(callee, &callees, builder, profile);
+            lowering.lower_callee(callee, id)?;
+            builder = lowering.builder;
+        }
+        let mut lowering = FunctionLowering::new(&function, &callees, builder, profile);
         lowering.lower_function(&function, &entry)?;
         builder = lowering.builder;
     }
     Ok(builder.finish_program())
 }
 
-impl FunctionLowering<'_> {
+impl<'f> FunctionLowering<'f> {
+    fn new(
+        function: &'f SegmentFunction,
+        callees: &Rc<[FuncId]>,
+        builder: ProgramBuilder,
+        profile: SegmentProfile,
+    ) -> Self {
+        FunctionLowering {
+            function: &function.signature,
+            callees: Rc::clone(callees),
+            builder,
+            values: vec![None; function.signature.variables.len()],
+            kernel: None,
+            profile,
+            in_place: InPlaceResults::analyse_function(function),
+        }
+    }
+
     fn lower_function(
         &mut self,
         segments: &SegmentFunction,
@@ -104,26 +124,11 @@ impl FunctionLowering<'_> {
     ) -> Result<(), String> {
         let function = self.builder.declare_function(&entry.name);
         self.builder.begin_function(function);
-        let mut inputs = Vec::new();
-        for &parameter in &self.function.parameters {
-            let variable = &self.function.variables[parameter];
-            let scalar = variable.variable_type.element();
-            let kind = match &variable.variable_type {
-                SoacType::Array(..) => VariableType::Memory(MemorySpace::Device),
-                _ => VariableType::Scalar(scalar),
-            };
-            inputs.push((
-                parameter,
-                self.builder.add_input(function, &variable.name, kind),
-            ));
-        }
+        let inputs = self.add_inputs(function);
         let results = &segments.body.results;
         let mut outputs = Vec::new();
         for &result in results {
-            let kind = match self.function.type_of(result) {
-                SoacType::Array(..) => VariableType::Memory(MemorySpace::Device),
-                other => VariableType::Scalar(other.element()),
-            };
+            let kind = variable_kind(&self.function.type_of(result));
             outputs.push(self.builder.add_output(function, "out", kind));
         }
         let mut sizes = Vec::new();
@@ -201,7 +206,7 @@ impl FunctionLowering<'_> {
     fn declare_entry(
         &self,
         entry: &SoacEntry,
-        function: spirula_kernel::ir::FuncId,
+        function: FuncId,
         inputs: &[(SoacVariableId, VarId)],
         values: &[SoacOperand],
         outputs: &[VarId],

@@ -181,6 +181,9 @@ impl FunctionLowering<'_> {
             SoacOperation::Accumulate(accumulator, position, values) => {
                 return self.lower_write(*accumulator, *position, values);
             }
+            SoacOperation::Call(function, arguments) => {
+                return self.lower_call(results, *function, arguments);
+            }
             _ => return Err("an operation has no lowering".into()),
         };
         self.set(results[0], value);

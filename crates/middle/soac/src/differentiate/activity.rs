@@ -97,6 +97,10 @@ impl ActivitySet {
             SoacOperation::Scalar(operator, operands) => self.has_derivative(*operator, operands),
             // Combinators are fused after derivation.
             SoacOperation::Check(..) | SoacOperation::Fused(_) => false,
+            SoacOperation::Call(_, arguments) => {
+                let mut arguments = arguments.iter();
+                arguments.any(|argument| self.has_operand(argument.operand))
+            }
             SoacOperation::Slice(array, _)
             | SoacOperation::Reshape(array, _)
             | SoacOperation::Rearrange(array, _)

@@ -108,6 +108,12 @@ impl AliasTable {
                 }
                 consumed
             }
+            SoacOperation::Call(..) => {
+                let consumed = statement.operation.consumed().into_iter();
+                consumed
+                    .flat_map(|operand| self.find_roots(operand))
+                    .collect()
+            }
             _ => Vec::new(),
         }
     }

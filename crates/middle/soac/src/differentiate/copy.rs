@@ -2,9 +2,9 @@
 
 use crate::build::SoacBuilder;
 use crate::ir::{
-    FusedSink, SliceSelector, SoacAccumulation, SoacAccumulator, SoacBody, SoacFold, SoacFusedMap,
-    SoacHistogram, SoacLambda, SoacLoopForm, SoacMessage, SoacMessagePart, SoacOperand,
-    SoacOperation, SoacStatement, SoacType, SoacVariableId,
+    FusedSink, SliceSelector, SoacAccumulation, SoacAccumulator, SoacArgument, SoacBody, SoacFold,
+    SoacFusedMap, SoacHistogram, SoacLambda, SoacLoopForm, SoacMessage, SoacMessagePart,
+    SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariableId,
 };
 use std::collections::HashMap;
 
@@ -241,6 +241,13 @@ impl BodyCopier {
                 let body = self.copy_body(builder, &accumulation.body);
                 let copy = SoacAccumulation { accumulators, body };
                 SoacOperation::WithAccumulators(Box::new(copy))
+            }
+            SoacOperation::Call(function, arguments) => {
+                let arguments = arguments.iter().map(|argument| SoacArgument {
+                    operand: self.operand(argument.operand),
+                    ownership: argument.ownership,
+                });
+                SoacOperation::Call(*function, arguments.collect())
             }
             SoacOperation::Fused(fused) => SoacOperation::Fused(Box::new(SoacFusedMap {
                 width: self.operand(fused.width),

@@ -13,6 +13,7 @@ mod activity;
 mod adjoint;
 mod alias;
 mod arithmetic;
+mod call;
 mod copy;
 mod custom;
 mod forward;
@@ -26,6 +27,7 @@ mod reverse_map;
 mod reverse_scan;
 pub mod scalar_rule;
 
+pub use call::find_derived_call;
 pub use custom::{CustomRule, CustomRules};
 
 use crate::build::SoacBuilder;
@@ -76,6 +78,9 @@ pub fn add_primal(
         active.insert(builder, id);
     }
     active.visit_body(builder, &body);
+    if let Some(function) = call::find_active_call(&active, &body) {
+        return Err(format!("the call of {function:?} has no derivative"));
+    }
     let mut transform = ReverseTransform {
         builder,
         active,

@@ -1,13 +1,15 @@
 //! Evaluator: what a program means, step by step. A reference for tests.
 
 mod accumulator;
+mod call;
 mod fused;
 
 use crate::ir::{
-    SliceSelector, SoacBody, SoacFunction, SoacHistogram, SoacLambda, SoacLoopForm,
+    SliceSelector, SoacBody, SoacFunction, SoacFunctionId, SoacHistogram, SoacLambda, SoacLoopForm,
     SoacMessagePart, SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariableId,
 };
 use accumulator::AccumulatorState;
+use spirula_entity::EntityArena;
 use spirula_program::{ScalarLiteral, ScalarType};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -92,9 +94,11 @@ pub fn evaluate_function(
 ) -> Result<Vec<SoacValue>, String> {
     let mut evaluator = FunctionEvaluator {
         function,
+        callees: &function.callees,
         values: vec![None; function.variables.len()],
         accumulators: HashMap::new(),
         fuel,
+        nesting: 0,
     };
     for (&parameter, argument) in function.parameters.iter().zip(arguments) {
         evaluator.values[parameter.index()] = Some(argument);
@@ -105,10 +109,14 @@ pub fn evaluate_function(
 /// State of the evaluator.
 struct FunctionEvaluator<'f> {
     function: &'f SoacFunction,
+    /// The functions that may be called.
+    callees: &'f EntityArena<SoacFunctionId, SoacFunction>,
     values: Vec<Option<SoacValue>>,
     /// The accumulators that are in scope.
     accumulators: HashMap<SoacVariableId, AccumulatorState>,
     fuel: u64,
+    /// The number of bodies that are evaluated within each other.
+    nesting: u32,
 }
 
 /// The index of an element by its position in each dimension.
@@ -142,9 +150,14 @@ impl FunctionEvaluator<'_> {
     }
 
     fn evaluate_body(&mut self, body: &SoacBody) -> Result<Vec<SoacValue>, String> {
+        if self.nesting == call::MAX_NESTING {
+            return Err("calls are nested too deeply".into());
+        }
+        self.nesting += 1;
         for statement in &body.statements {
             self.evaluate_statement(statement)?;
         }
+        self.nesting -= 1;
         self.get_all(&body.results)
     }
 
@@ -349,6 +362,9 @@ impl FunctionEvaluator<'_> {
                 return self.evaluate_accumulation(accumulation);
             }
             SoacOperation::Fused(fused) => return self.evaluate_fused(fused, statement),
+            SoacOperation::Call(function, arguments) => {
+                return self.evaluate_call(*function, arguments);
+            }
         };
         Ok(vec![single])
     }

@@ -6,11 +6,12 @@ mod operation;
 mod token;
 
 use crate::ir::{
-    SoacBody, SoacFunction, SoacLambda, SoacOperand, SoacProgram, SoacStatement, SoacType,
-    SoacVariable, SoacVariableId,
+    SoacBody, SoacFunction, SoacFunctionId, SoacLambda, SoacOperand, SoacProgram, SoacStatement,
+    SoacType, SoacVariable, SoacVariableId,
 };
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_entity::DenseId as _;
 use spirula_program::{ScalarLiteral, ScalarType};
 use token::{SoacToken, SoacTokenKind, split_tokens};
 
@@ -126,7 +127,38 @@ impl SoacParser {
         }
     }
 
+    /// A function with those that it calls.
     fn parse_function(&mut self) -> Result<SoacFunction, SourceDiagnostic> {
+        let mut function = self.parse_definition()?;
+        while self.peek_word("with") {
+            self.advance();
+            let start = self.next;
+            if self.parse_callee()?.index() != function.callees.len() {
+                self.next = start;
+                return self.fail("the number of the next function is expected");
+            }
+            self.expect_mark(":")?;
+            let callee = self.parse_definition()?;
+            function.callees.push(callee);
+        }
+        Ok(function)
+    }
+
+    /// The number of a function that is called: `f0`, `f1` and so on.
+    fn parse_callee(&mut self) -> Result<SoacFunctionId, SourceDiagnostic> {
+        let start = self.next;
+        let word = self.parse_word()?;
+        let number = word.strip_prefix('f').map(str::parse::<u32>);
+        match number {
+            Some(Ok(number)) => Ok(SoacFunctionId::from_index(number as usize)),
+            _ => {
+                self.next = start;
+                self.fail("the number of a function is expected")
+            }
+        }
+    }
+
+    fn parse_definition(&mut self) -> Result<SoacFunction, SourceDiagnostic> {
         self.function = SoacFunction::default();
         self.names.clear();
         self.expect_word("fun")?;

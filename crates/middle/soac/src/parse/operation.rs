@@ -3,9 +3,9 @@
 use super::SoacParser;
 use super::token::SoacTokenKind;
 use crate::ir::{
-    FusedSink, ReductionOrder, SliceSelector, SoacAccumulation, SoacAccumulator, SoacFold,
-    SoacFusedMap, SoacHistogram, SoacLoopForm, SoacMessage, SoacMessagePart, SoacOperand,
-    SoacOperation, SoacType, SoacVariableId,
+    ArgumentOwnership, FusedSink, ReductionOrder, SliceSelector, SoacAccumulation, SoacAccumulator,
+    SoacArgument, SoacFold, SoacFusedMap, SoacHistogram, SoacLoopForm, SoacMessage,
+    SoacMessagePart, SoacOperand, SoacOperation, SoacType, SoacVariableId,
 };
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::ScalarOperator;
@@ -79,6 +79,7 @@ impl SoacParser {
                 Ok(SoacOperation::Accumulate(accumulator, position, values))
             }
             "with_accumulators" => self.parse_accumulation(),
+            "call" => self.parse_call(),
             _ => {
                 self.next = start;
                 self.parse_combinator(&word)
@@ -112,6 +113,23 @@ impl SoacParser {
                 })
             }
         }
+    }
+
+    /// A call, after its first word. A star marks an argument that is consumed.
+    fn parse_call(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
+        let function = self.parse_callee()?;
+        self.expect_mark("(")?;
+        let arguments = self.parse_list(")", |parser| {
+            let is_consumed = parser.take_mark("*");
+            let ownership = if is_consumed {
+                ArgumentOwnership::Consumed
+            } else {
+                ArgumentOwnership::Lent
+            };
+            let operand = parser.parse_operand()?;
+            Ok(SoacArgument { operand, ownership })
+        })?;
+        Ok(SoacOperation::Call(function, arguments))
     }
 
     /// A number of operands in parentheses.

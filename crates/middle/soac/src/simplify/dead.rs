@@ -204,7 +204,7 @@ struct DeadCodeRemover {
 }
 
 /// The items at some positions.
-fn keep_positions<T>(items: &mut Vec<T>, is_kept: &[bool]) {
+pub(super) fn keep_positions<T>(items: &mut Vec<T>, is_kept: &[bool]) {
     let mut kept = is_kept.iter();
     items.retain(|_| kept.next().copied().unwrap_or(true));
 }

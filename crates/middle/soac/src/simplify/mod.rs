@@ -14,8 +14,9 @@ mod dead;
 mod index;
 mod place;
 mod scalar;
+mod signature;
 
-use crate::consumption::find_consumed;
+use crate::consumption::{FunctionResults, find_consumed};
 use crate::ir::{
     SoacBody, SoacFunction, SoacMessage, SoacOperand, SoacOperation, SoacStatement, SoacType,
     SoacVariable, SoacVariableId,
@@ -24,6 +25,7 @@ pub use dead::{DeadCodeOutcome, remove_dead_code};
 use place::BodyFrame;
 use rustc_hash::FxHashMap;
 use scalar::{ScalarForm, read_truth};
+pub use signature::prune_signatures;
 use spirula_entity::{EntityArena, EntitySet};
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 use std::rc::Rc;
@@ -34,11 +36,23 @@ const MAX_SWEEPS: usize = 4;
 /// How many rules are applied to a statement at most.
 const MAX_REWRITES: usize = 32;
 
-/// Simplifies a function.
+/// Simplifies a function and those that it calls.
 pub fn simplify_function(function: &mut SoacFunction) {
+    if !function.callees.is_empty() {
+        prune_signatures(function);
+        let ids: Vec<_> = function.callees.ids().collect();
+        for id in ids {
+            simplify_alone(&mut function.callees[id], FunctionResults::New);
+        }
+    }
+    simplify_alone(function, FunctionResults::Shared);
+}
+
+/// Simplifies a function without those that it calls.
+fn simplify_alone(function: &mut SoacFunction, results: FunctionResults) {
     remove_dead_code(function);
     for _ in 0..MAX_SWEEPS {
-        let needs_again = sweep_function(function);
+        let needs_again = sweep_function(function, results);
         let outcome = remove_dead_code(function);
         if !needs_again && outcome == DeadCodeOutcome::Statements {
             return;
@@ -47,8 +61,8 @@ pub fn simplify_function(function: &mut SoacFunction) {
 }
 
 /// Applies the rules to each statement once. Returns whether another sweep may find more.
-fn sweep_function(function: &mut SoacFunction) -> bool {
-    let consumed = find_consumed(function);
+fn sweep_function(function: &mut SoacFunction, results: FunctionResults) -> bool {
+    let consumed = find_consumed(function, results);
     let uses = count_uses(function);
     let mut naturals = EntitySet::default();
     for &parameter in &function.parameters {

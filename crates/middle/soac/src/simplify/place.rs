@@ -77,6 +77,7 @@ fn is_new(operation: &SoacOperation) -> bool {
             | SoacOperation::Manifest(_)
             | SoacOperation::Map(..)
             | SoacOperation::Scan(..)
+            | SoacOperation::Call(..)
     )
 }
 
