@@ -102,6 +102,7 @@ pub fn internalise_entry(
         arguments.push(argument);
         type_id = result;
     }
+    internaliser.check_entry_sizes(entry, &arguments)?;
     let result = internaliser.call_function(&function, arguments)?;
     if result.has_function() {
         return Err(internaliser.fail("the result of an entry point contains a function"));
@@ -348,9 +349,7 @@ impl SourceInternaliser<'_> {
         self.call_places.extend(place);
         let value = self.apply_function(function, arguments);
         self.call_places.truncate(depth);
-        if value.is_ok() {
-            self.place = place;
-        }
+        self.place = place;
         value
     }
 
@@ -448,13 +447,7 @@ impl SourceInternaliser<'_> {
             instance: instance.cloned(),
             arguments,
         };
-        let definition = &self.program.definitions[id];
-        if self.call_depth == 0 {
-            let mut frame = self.bind_arguments(id, call.clone())?;
-            self.place = Some(definition.place);
-            self.check_entry_sizes(&definition.parameters, &call.arguments, &mut frame);
-        }
-        if definition.is_recursive {
+        if self.program.definitions[id].is_recursive {
             return self.call_recursive(id, call);
         }
         let mut frame = self.bind_arguments(id, call)?;
@@ -496,8 +489,8 @@ impl SourceInternaliser<'_> {
             return Err(self.fail(format!("more than {MAX_CALLS} calls are nested")));
         }
         self.call_depth += 1;
-        let value = self.internalise(body, frame)?;
+        let value = self.internalise(body, frame);
         self.call_depth -= 1;
-        Ok(value)
+        value
     }
 }

@@ -1,14 +1,15 @@
 //! Patterns, and sizes that are taken from values.
 
+use super::call_key::DefinitionCall;
 use super::message::describe_shape;
-use super::value::{StaticFrame, StaticValue};
+use super::value::{StaticFrame, StaticValue, TypeArguments};
 use super::{InternaliseResult, SourceInternaliser};
 use crate::check::types::{PrimitiveType, TypeForm, TypeId};
 use crate::evaluate::read_literal;
 use crate::intrinsic::machine_type;
 use crate::typed::{
-    LocalId, SizeTerm, SizedType, SizedTypeId, TypedLiteral as SourceScalar, TypedPatternId,
-    TypedPatternKind,
+    DefinitionId, LocalId, SizeTerm, SizedType, SizedTypeId, TypedLiteral as SourceScalar,
+    TypedPatternId, TypedPatternKind,
 };
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType as MachineType};
 use spirula_soac::ir::{SoacMessagePart, SoacOperand};
@@ -272,20 +273,29 @@ impl SourceInternaliser<'_> {
     /// Checks that the arguments of an entry point have the sizes that the types of the parameters give them.
     pub(super) fn check_entry_sizes(
         &mut self,
-        parameters: &[TypedPatternId],
+        entry: DefinitionId,
         arguments: &[StaticValue],
-        frame: &mut StaticFrame,
-    ) {
+    ) -> InternaliseResult<()> {
+        let definition = &self.program.definitions[entry];
+        let call = DefinitionCall {
+            types: TypeArguments::default(),
+            instance: None,
+            arguments: arguments.to_vec(),
+        };
+        let mut frame = self.bind_arguments(entry, call)?;
         let mut equal = None;
-        for (parameter, argument) in parameters.iter().zip(arguments) {
+        for (parameter, argument) in definition.parameters.iter().zip(arguments) {
             if let Some(produced) = self.program.sizes.patterns.get(parameter) {
-                self.compare_sizes(produced.sized, argument, frame, &mut equal);
+                self.compare_sizes(produced.sized, argument, &mut frame, &mut equal);
             }
         }
         if let Some(equal) = equal {
             let text = "Entry point arguments have invalid sizes.";
+            self.place = Some(definition.place);
             self.add_check(equal, vec![SoacMessagePart::Text(text.into())]);
         }
+        self.place = None;
+        Ok(())
     }
 
     /// Adds to a condition that the arrays of a value have the sizes of a type, as far as they are known.
