@@ -2,6 +2,7 @@
 
 use crate::check::{SourceFault, check_program};
 use crate::internalise::internalise_entry;
+use crate::lines::{LineColumn, LineStarts};
 use crate::source::{FaultyFile, SourceFiles, read_program};
 use crate::typed::{DefinitionId, FileId, ProgramPlace, TypedProgram};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -207,13 +208,7 @@ fn describe_elsewhere(name: &str, text: &str, fault: SourceDiagnostic) -> Source
     let SourceLocation::Text { start, .. } = fault.place else {
         return fault;
     };
-    let before = &text[..(start as usize).min(text.len())];
-    let line = before.matches('\n').count() + 1;
-    let column = before
-        .rsplit('\n')
-        .next()
-        .map_or(0, |last| last.chars().count())
-        + 1;
+    let LineColumn { line, column } = LineStarts::new(text).find(text, start as usize);
     SourceDiagnostic {
         message: format!("{name}:{line}:{column}: {}", fault.message),
         place: SourceLocation::Unknown,

@@ -10,6 +10,7 @@
 //! - [`sizes`]: sizes as types, on typed source.
 //! - [`typed`]: programs with names resolved and types inferred.
 //! - [`format`]: source text as the formatter lays it out.
+//! - `lines`: lines and columns of a text.
 //! - [`interface`]: the entry points of a program, for tools that call them.
 //! - [`intrinsic`]: the scalar functions of the compiler.
 //! - [`internalise`]: from typed source to the soac form ([`spirula_soac`]).
@@ -26,6 +27,7 @@ pub mod format;
 pub mod interface;
 pub mod internalise;
 pub mod intrinsic;
+mod lines;
 mod printed;
 mod restrictions;
 pub mod sizes;

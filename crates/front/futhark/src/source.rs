@@ -1,5 +1,6 @@
 //! Files of a program: the main file, what it imports, and the prelude.
 
+use crate::lines::{LineColumn, LineStarts};
 use crate::syntax::parse_file;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{SourceName, SourceNameId, SyntaxTree};
@@ -57,11 +58,8 @@ impl SourceFiles {
     /// Line and column of a place for messages, with the file if it is not the main one.
     pub fn describe_place(&self, place: ProgramPlace) -> String {
         let file = &self.files[place.file];
-        let end = (place.range.start as usize).min(file.text.len());
-        let before = &file.text[..end];
-        let line = before.matches('\n').count() + 1;
-        let last = before.rsplit('\n').next().unwrap_or_default();
-        let column = last.chars().count() + 1;
+        let start = place.range.start as usize;
+        let LineColumn { line, column } = LineStarts::new(&file.text).find(&file.text, start);
         if place.file == self.main {
             format!("line {line}, column {column}")
         } else {

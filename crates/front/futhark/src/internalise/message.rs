@@ -1,6 +1,7 @@
 //! Checks of the program, with messages that name places in the source.
 
 use super::SourceInternaliser;
+use crate::lines::{LineColumn, LineStarts};
 use crate::source::SourceFiles;
 use crate::typed::{FileId, ProgramPlace};
 use spirula_soac::ir::{SoacMessage, SoacMessagePart, SoacOperand};
@@ -18,8 +19,8 @@ const PRELUDE: &str = "/prelude/";
 /// Printer of places in the source.
 pub(super) struct PlacePrinter<'p> {
     files: &'p SourceFiles,
-    /// The bytes at which the lines of the files begin.
-    lines: HashMap<FileId, Vec<usize>>,
+    /// The lines of the files.
+    lines: HashMap<FileId, LineStarts>,
 }
 
 impl<'p> PlacePrinter<'p> {
@@ -39,22 +40,15 @@ impl<'p> PlacePrinter<'p> {
     /// is included.
     fn print_place(&mut self, place: ProgramPlace) -> String {
         let file = &self.files.files[place.file];
-        let starts = self.lines.entry(place.file).or_insert_with(|| {
-            let breaks = file.text.match_indices('\n').map(|(at, _)| at + 1);
-            std::iter::once(0).chain(breaks).collect()
-        });
-        let find = |at: usize| {
-            let line = starts.partition_point(|&start| start <= at).max(1);
-            let before = file.text.get(starts[line - 1]..at).unwrap_or_default();
-            (line, before.chars().count() + 1)
-        };
+        let starts = self.lines.entry(place.file);
+        let starts = starts.or_insert_with(|| LineStarts::new(&file.text));
         let last = place.range.end.max(place.range.start + 1) - 1;
-        let ((line, column), (last_line, last_column)) =
-            (find(place.range.start as usize), find(last as usize));
-        if line == last_line {
-            format!("{}:{line}:{column}-{last_column}", file.name)
+        let LineColumn { line, column } = starts.find(&file.text, place.range.start as usize);
+        let end = starts.find(&file.text, last as usize);
+        if line == end.line {
+            format!("{}:{line}:{column}-{}", file.name, end.column)
         } else {
-            format!("{}:{line}:{column}-{last_line}:{last_column}", file.name)
+            format!("{}:{line}:{column}-{}:{}", file.name, end.line, end.column)
         }
     }
 
