@@ -6,9 +6,9 @@ use crate::lines::{LineColumn, LineStarts};
 use crate::source::{FaultyFile, SourceFiles, read_program};
 use crate::typed::{DefinitionId, FileId, ProgramPlace, TypedProgram};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_soac::fuse::{FusionScope, fuse_function};
+use spirula_soac::fuse::FusionScope;
 use spirula_soac::ir::{SoacEntry, SoacFunction};
-use spirula_soac::simplify::simplify_function;
+use spirula_soac::optimise::optimise_function;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -102,13 +102,6 @@ pub fn internalise_with_warnings(
     Ok(functions)
 }
 
-/// Simplifies a function and fuses its combinators.
-fn optimise_function(function: &mut SoacFunction) {
-    simplify_function(function);
-    fuse_function(function, FusionScope::All);
-    simplify_function(function);
-}
-
 impl CheckedSource {
     /// The function of an entry point, simplified.
     fn make_function(
@@ -118,7 +111,7 @@ impl CheckedSource {
         let internalised = internalise_entry(&self.files, &self.program, entry);
         let (mut function, entry) =
             internalised.map_err(|fault| vec![self.locate(fault.place, fault.message)])?;
-        optimise_function(&mut function);
+        optimise_function(&mut function, FusionScope::All);
         Ok((function, entry))
     }
 

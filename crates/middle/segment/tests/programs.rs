@@ -3,7 +3,7 @@
 use spirula_futhark::compile::{check_source, internalise_source};
 use spirula_futhark::evaluate::ProgramEvaluator;
 use spirula_kernel::{compile_program, verify_program};
-use spirula_program::{ProgramValue, ScalarLiteral};
+use spirula_program::ProgramValue;
 use spirula_segment::lower::compile_entries;
 use spirula_segment::meaning::to_soac;
 use spirula_segment::profile::SegmentProfile;
@@ -168,39 +168,11 @@ fn evaluate_segments(text: &str, profile: SegmentProfile, input: &[ProgramValue]
     let program = compile_entries(entries, profile).unwrap_or_else(|bug| panic!("{text}: {bug}"));
     verify_program(&program).unwrap_or_else(|fault| panic!("{text}: {fault}"));
     compile_program(&program).expect("it compiles");
-    let mut arguments = Vec::new();
-    for value in input {
-        let sizes = value.shape.iter().map(|&size| size as i64);
-        let scalars = sizes.clone().map(ScalarLiteral::from_i64);
-        arguments.extend(scalars.map(SoacValue::Scalar));
-        let bits = value.elements().collect();
-        arguments.push(SoacValue::from_elements(
-            value.element,
-            sizes.collect(),
-            bits,
-        ));
-    }
+    let arguments = input.iter().flat_map(SoacValue::list_argument).collect();
     let results = evaluate_function(&to_soac(&segments), arguments, FUEL);
     let results = results.unwrap_or_else(|fault| panic!("{text}: {fault}\n{segments}"));
-    print_values(&results.iter().map(to_program_value).collect::<Vec<_>>())
-}
-
-fn to_program_value(value: &SoacValue) -> ProgramValue {
-    let element = match value {
-        SoacValue::Scalar(literal) => literal.ty,
-        SoacValue::Array(element, _, _) => *element,
-    };
-    let size = element.size() as usize;
-    let bytes = value.bits();
-    let bytes = bytes
-        .iter()
-        .flat_map(|bits| bits.to_le_bytes()[..size].to_vec());
-    ProgramValue {
-        element,
-        unsigned: false,
-        shape: value.shape().iter().map(|&size| size as u64).collect(),
-        bytes: bytes.collect(),
-    }
+    let values = results.iter().map(|value| value.to_program_value(false));
+    print_values(&values.collect::<Vec<_>>())
 }
 
 #[test]

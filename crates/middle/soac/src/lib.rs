@@ -10,6 +10,7 @@
 //! - [`ownership`]: which arguments calls consume, and copies of results.
 //! - [`simplify`]: folds constants, removes copies, repetitions, checks that hold, and what no result depends on.
 //! - [`fuse`]: combinators and those that use their results become one.
+//! - [`optimise`]: the order of the passes.
 //! - [`evaluate`]: what a program means, as a reference for tests.
 //!
 //! The crate knows no source language and no device.
@@ -21,6 +22,7 @@ pub mod differentiate;
 pub mod evaluate;
 pub mod fuse;
 pub mod ir;
+pub mod optimise;
 pub mod ownership;
 pub mod parse;
 pub mod print;

@@ -4,15 +4,15 @@ use crate::RandomProgram;
 use spirula_futhark::compile::{CheckedSource, check_source};
 use spirula_futhark::evaluate::ProgramEvaluator;
 use spirula_futhark::internalise::internalise_entry;
-use spirula_program::{ProgramValue, ScalarLiteral, ScalarType};
+use spirula_program::ProgramValue;
 use spirula_segment::meaning::to_soac;
 use spirula_segment::profile::SegmentProfile;
 use spirula_segment::translate::translate_function;
 use spirula_segment::verify::verify_function;
 use spirula_soac::evaluate::{SoacValue, evaluate_function};
-use spirula_soac::fuse::{FusionScope, fuse_function};
-use spirula_soac::ir::{SoacFunction, SoacProgram};
-use spirula_soac::simplify::simplify_function;
+use spirula_soac::fuse::FusionScope;
+use spirula_soac::ir::{SoacEntry, SoacFunction, SoacProgram};
+use spirula_soac::optimise::optimise_function;
 use std::fmt;
 
 /// Statements that an evaluator may take.
@@ -70,8 +70,12 @@ pub fn compare_forms(program: &RandomProgram) -> Result<Option<String>, FormDiff
         Err(fault) if is_too_long(&fault.message) => return Ok(None),
         Err(fault) => return Err(differ("source", fault.message)),
     };
+    let (function, interface) =
+        internalise_last(&checked).map_err(|message| differ("internaliser", message))?;
     for (form, translate) in FORMS {
-        match evaluate_form(&checked, &arguments, *translate) {
+        let found = translate(function.clone())
+            .and_then(|function| evaluate_form(&function, &interface, &arguments));
+        match found {
             Ok(found) if found == expected => {}
             Ok(found) => {
                 return Err(differ(form, format!("{found}, expected {expected}")));
@@ -88,75 +92,47 @@ fn is_too_long(message: &str) -> bool {
     message.contains("steps")
 }
 
-/// The results of `main` in a form.
-fn evaluate_form(
-    checked: &CheckedSource,
-    arguments: &[ProgramValue],
-    translate: FormTranslation,
-) -> Result<String, String> {
+/// The soac form of the last entry point.
+fn internalise_last(checked: &CheckedSource) -> Result<(SoacFunction, SoacEntry), String> {
     let entry = checked.program.entries.last();
     let entry = *entry.ok_or("there is no entry point")?;
-    let (function, interface) = internalise_entry(&checked.files, &checked.program, entry)
-        .map_err(|fault| fault.message)?;
-    let function = translate(function)?;
+    let internalised = internalise_entry(&checked.files, &checked.program, entry);
+    internalised.map_err(|fault| fault.message)
+}
+
+/// The results of a function, which is verified.
+fn evaluate_form(
+    function: &SoacFunction,
+    interface: &SoacEntry,
+    arguments: &[ProgramValue],
+) -> Result<String, String> {
     let mut verified = SoacProgram::default();
     verified.functions.push(function.clone());
     spirula_soac::verify::verify_program(&verified).map_err(|fault| format!("{fault:?}"))?;
-    let arguments = arguments.iter().flat_map(list_argument).collect();
-    let results = evaluate_function(&function, arguments, FUEL)?;
+    let arguments = arguments
+        .iter()
+        .flat_map(SoacValue::list_argument)
+        .collect();
+    let results = evaluate_function(function, arguments, FUEL)?;
     let unsigned = interface.results.iter();
     let unsigned = unsigned.flat_map(|result| result.unsigned.iter().copied());
     let values = results.iter().zip(unsigned);
     let values: Vec<ProgramValue> = values
-        .map(|(value, unsigned)| to_program_value(value, unsigned))
+        .map(|(value, unsigned)| value.to_program_value(unsigned))
         .collect();
     Ok(print_values(&values))
 }
 
 fn make_segments(function: SoacFunction, profile: SegmentProfile) -> Result<SoacFunction, String> {
-    let segments = translate_function(optimise(function, FusionScope::Maps), profile);
+    let segments = translate_function(optimise(function, FusionScope::All), profile);
     verify_function(&segments).map_err(|fault| format!("{fault:?}"))?;
     Ok(to_soac(&segments))
 }
 
 /// The function after all passes.
 fn optimise(mut function: SoacFunction, scope: FusionScope) -> SoacFunction {
-    simplify_function(&mut function);
-    fuse_function(&mut function, scope);
-    simplify_function(&mut function);
+    optimise_function(&mut function, scope);
     function
-}
-
-/// An argument as the soac form takes it: its sizes, then its elements.
-fn list_argument(value: &ProgramValue) -> Vec<SoacValue> {
-    let sizes = value.shape.iter();
-    let sizes = sizes.map(|&size| SoacValue::Scalar(ScalarLiteral::from_i64(size as i64)));
-    let bits: Vec<u64> = value.elements().collect();
-    let contents = if value.shape.is_empty() {
-        SoacValue::Scalar(ScalarLiteral::new(value.element, bits[0]))
-    } else {
-        let shape = value.shape.iter().map(|&size| size as i64).collect();
-        SoacValue::from_elements(value.element, shape, bits)
-    };
-    sizes.chain([contents]).collect()
-}
-
-fn to_program_value(value: &SoacValue, unsigned: bool) -> ProgramValue {
-    let element = match value {
-        SoacValue::Scalar(literal) => literal.ty,
-        SoacValue::Array(element, _, _) => *element,
-    };
-    let size = element.size() as usize;
-    let elements = value.bits();
-    let bytes = elements.iter();
-    ProgramValue {
-        element,
-        unsigned: unsigned && element != ScalarType::Bool,
-        shape: value.shape().iter().map(|&size| size as u64).collect(),
-        bytes: bytes
-            .flat_map(|bits| bits.to_le_bytes()[..size].to_vec())
-            .collect(),
-    }
 }
 
 /// Values as text, one after the other.

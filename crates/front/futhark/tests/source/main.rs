@@ -15,15 +15,15 @@ mod sizes;
 use spirula_futhark::compile::{CheckedSource, check_source};
 use spirula_futhark::evaluate::ProgramEvaluator;
 use spirula_futhark::internalise::internalise_entry;
-use spirula_program::{ProgramValue, ScalarLiteral, ScalarType};
+use spirula_program::ProgramValue;
 use spirula_segment::meaning::to_soac;
 use spirula_segment::profile::SegmentProfile;
 use spirula_segment::translate::translate_function;
 use spirula_segment::verify::verify_function;
 use spirula_soac::evaluate::{SoacValue, evaluate_function};
-use spirula_soac::fuse::{FusionScope, fuse_function};
-use spirula_soac::ir::{SoacFunction, SoacProgram};
-use spirula_soac::simplify::simplify_function;
+use spirula_soac::fuse::FusionScope;
+use spirula_soac::ir::{SoacEntry, SoacFunction, SoacProgram};
+use spirula_soac::optimise::optimise_function;
 
 /// Statements that an evaluator may take.
 const FUEL: u64 = 5_000_000;
@@ -69,6 +69,13 @@ fn run_source(checked: &CheckedSource, input: &[ProgramValue]) -> Result<String,
         .map_err(|fault| fault.message)
 }
 
+/// The soac form of the last entry point. An error is a message.
+fn internalise_last(checked: &CheckedSource) -> Result<(SoacFunction, SoacEntry), String> {
+    let entry = *checked.program.entries.last().expect("an entry point");
+    let internalised = internalise_entry(&checked.files, &checked.program, entry);
+    internalised.map_err(|fault| fault.message)
+}
+
 /// The results of `main` by the evaluator of the soac form. An error is a message. Passes do not change them.
 fn run_soac(checked: &CheckedSource, input: &[ProgramValue]) -> Result<String, String> {
     let results = run_translated(checked, input, |function| function);
@@ -85,7 +92,7 @@ fn run_soac(checked: &CheckedSource, input: &[ProgramValue]) -> Result<String, S
 /// The results of `main` by what its segmented form means, which is verified. An error is a message.
 fn run_segments(checked: &CheckedSource, input: &[ProgramValue]) -> Result<String, String> {
     run_translated(checked, input, |function| {
-        let function = optimise(function, FusionScope::Maps);
+        let function = optimise(function, FusionScope::All);
         let segments = translate_function(function, SegmentProfile::PROCESSOR);
         verify_function(&segments).expect("it keeps the rules");
         to_soac(&segments)
@@ -98,30 +105,12 @@ fn run_translated(
     input: &[ProgramValue],
     translate: impl FnOnce(SoacFunction) -> SoacFunction,
 ) -> Result<String, String> {
-    let program = &checked.program;
-    let entry = *program.entries.last().expect("an entry point");
-    let (function, interface) =
-        internalise_entry(&checked.files, program, entry).map_err(|fault| fault.message)?;
+    let (function, interface) = internalise_last(checked)?;
     let function = translate(function);
     let mut verified = SoacProgram::default();
     verified.functions.push(function.clone());
     spirula_soac::verify::verify_program(&verified).expect("it keeps the rules");
-    let mut arguments = Vec::new();
-    for value in input {
-        let sizes = value
-            .shape
-            .iter()
-            .map(|&size| SoacValue::Scalar(ScalarLiteral::from_i64(size as i64)));
-        arguments.extend(sizes);
-        let bits: Vec<u64> = value.elements().collect();
-        arguments.push(match value.shape.is_empty() {
-            true => SoacValue::Scalar(ScalarLiteral::new(value.element, bits[0])),
-            false => {
-                let shape = value.shape.iter().map(|&size| size as i64).collect();
-                SoacValue::from_elements(value.element, shape, bits)
-            }
-        });
-    }
+    let arguments = input.iter().flat_map(SoacValue::list_argument).collect();
     let results = evaluate_function(&function, arguments, FUEL)?;
     let unsigned: Vec<bool> = interface
         .results
@@ -131,32 +120,12 @@ fn run_translated(
     let values = results
         .iter()
         .zip(unsigned)
-        .map(|(value, unsigned)| to_program_value(value, unsigned));
+        .map(|(value, unsigned)| value.to_program_value(unsigned));
     Ok(print_values(&values.collect::<Vec<_>>()))
 }
 
 /// The function after all passes.
 fn optimise(mut function: SoacFunction, scope: FusionScope) -> SoacFunction {
-    simplify_function(&mut function);
-    fuse_function(&mut function, scope);
-    simplify_function(&mut function);
+    optimise_function(&mut function, scope);
     function
-}
-
-fn to_program_value(value: &SoacValue, unsigned: bool) -> ProgramValue {
-    let element = match value {
-        SoacValue::Scalar(literal) => literal.ty,
-        SoacValue::Array(element, _, _) => *element,
-    };
-    let size = element.size() as usize;
-    ProgramValue {
-        element,
-        unsigned: unsigned && element != ScalarType::Bool,
-        shape: value.shape().iter().map(|&size| size as u64).collect(),
-        bytes: value
-            .bits()
-            .iter()
-            .flat_map(|bits| bits.to_le_bytes()[..size].to_vec())
-            .collect(),
-    }
 }

@@ -1,7 +1,6 @@
 //! Messages of checks, and the places that they name.
 
-use super::check_text;
-use spirula_futhark::internalise::internalise_entry;
+use super::{check_text, internalise_last};
 use spirula_soac::ir::{SoacMessagePart, SoacOperation};
 
 /// Programs, each with the message of a check, whose values are `_`, and its places.
@@ -67,11 +66,7 @@ const CHECKS: &[(&str, &str, &str)] = &[
 /// The messages of all checks of `main` with their places, one a line.
 fn list_checks(text: &str) -> String {
     let checked = check_text(text).expect("the program is accepted");
-    let entry = *checked.program.entries.last().expect("an entry point");
-    let internalised = internalise_entry(&checked.files, &checked.program, entry);
-    let (function, _) = internalised
-        .map_err(|fault| fault.message)
-        .expect("it compiles");
+    let (function, _) = internalise_last(&checked).expect("it compiles");
     let mut listed = String::new();
     function.body.for_each_statement(&mut |statement| {
         if let SoacOperation::Check(_, message) = &statement.operation {

@@ -1,7 +1,6 @@
 //! Deep nests: the code that they become grows with the depth, not with a power of two.
 
-use super::check_text;
-use spirula_futhark::internalise::internalise_entry;
+use super::{check_text, internalise_last};
 
 /// Loops and maps within each other.
 const DEPTH: usize = 12;
@@ -9,11 +8,7 @@ const DEPTH: usize = 12;
 /// Number of statements that `main` becomes.
 fn count_statements(text: &str) -> usize {
     let checked = check_text(text).expect("the program is accepted");
-    let entry = *checked.program.entries.last().expect("an entry point");
-    let internalised = internalise_entry(&checked.files, &checked.program, entry);
-    let (function, _) = internalised
-        .map_err(|fault| fault.message)
-        .expect("it compiles");
+    let (function, _) = internalise_last(&checked).expect("it compiles");
     let mut count = 0;
     function.body.for_each_statement(&mut |_| count += 1);
     count

@@ -1,8 +1,7 @@
 //! Recursive functions: by the evaluator of source, by calls of the soac form, and by what kernels are made of.
 
 use super::programs::{ProgramCase, check_cases};
-use super::{check_text, run_soac, run_source};
-use spirula_futhark::internalise::internalise_entry;
+use super::{check_text, internalise_last, run_soac, run_source};
 use spirula_program::ProgramValue;
 use spirula_segment::lower::compile_entries;
 use spirula_segment::profile::SegmentProfile;
@@ -200,9 +199,8 @@ fn recursive_functions_have_their_results() {
 fn recursive_functions_become_functions_of_the_host() {
     for (text, _, _) in PROGRAMS {
         let checked = check_text(text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
-        let entry = *checked.program.entries.last().expect("an entry point");
         for profile in [SegmentProfile::PROCESSOR, SegmentProfile::GRAPHICS] {
-            let internalised = internalise_entry(&checked.files, &checked.program, entry);
+            let internalised = internalise_last(&checked);
             let internalised = internalised.unwrap_or_else(|fault| panic!("{text}: {fault:?}"));
             let program = compile_entries(vec![internalised], profile);
             let program = program.unwrap_or_else(|bug| panic!("{text}: {bug}"));

@@ -3,6 +3,7 @@
 use super::activity::ActivitySet;
 use super::custom::CustomRules;
 use crate::build::SoacBuilder;
+use crate::calls::visit_calls;
 use crate::ir::{SoacBody, SoacFunctionId, SoacOperation, SoacVariableId};
 
 /// The function of a call whose results depend on inputs of a body in a way that has a derivative.
@@ -13,9 +14,7 @@ pub fn find_derived_call(
     rules: &CustomRules,
 ) -> Option<SoacFunctionId> {
     let mut has_call = false;
-    body.for_each_statement(&mut |statement| {
-        has_call |= matches!(statement.operation, SoacOperation::Call(..));
-    });
+    visit_calls(body, &mut |_, _| has_call = true);
     if !has_call {
         return None;
     }

@@ -2,6 +2,7 @@
 
 mod accumulator;
 mod call;
+mod convert;
 mod fused;
 
 use crate::ir::{
