@@ -446,8 +446,8 @@ struct ElementLiteral {
     element: ScalarType,
     unsigned: bool,
     bits: u64,
-    /// Whether the type has the number. Integers between the largest of a signed type and its largest pattern of bits
-    /// count as patterns.
+    /// Whether the type has the number, or the type of the same width that has or lacks a sign: `-1u8` and `255i8` are
+    /// patterns of bits.
     fits: bool,
 }
 
@@ -504,8 +504,7 @@ fn parse_element(word: &str, known: Option<(ScalarType, bool)>) -> Option<Elemen
         magnitude
     };
     let largest = ty.truncate_bits(u64::MAX);
-    let most_negative = if unsigned { largest } else { largest / 2 + 1 };
-    let fits = magnitude <= if negative { most_negative } else { largest };
+    let fits = magnitude <= if negative { largest / 2 + 1 } else { largest };
     Some(ElementLiteral {
         element: ty,
         unsigned,
@@ -605,7 +604,7 @@ mod tests {
             "5x",
             "300u8",
             "-129i8",
-            "-256u8",
+            "-129u8",
             "99999999999999999999u64",
             "empty([1]i32)",
             "\"a",
