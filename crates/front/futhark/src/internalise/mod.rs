@@ -57,6 +57,9 @@ type InternaliseResult<T> = Result<T, InternaliseFault>;
 /// How deep calls of definitions may be nested.
 const MAX_CALLS: usize = 500;
 
+/// How many calls of definitions may be replaced by bodies. Definitions that call each other twice need a power of two.
+const MAX_INLINED: usize = 200_000;
+
 /// Internalises an entry point.
 ///
 /// The parameters of the function are those of the entry point, each as its sizes and its scalars or arrays. The results are
@@ -79,6 +82,7 @@ pub fn internalise_entry(
         place: None,
         printer: PlacePrinter::new(files),
         call_depth: 0,
+        inlined: 0,
         call_places: Vec::new(),
         loop_sizes: HashMap::new(),
         loop_depth: 0,
@@ -135,6 +139,8 @@ struct SourceInternaliser<'p> {
     printer: PlacePrinter<'p>,
     /// The number of definitions that are being called.
     call_depth: usize,
+    /// The number of calls that were replaced by bodies.
+    inlined: usize,
     /// The places of the calls around the expression.
     call_places: Vec<ProgramPlace>,
     /// The sizes that change in the loops within the outermost one. A loop that is made again does not have to find them.
@@ -488,6 +494,12 @@ impl SourceInternaliser<'_> {
         if self.call_depth >= MAX_CALLS {
             return Err(self.fail(format!("more than {MAX_CALLS} calls are nested")));
         }
+        if self.inlined >= MAX_INLINED {
+            return Err(self.fail(format!(
+                "more than {MAX_INLINED} calls would be replaced by their bodies"
+            )));
+        }
+        self.inlined += 1;
         self.call_depth += 1;
         let value = self.internalise(body, frame);
         self.call_depth -= 1;

@@ -33,3 +33,18 @@ fn maps_whose_results_have_sizes_of_their_own_stay_small() {
     let count = count_statements(&format!("def main (n: i64) = {body}"));
     assert!(count < 40 * DEPTH * DEPTH, "{count} statements");
 }
+
+#[test]
+fn definitions_that_double_their_calls_are_refused() {
+    let mut text = "def f0 (x: i32) : i32 = x + 1\n".to_owned();
+    for depth in 1..40 {
+        let inner = depth - 1;
+        text.push_str(&format!(
+            "def f{depth} (x: i32) : i32 = f{inner} (f{inner} x)\n"
+        ));
+    }
+    text.push_str("def main (x: i32) = f39 x");
+    let checked = check_text(&text).expect("the program is accepted");
+    let message = internalise_last(&checked).expect_err("it has 2^39 calls");
+    assert!(message.contains("calls would be replaced"), "{message}");
+}
