@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask suite futhark` checks and compiles the programs of Futhark's test suite, and runs their tests on
 //! devices, with worker processes and time limits. The programs and their kinds are listed in `tests.tsv` of the
-//! corpus. The table says for each folder how many programs are accepted, refused, compiled and right; below it are the
+//! corpus. `cargo xtask suite futhark-benchmarks` does so with the benchmarks of `benchmarks.tsv`. The table says for each folder how many programs are accepted, refused, compiled and right; below it are the
 //! reasons of failures with their numbers.
 
 use crate::find_repository_root;
@@ -18,9 +18,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-/// The list of programs.
-const LIST: &str = "tests.tsv";
-
 /// The message about a program without entry points.
 const NO_ENTRY: &str = "the program has no entry point";
 
@@ -35,6 +32,34 @@ const REASON: usize = 110;
 enum SuiteLanguage {
     /// Futhark's test programs, from their source
     Futhark,
+    /// Futhark's benchmarks, from their source
+    FutharkBenchmarks,
+}
+
+impl SuiteLanguage {
+    /// The list of programs in the folder of the corpus.
+    fn list(self) -> &'static str {
+        match self {
+            SuiteLanguage::Futhark => "tests.tsv",
+            SuiteLanguage::FutharkBenchmarks => "benchmarks.tsv",
+        }
+    }
+
+    /// The folder that the paths of the list are relative to.
+    fn program_folder(self) -> &'static str {
+        match self {
+            SuiteLanguage::Futhark => "",
+            SuiteLanguage::FutharkBenchmarks => "benchmarks",
+        }
+    }
+
+    /// The title of the table.
+    fn title(self) -> &'static str {
+        match self {
+            SuiteLanguage::Futhark => "Futhark's test programs",
+            SuiteLanguage::FutharkBenchmarks => "Futhark's benchmarks",
+        }
+    }
 }
 
 /// Arguments of the task.
@@ -95,7 +120,7 @@ struct SuiteColumn {
 
 /// Runs the suite, and writes the table.
 pub fn run_suite(options: &SuiteOptions) -> Result<()> {
-    let SuiteLanguage::Futhark = options.language;
+    let language = options.language;
     let start = Instant::now();
     let root = find_repository_root()?;
     let corpus = match &options.corpus {
@@ -109,8 +134,8 @@ pub fn run_suite(options: &SuiteOptions) -> Result<()> {
     let spirula = root.join(&options.spirula);
     ensure!(spirula.is_file(), "there is no {}", spirula.display());
     let suite = ProgramSuite {
-        programs: read_list(&corpus, &options.filter)?,
-        corpus,
+        programs: read_list(&corpus.join(language.list()), &options.filter)?,
+        folder: corpus.join(language.program_folder()),
         spirula,
         jobs: match options.jobs {
             Some(jobs) => jobs.max(1),
@@ -124,7 +149,8 @@ pub fn run_suite(options: &SuiteOptions) -> Result<()> {
         columns.push(suite.run_tests(device)?);
     }
     let mut table = format!(
-        "Futhark's test programs by folder, {}, Spirula {}, in {:.0} s:\n\n",
+        "{} by folder, {}, Spirula {}, in {:.0} s:\n\n",
+        language.title(),
         format_date(SystemTime::now()),
         env!("CARGO_PKG_VERSION"),
         start.elapsed().as_secs_f64()
@@ -141,14 +167,13 @@ pub fn run_suite(options: &SuiteOptions) -> Result<()> {
     Ok(())
 }
 
-fn read_list(corpus: &Path, filter: &str) -> Result<Vec<SuiteProgram>> {
-    let path = corpus.join(LIST);
-    let text = fs::read_to_string(&path).with_context(|| format!("{}", path.display()))?;
+fn read_list(list: &Path, filter: &str) -> Result<Vec<SuiteProgram>> {
+    let text = fs::read_to_string(list).with_context(|| format!("{}", list.display()))?;
     let rows = text.lines().skip(1).filter_map(|row| {
         let mut columns = row.split('\t');
         let (path, kind) = (columns.next()?, columns.next()?);
         let kind = match kind {
-            "run" => ProgramKind::Run,
+            "run" | "app" | "lib-test" | "app-synth-data" => ProgramKind::Run,
             "compile" | "none" => ProgramKind::Compile,
             "error" => ProgramKind::Error,
             "property" => ProgramKind::Property,
@@ -158,14 +183,19 @@ fn read_list(corpus: &Path, filter: &str) -> Result<Vec<SuiteProgram>> {
         path.contains(filter).then_some(SuiteProgram { path, kind })
     });
     let programs: Vec<_> = rows.collect();
-    ensure!(!programs.is_empty(), "{LIST} has no such program");
+    ensure!(
+        !programs.is_empty(),
+        "{} has no such program",
+        list.display()
+    );
     Ok(programs)
 }
 
 /// A suite that is being run.
 struct ProgramSuite {
     programs: Vec<SuiteProgram>,
-    corpus: PathBuf,
+    /// The folder that the paths of programs are relative to.
+    folder: PathBuf,
     spirula: PathBuf,
     jobs: usize,
     timeout: Duration,
@@ -247,17 +277,17 @@ impl ProgramSuite {
             let report =
                 std::env::temp_dir().join(format!("spirula-suite-{}.json", std::process::id()));
             let mut command = Command::new(&self.spirula);
-            command.arg("test").current_dir(&self.corpus);
+            command.arg("test").current_dir(&self.folder);
             command.args(tested.iter().map(|program| &program.path));
             command.args(["--device", device, "--jobs", &self.jobs.to_string()]);
             command.args(["--timeout", &self.timeout.as_secs().to_string()]);
             command.arg("--json").arg(&report);
-            let ran = command
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status()?;
-            let text = fs::read_to_string(&report)
-                .with_context(|| format!("spirula test ended with {ran} and without a report"))?;
+            let ran = command.stdout(Stdio::null()).output()?;
+            let text = fs::read_to_string(&report).with_context(|| {
+                let told = String::from_utf8_lossy(&ran.stderr);
+                let status = ran.status;
+                format!("spirula test ended with {status} and without a report: {told}")
+            })?;
             fs::remove_file(&report)?;
             results = collect_test_results(&serde_json::from_str::<TestRunReport>(&text)?);
         }
@@ -307,7 +337,7 @@ impl ProgramSuite {
         let file = fs::File::create(&errors).map_err(fault)?;
         let child = Command::new(&self.spirula)
             .args(arguments)
-            .current_dir(&self.corpus)
+            .current_dir(&self.folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(file)
