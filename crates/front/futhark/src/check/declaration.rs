@@ -4,15 +4,16 @@ use super::environment::{
     ModuleScope, ModuleTypeBinding, ParameterClass, TermBinding, TypeParameterBinding, TypeScheme,
     ValueBinding, ValueTarget,
 };
+use super::own_name::OwnName;
 use super::types::{TypeForm, TypeId, TypeParameterId, TypeVariableId};
 use super::unify::{ScalarClass, VariableState};
 use super::{CheckResult, SourceChecker};
 use crate::sizes::shape::ShapedScheme;
 use crate::syntax::tree::{
-    DeclarationKind, SourceAttribute, SourceDeclaration, SourceNameId, TypeLiftedness,
-    ValueDeclaration, ValueKeyword,
+    DeclarationKind, SourceDeclaration, SourceNameId, TypeLiftedness, ValueDeclaration,
+    ValueKeyword,
 };
-use crate::typed::{FileId, LocalId, TypedDefinition};
+use crate::typed::{DefinitionId, FileId, LocalId};
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -155,30 +156,23 @@ impl SourceChecker<'_> {
         self.file == self.files.main && (value.keyword == ValueKeyword::Entry || is_named_main)
     }
 
-    /// Checks a function or constant.
-    fn check_value_declaration(
+    /// Checks a function or constant, which is the definition with the given number. `own_name` tells what its name means
+    /// inside it.
+    pub(super) fn check_definition(
         &mut self,
+        id: DefinitionId,
         value: &ValueDeclaration,
-        attributes: &[SourceAttribute],
+        own_name: OwnName,
     ) -> CheckResult<ValueBinding> {
         let first_variable = self.variables.len();
         let first_local = self.program.locals.len();
         let declared = self.bind_declared_parameters(value)?;
         let own_type = self.add_variable(VariableState::Free, value.name.range);
-        let id = self.program.definitions.push(TypedDefinition {
-            name: value.name.name,
-            place: self.place(value.name.range),
-            type_parameters: Vec::new(),
-            size_parameters: declared.sizes,
-            parameters: Vec::new(),
-            result: None,
-            type_id: own_type,
-            body: None,
-            is_recursive: false,
-            attributes: attributes.to_vec(),
-            locals: first_local..first_local,
-        });
-        if !value.signature.parameters.is_empty() {
+        let definition = &mut self.program.definitions[id];
+        definition.size_parameters = declared.sizes;
+        definition.type_id = own_type;
+        definition.is_recursive = false;
+        if own_name == OwnName::Itself {
             let itself = ValueBinding {
                 target: ValueTarget::Definition(id),
                 scheme: TypeScheme::from_type(own_type),

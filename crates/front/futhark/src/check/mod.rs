@@ -15,6 +15,7 @@ mod module;
 mod module_match;
 mod module_type;
 mod operator;
+mod own_name;
 mod pattern;
 mod resolve;
 mod scope;

@@ -7,6 +7,16 @@ use spirula_segment::lower::compile_entries;
 use spirula_segment::profile::SegmentProfile;
 
 const PROGRAMS: &[ProgramCase] = &[
+    // A name with an earlier meaning, where the function has a fault as a recursive one.
+    (
+        "module m = { def scale (x: i32) (y: i32) = x * y }
+open m
+def scale {by: i32, xs: []i32} = map (scale by) xs
+def map (xs: []i32) = map (+ 1) xs
+def main (xs: []i32) = (scale {by = 3, xs}, map xs)",
+        "[1, 2]",
+        "[3i32, 6i32] [2i32, 3i32]",
+    ),
     (
         "def fact (n: i64) = if n == 0 then 1 else n * fact (n - 1)\ndef main (n: i64) = fact n",
         "10i64",

@@ -1,0 +1,107 @@
+//! The meaning of the name of a function inside the function.
+//!
+//! A function calls itself by its name. Before Futhark 0.27, no function could: the name meant an earlier definition, such
+//! as one of the prelude. A function with a fault as a recursive one is read like that.
+
+use super::environment::{TermBinding, ValueBinding};
+use super::types::TypeId;
+use super::{CheckResult, SourceChecker};
+use crate::syntax::tree::{SourceAttribute, SourceName, ValueDeclaration};
+use crate::typed::{DefinitionId, TypedDefinition, TypedKind};
+
+/// The meaning of the name of a definition inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnName {
+    /// The definition.
+    Itself,
+    /// What the name means around the definition.
+    Earlier,
+}
+
+impl SourceChecker<'_> {
+    /// Checks a function or constant. A function that is faulty as a recursive one may use an earlier meaning of its name.
+    pub(super) fn check_value_declaration(
+        &mut self,
+        value: &ValueDeclaration,
+        attributes: &[SourceAttribute],
+    ) -> CheckResult<ValueBinding> {
+        let id = self.add_definition(value.name, attributes);
+        if value.signature.parameters.is_empty() {
+            return self.check_definition(id, value, OwnName::Earlier);
+        }
+        let earlier = self.scope.terms.get(&value.name.name);
+        let has_earlier = matches!(earlier, Some(TermBinding::Value(_)));
+        let scope = self.mark_scope();
+        let warnings = self.program.warnings.len();
+        let faults = self.faults.len();
+        let expressions = self.program.expressions.len();
+        let fault = match self.check_definition(id, value, OwnName::Itself) {
+            Ok(binding) => return Ok(binding),
+            Err(fault) if has_earlier && self.program.definitions[id].is_recursive => fault,
+            Err(fault) => return Err(fault),
+        };
+        self.end_scope(scope);
+        self.program.warnings.truncate(warnings);
+        self.empty_expressions(expressions);
+        let reported = self.faults.split_off(faults);
+        match self.check_definition(id, value, OwnName::Earlier) {
+            Ok(binding) => {
+                self.warn_of_earlier_meaning(value.name);
+                Ok(binding)
+            }
+            Err(_) => {
+                self.faults.truncate(faults);
+                self.faults.extend(reported);
+                Err(fault)
+            }
+        }
+    }
+
+    /// A definition that is not checked yet.
+    fn add_definition(&mut self, name: SourceName, attributes: &[SourceAttribute]) -> DefinitionId {
+        let place = self.place(name.range);
+        let locals = self.program.locals.len();
+        let type_id = self.unit_type();
+        self.program.definitions.push(TypedDefinition {
+            name: name.name,
+            place,
+            type_parameters: Vec::new(),
+            size_parameters: Vec::new(),
+            parameters: Vec::new(),
+            result: None,
+            type_id,
+            body: None,
+            is_recursive: false,
+            attributes: attributes.to_vec(),
+            locals: locals..locals,
+        })
+    }
+
+    /// Empties the expressions from a position on: nothing refers to them.
+    fn empty_expressions(&mut self, first: usize) {
+        let unit = self.unit_type();
+        let ids: Vec<_> = self.program.expressions.ids().skip(first).collect();
+        for id in ids {
+            let expression = &mut self.program.expressions[id];
+            expression.kind = TypedKind::Record(Vec::new());
+            expression.type_id = unit;
+        }
+    }
+
+    fn unit_type(&mut self) -> TypeId {
+        self.program.types.tuple(&[], &mut self.program.names)
+    }
+
+    fn warn_of_earlier_meaning(&mut self, name: SourceName) {
+        let place = self.place(name.range);
+        let message = format!(
+            "`{}` uses an earlier definition of its own name",
+            self.name_text(name.name)
+        );
+        self.warn(
+            place,
+            message,
+            "rename one of them: since Futhark 0.27 the name means the function itself",
+        );
+    }
+}
