@@ -1,4 +1,5 @@
-//! Loops: which of their variables they consume is inferred from their bodies.
+//! Loops: which of their variables they consume is inferred from their bodies. A variable with a unique type that no
+//! iteration consumes is not consumed either: its first value need not be the loop's own.
 
 use super::ConsumptionChecker;
 use super::alias_graph::{AliasId, AliasOrigin, ConsumptionWay};
@@ -12,8 +13,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// A variable that an iteration passes to the next.
 struct LoopVariable {
     local: LocalId,
-    /// Whether its type is written, so that nothing is inferred.
-    is_declared: bool,
+    /// Whether the body may consume it: its type is not written, or unique.
+    may_be_consumed: bool,
     /// Whether the body consumes it.
     is_consumed: bool,
     /// The roots of its memory.
@@ -54,7 +55,7 @@ impl ConsumptionChecker<'_> {
         self.check_next_values(&variables, place);
         let free = self.pop_frame();
 
-        let ownership = self.loop_ownership(source.pattern, None, &consumed_variables);
+        let ownership = self.loop_ownership(source.pattern, &consumed_variables);
         let events = self.graph.count_events();
         let way = ConsumptionWay::LoopStart;
         let initial = self
@@ -110,9 +111,9 @@ impl ConsumptionChecker<'_> {
                 let next = self.unite_parts(next);
                 variables.push(LoopVariable {
                     local: *local,
-                    is_declared,
-                    is_consumed: is_declared
-                        && own.iter().any(|&root| self.graph.is_consumable(root)),
+                    may_be_consumed: !is_declared
+                        || own.iter().any(|&root| self.graph.is_consumable(root)),
+                    is_consumed: false,
                     own,
                     next: next.map_or_else(Vec::new, |set| self.graph.roots_of(set)),
                 });
@@ -147,7 +148,7 @@ impl ConsumptionChecker<'_> {
         let mut pending = Vec::new();
         for (index, variable) in variables.iter_mut().enumerate() {
             owners.extend(variable.own.iter().map(|&root| (root, index)));
-            if !variable.is_declared && variable.own.iter().any(|root| consumed.contains(root)) {
+            if variable.may_be_consumed && variable.own.iter().any(|root| consumed.contains(root)) {
                 variable.is_consumed = true;
             }
             if variable.is_consumed {
@@ -157,7 +158,7 @@ impl ConsumptionChecker<'_> {
         while let Some(index) = pending.pop() {
             for root in variables[index].next.clone() {
                 if let Some(&owner) = owners.get(&root)
-                    && !variables[owner].is_declared
+                    && variables[owner].may_be_consumed
                     && !variables[owner].is_consumed
                 {
                     variables[owner].is_consumed = true;
@@ -198,24 +199,20 @@ impl ConsumptionChecker<'_> {
     fn loop_ownership(
         &mut self,
         pattern: TypedPatternId,
-        declared: Option<OwnershipId>,
         consumed: &FxHashSet<LocalId>,
     ) -> OwnershipId {
         let program = self.program;
         let node = &program.patterns[pattern];
-        if let Some(declared) = declared {
-            return declared;
-        }
         match &node.kind {
             TypedPatternKind::Local(local) => {
                 let is_unique = consumed.contains(local);
                 self.ownerships.own_type(program, node.type_id, is_unique)
             }
-            TypedPatternKind::Ascribed(_) => self.pattern_ownership(pattern),
+            TypedPatternKind::Ascribed(inner) => self.loop_ownership(*inner, consumed),
             TypedPatternKind::Record(fields) => {
                 let parts = fields
                     .iter()
-                    .map(|(name, field)| (*name, self.loop_ownership(*field, None, consumed)));
+                    .map(|(name, field)| (*name, self.loop_ownership(*field, consumed)));
                 let mut parts: Vec<_> = parts.collect();
                 let names = &program.names;
                 parts.sort_by(|(left, _), (right, _)| {

@@ -239,12 +239,13 @@ impl SizeInference<'_> {
         for ((parameter, _), shape) in used.scheme.types.iter().zip(&seen) {
             substitution.types.insert(*parameter, *shape);
         }
+        let request = self.request(SizeOrigin::Existential);
         let types = match &used.targets {
             None => seen,
             Some(targets) => {
                 let types = targets.iter();
                 let types = types.map(|&target| {
-                    let target = self.shape_unknown(target);
+                    let target = self.shape_type(target, request);
                     self.table.substitute(target, &substitution)
                 });
                 types.collect()
@@ -253,7 +254,6 @@ impl SizeInference<'_> {
         let mut own = ShapeSubstitution::default();
         let own_types = scheme.types.iter().map(|(parameter, _)| *parameter);
         own.types.extend(own_types.zip(types.iter().copied()));
-        let request = self.request(SizeOrigin::Existential);
         let sizes = scheme
             .sizes
             .iter()
@@ -264,8 +264,10 @@ impl SizeInference<'_> {
             })
             .collect();
         let actual = self.table.substitute(scheme.shape, &own);
-        // The module was matched with its type before; sizes behind abstract types stay unknown.
+        // The module was matched with its type before.
+        self.sees_hidden = true;
         let _ = self.unify(shape, actual, self.place);
+        self.sees_hidden = false;
         self.record.instances.push((id, sizes, types));
         Ok(shape)
     }

@@ -104,6 +104,8 @@ pub(crate) struct SizeInference<'c> {
     place: ProgramPlace,
     /// The number of shaped types beyond which no sizes are inferred: types may grow exponentially.
     shape_limit: usize,
+    /// Whether unification looks behind abstract types: a value that is seen through a module type meets its definition.
+    sees_hidden: bool,
 }
 
 /// Shaped types that a definition may add.
@@ -129,6 +131,7 @@ impl<'c> SizeInference<'c> {
             record: SizeRecord::default(),
             place,
             shape_limit,
+            sees_hidden: false,
         }
     }
 

@@ -33,8 +33,90 @@ impl SizeInference<'_> {
         if !is_affected {
             return (id, produced);
         }
-        let shape = self.replace_part(id, replacement, &mut HashMap::new(), &mut produced, true);
+        let mut done = HashMap::new();
+        self.replace_witnesses(id, replacement, &mut done, &mut produced, true);
+        let shape = self.replace_part(id, replacement, &mut done, &mut produced, true);
         (shape, produced)
+    }
+
+    /// Replaces the sizes that values of a type have, small ones first: other sizes may be made of them, as `n - k` is of `k`.
+    fn replace_witnesses(
+        &mut self,
+        id: ShapedTypeId,
+        replacement: &SizeReplacement<'_>,
+        done: &mut HashMap<SizeId, SizeId>,
+        produced: &mut Vec<LocalId>,
+        is_outermost: bool,
+    ) {
+        let mut witnesses = Vec::new();
+        self.visit_immediate(id, &mut |size| {
+            if (replacement.is_replaced)(self, size) {
+                witnesses.push((self.count_parts(size), size));
+            }
+        });
+        witnesses.sort_by_key(|(parts, _)| *parts);
+        for (_, size) in witnesses {
+            self.replace_size(size, replacement, done, produced, is_outermost);
+        }
+    }
+
+    /// The number of parts of a size.
+    fn count_parts(&self, size: SizeId) -> usize {
+        match self.table.size(size) {
+            SizeForm::Compound(_, parts, _) => {
+                let parts = parts.iter();
+                1 + parts.map(|part| self.count_parts(*part)).sum::<usize>()
+            }
+            _ => 1,
+        }
+    }
+
+    /// A size without parts that are replaced. What remains of it may have to be replaced as a whole.
+    fn replace_size(
+        &mut self,
+        size: SizeId,
+        replacement: &SizeReplacement<'_>,
+        done: &mut HashMap<SizeId, SizeId>,
+        produced: &mut Vec<LocalId>,
+        is_outermost: bool,
+    ) -> SizeId {
+        if !(replacement.is_replaced)(self, size) {
+            return size;
+        }
+        if let Some(&known) = done.get(&size) {
+            return known;
+        }
+        let rebuilt = self.rebuild_size(size, done);
+        if !(replacement.is_replaced)(self, rebuilt) {
+            done.insert(size, rebuilt);
+            return rebuilt;
+        }
+        let local = if is_outermost {
+            let description = replacement.description.to_owned();
+            self.add_produced(replacement.name, self.place, description)
+        } else {
+            self.add_chosen(replacement.name)
+        };
+        produced.push(local);
+        let new = self.table.add_local(local);
+        done.insert(size, new);
+        new
+    }
+
+    /// A size whose parts are replaced as others were.
+    fn rebuild_size(&mut self, size: SizeId, done: &HashMap<SizeId, SizeId>) -> SizeId {
+        if let Some(&known) = done.get(&size) {
+            return known;
+        }
+        match self.table.size(size).clone() {
+            SizeForm::Compound(head, parts, type_id) => {
+                let parts = parts.into_iter();
+                let parts = parts.map(|part| self.rebuild_size(part, done)).collect();
+                self.table
+                    .add_size(SizeForm::Compound(head, parts, type_id))
+            }
+            _ => size,
+        }
     }
 
     fn replace_part(
@@ -51,24 +133,7 @@ impl SizeInference<'_> {
         let sizes = self.table.own_sizes(id);
         let sizes: Vec<_> = sizes
             .into_iter()
-            .map(|size| {
-                if !(replacement.is_replaced)(self, size) {
-                    return size;
-                }
-                if let Some(&known) = done.get(&size) {
-                    return known;
-                }
-                let local = if is_outermost {
-                    let description = replacement.description.to_owned();
-                    self.add_produced(replacement.name, self.place, description)
-                } else {
-                    self.add_chosen(replacement.name)
-                };
-                produced.push(local);
-                let new = self.table.add_local(local);
-                done.insert(size, new);
-                new
-            })
+            .map(|size| self.replace_size(size, replacement, done, produced, is_outermost))
             .collect();
         let parts = self.table.parts_of(id);
         let parts: Vec<_> = parts
@@ -93,8 +158,9 @@ impl SizeInference<'_> {
         let mut inner = done.clone();
         let mut chosen = Vec::new();
         let parameter = self.hide_sizes(function.parameter, replacement, done);
-        let result =
-            self.replace_part(function.result, replacement, &mut inner, &mut chosen, false);
+        let result = function.result;
+        self.replace_witnesses(result, replacement, &mut inner, &mut chosen, false);
+        let result = self.replace_part(result, replacement, &mut inner, &mut chosen, false);
         let mut sizes = function.sizes;
         sizes.extend(chosen);
         self.table.add_shape(ShapedForm::Function(FunctionShape {

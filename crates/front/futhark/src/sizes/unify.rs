@@ -112,7 +112,7 @@ impl SizeInference<'_> {
         if left == right || self.is_plain(left) || self.is_plain(right) {
             return Ok(());
         }
-        match (self.expand(left), self.expand(right)) {
+        match self.expand_pair(left, right) {
             (ShapedForm::Array(size, element), ShapedForm::Array(other_size, other)) => {
                 self.variables.unify(self.table, size, other_size)?;
                 self.unify_parts(element, other, is_direct, place)
@@ -146,6 +146,27 @@ impl SizeInference<'_> {
                 pairs.try_for_each(|(part, other)| self.unify_parts(part, other, is_direct, place))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// The forms of two types that meet. A hidden type is what it hides where it may be seen and meets another type.
+    fn expand_pair(&mut self, left: ShapedTypeId, right: ShapedTypeId) -> (ShapedForm, ShapedForm) {
+        let pair = (self.expand(left), self.expand(right));
+        if !self.sees_hidden
+            || matches!(&pair, (ShapedForm::Abstract(name, ..), ShapedForm::Abstract(other, ..)) if name == other)
+        {
+            return pair;
+        }
+        match pair {
+            (ShapedForm::Abstract(name, sizes, types), other) => {
+                let hidden = self.expand_hidden(name, &sizes, &types);
+                (self.expand(hidden), other)
+            }
+            (other, ShapedForm::Abstract(name, sizes, types)) => {
+                let hidden = self.expand_hidden(name, &sizes, &types);
+                (other, self.expand(hidden))
+            }
+            pair => pair,
         }
     }
 

@@ -4,6 +4,9 @@ use spirula_futhark::compile::check_source;
 use std::fs;
 use std::sync::Mutex;
 
+/// The lists of programs, and the beginning of the paths in each.
+const LISTS: &[(&str, &str)] = &[("tests.tsv", ""), ("benchmarks.tsv", "benchmarks/")];
+
 /// Programs that must be accepted and are not.
 const REFUSED: &[&str] = &[];
 
@@ -12,23 +15,24 @@ fn valid_programs_of_the_corpus_are_accepted() {
     let Some(folder) = spirula_testing::find_corpus("futhark") else {
         return;
     };
-    let table = fs::read_to_string(folder.join("tests.tsv")).expect("the table of tests");
-    let paths: Vec<&str> = table
-        .lines()
-        .skip(1)
-        .filter_map(|line| {
+    let mut paths = Vec::new();
+    for (list, programs) in LISTS {
+        let table = fs::read_to_string(folder.join(list)).expect("the list of programs");
+        for line in table.lines().skip(1) {
             let mut columns = line.split('\t');
-            let (path, kind) = (columns.next()?, columns.next()?);
-            (kind != "error" && kind != "property").then_some(path)
-        })
-        .collect();
+            let path = columns.next().expect("a path");
+            if !matches!(columns.next(), Some("error" | "property")) {
+                paths.push(format!("{programs}{path}"));
+            }
+        }
+    }
     let queue = Mutex::new(paths.iter());
     let faults = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 loop {
-                    let Some(&path) = queue.lock().expect("no panic").next() else {
+                    let Some(path) = queue.lock().expect("no panic").next() else {
                         break;
                     };
                     let main = folder.join(path).display().to_string();
@@ -46,6 +50,6 @@ fn valid_programs_of_the_corpus_are_accepted() {
     });
     let mut faults = faults.into_inner().expect("no panic");
     faults.sort();
-    let names: Vec<_> = faults.iter().map(|(path, _)| *path).collect();
+    let names: Vec<_> = faults.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(names, REFUSED, "of {} programs:\n{faults:#?}", paths.len());
 }

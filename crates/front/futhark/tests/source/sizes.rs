@@ -58,6 +58,57 @@ const REJECTED: &[(&str, &str)] = &[
 /// Programs whose results have sizes that no argument has.
 const PROGRAMS: &[(&str, &str, &str)] = &[
     (
+        "def part [n] 'a (p: a -> bool) (xs: [n]a) : ?[k].([n - k]a, [k]a) =
+  let k = i64.sum (map (\\x -> i64.bool (p x)) xs)
+  in (xs[k:], xs[:k])
+def main (xs: []i32) = part (> 2) xs",
+        "[1, 2, 3]",
+        "[2i32, 3i32] [1i32]",
+    ),
+    (
+        "def cap (w: i64) (n: i64) : i64 = (n - 1) / w + 1
+module type bits = { type bits [n] val width: i64 val empty: (n: i64) -> *bits [cap width n] val rest [n]: bits [cap width n] -> i64 }
+module mk (P: {val width: i64}) : bits = {
+  def width = P.width
+  type bits [n] = [n]i64
+  def empty n = replicate (cap width n) 0i64
+  def rest [n] (set: bits [cap width n]) = width * length set - n
+}
+module b = mk {def width = 64i64}
+def main (n: i64) = b.rest (b.empty n)",
+        "200i64",
+        "56i64",
+    ),
+    (
+        "module type hot = { type^ gen [n] 'a val at [n] 'a: gen [n] a -> i64 -> a val point 'a: a -> a -> gen [1] a
+  val row [n] [m] 'a: gen [m] a -> gen [n * m] ([n]a) }
+module hot : hot = {
+  type^ gen [n] 'a = {size: [0][n](), at: i64 -> a}
+  def witness x = [] : [0][x]()
+  def at 'a (gen: gen [] a) i = gen.at i
+  def point one zero = {size = witness 1, at = \\i -> if i == 0i64 then one else zero}
+  def row [n] [m] 'a (gen: gen [m] a) =
+    {size = witness (n * m), at = \\i -> tabulate n (\\j -> if i / m == j then at gen (i %% m) else at gen (-1))}
+}
+def main [n] (xs: [n]i32) = tabulate n (\\i -> map2 (*) xs (hot.at (hot.row (hot.point 1 0)) i))",
+        "[2, 3]",
+        "[[2i32, 0i32], [0i32, 3i32]]",
+    ),
+    (
+        "module type vec = { type vec 'a val rows [n] 'a: vec ([n]a) -> [n](vec a) val make 'a: a -> vec a val sum: vec i32 -> i32 }
+module one : vec = { type vec 'a = a def rows = id def make = id def sum = id }
+module pair (X: vec) (Y: vec) : vec = {
+  type vec 'a = (X.vec a, Y.vec a)
+  def rows (xs, ys) = zip (X.rows xs) (Y.rows ys)
+  def make a = (X.make a, Y.make a)
+  def sum (x, y) = X.sum x + Y.sum y
+}
+module four = pair (pair one one) (pair one one)
+def main (xs: []i32) = map four.sum (four.rows (four.make xs))",
+        "[1, 2, 3]",
+        "[4i32, 8i32, 12i32]",
+    ),
+    (
         "def rep [n] 'a (x: a) : [n]a = replicate n x\ndef main (k: i64) : [k]i32 = rep 7",
         "2i64",
         "[7i32, 7i32]",
