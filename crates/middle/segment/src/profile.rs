@@ -9,6 +9,8 @@ pub struct SegmentProfile {
     pub chunk_group_size: i64,
     /// Most chunks of an operation: enough to keep the device busy.
     pub chunk_count: i64,
+    /// Most workgroups of a fold by workgroups.
+    pub group_count: i64,
     /// Fewest elements of a chunk.
     pub chunk_length: i64,
     /// Width of a map from which on parallelism in its body is not needed.
@@ -23,6 +25,7 @@ impl SegmentProfile {
         group_size: 256,
         chunk_group_size: 1,
         chunk_count: 64,
+        group_count: 64,
         chunk_length: 4096,
         enough_width: 32,
         histogram_copies: 16,
@@ -33,6 +36,7 @@ impl SegmentProfile {
         group_size: 256,
         chunk_group_size: 256,
         chunk_count: 1 << 16,
+        group_count: 1 << 10,
         chunk_length: 16,
         enough_width: 1 << 14,
         histogram_copies: 1 << 10,

@@ -236,7 +236,7 @@ impl FunctionLowering<'_> {
         let mut rows = vec![count];
         rows.extend(&inner);
         let flat = ArrayView {
-            strides: self.dense_strides(&rows),
+            strides: self.new_strides(&rows),
             shape: rows,
             ..array.clone()
         };
@@ -293,13 +293,13 @@ impl FunctionLowering<'_> {
         shape: Vec<ScalarRef>,
     ) -> Result<LoweredValue, String> {
         let view = self.array(array)?;
-        let flat = if view.is_dense {
-            view
+        let (flat, strides) = if view.is_dense {
+            (view, self.dense_strides(&shape))
         } else {
-            self.manifest(&view)
+            (self.manifest(&view), self.new_strides(&shape))
         };
         Ok(LoweredValue::Array(ArrayView {
-            strides: self.dense_strides(&shape),
+            strides,
             shape,
             ..flat
         }))

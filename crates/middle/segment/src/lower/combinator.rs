@@ -272,7 +272,7 @@ impl FunctionLowering<'_> {
     }
 
     /// Gives the states of a reduction new values, which may be computed from the states.
-    fn move_states(
+    pub(super) fn move_states(
         &mut self,
         states: &[LoweredValue],
         values: &[LoweredValue],

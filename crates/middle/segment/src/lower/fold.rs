@@ -31,18 +31,26 @@ pub(super) struct FoldPlan<'o> {
 }
 
 /// A chunk in a kernel.
-struct FoldChunk {
+pub(super) struct FoldChunk {
     /// The position of the segment in the outer dimensions.
-    point: Vec<ScalarRef>,
+    pub(super) point: Vec<ScalarRef>,
     /// The first element.
-    start: ScalarRef,
+    pub(super) start: ScalarRef,
     /// The number of elements.
-    count: ScalarRef,
+    pub(super) count: ScalarRef,
+}
+
+/// How segments are cut into chunks.
+pub(super) struct SegmentCut {
+    /// Most chunks of all segments.
+    pub(super) most_chunks: i64,
+    /// Fewest elements of a chunk.
+    pub(super) least_length: i64,
 }
 
 impl<'o> FoldPlan<'o> {
     /// The number of results that are folded.
-    fn folded(&self) -> usize {
+    pub(super) fn folded(&self) -> usize {
         self.fold.neutral.len()
     }
 
@@ -52,29 +60,44 @@ impl<'o> FoldPlan<'o> {
 }
 
 impl FunctionLowering<'_> {
-    /// Cuts the segments of a fold into chunks, at most so many of a segment.
-    pub(super) fn plan_fold<'o>(
+    /// Cuts the segments of a fold into chunks for invocations.
+    fn plan_fold<'o>(
         &mut self,
         operation: &'o ParallelOperation,
         fold: &'o SegmentFold,
+    ) -> Result<FoldPlan<'o>, String> {
+        let cut = SegmentCut {
+            most_chunks: self.profile.chunk_count,
+            least_length: self.profile.chunk_length,
+        };
+        let mut plan = self.cut_fold(operation, fold, cut)?;
+        if matches!(operation.kind, SegmentKind::Scan(_)) && changes_arrays(&operation.body) {
+            // The first pass over the elements would change them.
+            let one = ScalarRef::from_int64(1);
+            plan.length = self.int64(ScalarOp::SMax, plan.width, one);
+            plan.chunks = one;
+        }
+        Ok(plan)
+    }
+
+    /// Cuts the segments of a fold into chunks.
+    pub(super) fn cut_fold<'o>(
+        &mut self,
+        operation: &'o ParallelOperation,
+        fold: &'o SegmentFold,
+        cut: SegmentCut,
     ) -> Result<FoldPlan<'o>, String> {
         let mut outer = self.space_sizes(operation)?;
         let width = outer.pop().ok_or("a fold has no dimension")?;
         let segments = self.product(&outer);
         let one = ScalarRef::from_int64(1);
-        let most = ScalarRef::from_int64(self.profile.chunk_count);
-        let least = ScalarRef::from_int64(self.profile.chunk_length);
+        let most = ScalarRef::from_int64(cut.most_chunks);
+        let least = ScalarRef::from_int64(cut.least_length);
         let divisor = self.int64(ScalarOp::SMax, segments, one);
         let by_device = self.int64(ScalarOp::SDivUp, most, divisor);
         let by_length = self.int64(ScalarOp::SDivUp, width, least);
         let chunks = self.int64(ScalarOp::SMin, by_device, by_length);
-        let is_scan = matches!(operation.kind, SegmentKind::Scan(_));
-        let chunks = if is_scan && changes_arrays(&operation.body) {
-            // The first pass over the elements would change them.
-            one
-        } else {
-            self.int64(ScalarOp::SMax, chunks, one)
-        };
+        let chunks = self.int64(ScalarOp::SMax, chunks, one);
         let length = self.int64(ScalarOp::SDivUp, width, chunks);
         let length = self.int64(ScalarOp::SMax, length, one);
         let chunks = self.int64(ScalarOp::SDivUp, width, length);
@@ -107,7 +130,7 @@ impl FunctionLowering<'_> {
     }
 
     /// The chunk with a number.
-    fn locate_chunk(&mut self, plan: &FoldPlan<'_>, number: ScalarRef) -> FoldChunk {
+    pub(super) fn locate_chunk(&mut self, plan: &FoldPlan<'_>, number: ScalarRef) -> FoldChunk {
         let segment = self.int64(ScalarOp::SQuot, number, plan.chunks);
         let before = self.int64(ScalarOp::Mul, segment, plan.chunks);
         let chunk = self.int64(ScalarOp::Sub, number, before);
@@ -121,7 +144,7 @@ impl FunctionLowering<'_> {
     }
 
     /// Folds the elements of a chunk. `visit` is called after each with its point and the results of the body that are not folded.
-    fn fold_chunk(
+    pub(super) fn fold_chunk(
         &mut self,
         plan: &FoldPlan<'_>,
         chunk: &FoldChunk,
@@ -195,7 +218,7 @@ impl FunctionLowering<'_> {
     }
 
     /// The condition that a segment has several chunks.
-    fn has_chunks(&mut self, plan: &FoldPlan<'_>) -> spirula_kernel::ir::ExprId {
+    pub(super) fn has_chunks(&mut self, plan: &FoldPlan<'_>) -> spirula_kernel::ir::ExprId {
         let operands = [self.read(ScalarRef::from_int64(1)), self.read(plan.chunks)];
         let less = ScalarOperator::with_type(ScalarOp::SLt, ScalarType::I64);
         self.builder.apply_operator(less, &operands)
@@ -208,16 +231,30 @@ impl FunctionLowering<'_> {
         operation: &ParallelOperation,
         fold: &SegmentFold,
     ) -> Result<(), String> {
+        if let Some(by_groups) = self.plan_group_fold(operation, fold, false)? {
+            return self.lower_group_reduce(results, &by_groups);
+        }
         let plan = self.plan_fold(operation, fold)?;
         let (folded, mapped) = results.split_at(plan.folded());
         let others = self.make_result_arrays(mapped)?;
         let partials = self.make_partials(&plan, folded)?;
         self.offload_chunk_folds(&plan, &partials, &others)?;
         let totals = self.reduce_partials(&plan, folded, &partials)?;
-        for (&id, total) in folded.iter().zip(totals) {
+        self.set_totals(folded, &totals)?;
+        self.set_arrays(mapped, others);
+        Ok(())
+    }
+
+    /// Gives the results of a reduction their values.
+    pub(super) fn set_totals(
+        &mut self,
+        results: &[SoacVariableId],
+        totals: &[ArrayView],
+    ) -> Result<(), String> {
+        for (&id, total) in results.iter().zip(totals) {
             let shape = self.function.variables[id].variable_type.clone();
             let value = if let SoacType::Scalar(_) = shape {
-                let place = self.row_view(&total, ScalarRef::from_int64(0));
+                let place = self.row_view(total, ScalarRef::from_int64(0));
                 LoweredValue::Scalar(self.load(&place))
             } else {
                 let (element, shape) = self.result_shape(id)?;
@@ -225,7 +262,6 @@ impl FunctionLowering<'_> {
             };
             self.set(id, value);
         }
-        self.set_arrays(mapped, others);
         Ok(())
     }
 
@@ -314,6 +350,9 @@ impl FunctionLowering<'_> {
         operation: &ParallelOperation,
         fold: &SegmentFold,
     ) -> Result<(), String> {
+        if let Some(by_groups) = self.plan_group_fold(operation, fold, true)? {
+            return self.lower_group_scan(results, &by_groups);
+        }
         let plan = self.plan_fold(operation, fold)?;
         let targets = self.make_result_arrays(results)?;
         let (scanned, others) = targets.split_at(plan.folded());

@@ -90,7 +90,7 @@ impl FunctionLowering<'_> {
                 _ => None,
             });
         }
-        self.begin_kernel();
+        self.begin_kernel(one);
         let mut values = self.lower_body(&operation.body)?;
         for (value, cell) in values.iter_mut().zip(&cells) {
             match (&*value, cell) {

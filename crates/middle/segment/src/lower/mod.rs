@@ -9,12 +9,14 @@ mod call;
 mod combinator;
 mod fold;
 mod fused;
+mod group_fold;
 mod histogram;
 mod map;
 mod offload;
 mod space;
 mod statement;
 mod view;
+mod workgroup;
 
 use crate::in_place::InPlaceResults;
 use crate::ir::SegmentFunction;
@@ -54,6 +56,8 @@ struct KernelScope {
     first_var: usize,
     /// The number of the invocation, of all that run.
     invocation: ScalarRef,
+    /// The number of invocations.
+    width: ScalarRef,
     /// The scalars and blocks of the host that it uses, each once, in order.
     captures: Vec<(VarId, bool)>,
     /// The blocks that the host allocates for it, with the size of an invocation's part in elements.

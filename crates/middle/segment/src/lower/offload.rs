@@ -30,12 +30,13 @@ impl FunctionLowering<'_> {
         }
     }
 
-    /// Begins a kernel. What follows belongs to its body.
-    pub(super) fn begin_kernel(&mut self) {
+    /// Begins a kernel with a number of invocations. What follows belongs to its body.
+    pub(super) fn begin_kernel(&mut self, width: ScalarRef) {
         self.builder.begin_block();
         self.kernel = Some(KernelScope {
             first_var: self.builder.program().vars.len(),
             invocation: ScalarRef::from_int64(0),
+            width,
             captures: Vec::new(),
             scratch: Vec::new(),
         });
@@ -47,7 +48,7 @@ impl FunctionLowering<'_> {
         grid: InvocationGrid,
         body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
     ) -> Result<(), String> {
-        self.begin_kernel();
+        self.begin_kernel(grid.width);
         self.lower_invocation(grid, body)?;
         self.launch_kernel(grid)
     }
@@ -97,17 +98,13 @@ impl FunctionLowering<'_> {
         let InvocationGrid { width, group_size } = grid;
         let group = self.read_index("group", LaunchIndex::Group);
         if group_size == 1 {
-            if let Some(kernel) = &mut self.kernel {
-                kernel.invocation = group;
-            }
+            self.set_invocation(group);
             return body(self, group);
         }
         let local = self.read_index("local", LaunchIndex::Local);
         let first = self.int64(ScalarOp::Mul, group, ScalarRef::from_int64(group_size));
         let invocation = self.int64(ScalarOp::Add, first, local);
-        if let Some(kernel) = &mut self.kernel {
-            kernel.invocation = invocation;
-        }
+        self.set_invocation(invocation);
         let operands = [self.read(invocation), self.read(width)];
         let condition = self.builder.apply_op(ScalarOp::SLt, &operands);
         self.builder.begin_block();
@@ -123,8 +120,15 @@ impl FunctionLowering<'_> {
         Ok(())
     }
 
+    /// Notes the number of the invocation, of all that run.
+    pub(super) fn set_invocation(&mut self, invocation: ScalarRef) {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.invocation = invocation;
+        }
+    }
+
     /// A number of the launch as an `i64`.
-    fn read_index(&mut self, name: &str, part: LaunchIndex) -> ScalarRef {
+    pub(super) fn read_index(&mut self, name: &str, part: LaunchIndex) -> ScalarRef {
         let to = self
             .builder
             .declare_var(name, VariableType::Scalar(ScalarType::I32), false);
@@ -162,18 +166,46 @@ impl FunctionLowering<'_> {
             self.allocate(var, element, &shape);
             return self.dense_view(var, element, shape);
         }
-        let var = self.builder.new_var("scratch", device);
-        let size = self.product(&shape);
-        let mut offset = ScalarRef::from_int64(0);
+        let memory = self.builder.new_var("scratch", device);
+        let mut invocation = ScalarRef::from_int64(0);
         if let Some(kernel) = &mut self.kernel {
-            kernel.scratch.push((var, element, shape.clone()));
-            offset = kernel.invocation;
+            kernel.scratch.push((memory, element, shape.clone()));
+            invocation = kernel.invocation;
         }
-        let view = self.dense_view(var, element, shape);
+        let offset = if self.interleaves_scratch() {
+            invocation
+        } else {
+            let size = self.product(&shape);
+            self.int64(ScalarOp::Mul, invocation, size)
+        };
         ArrayView {
+            memory,
+            element,
+            offset,
+            strides: self.new_strides(&shape),
+            shape,
             is_dense: offset == ScalarRef::from_int64(0),
-            offset: self.int64(ScalarOp::Mul, offset, size),
-            ..view
+        }
+    }
+
+    /// Whether elements of the arrays of different invocations with the same position follow each other: invocations that
+    /// run in lockstep reach them together.
+    fn interleaves_scratch(&self) -> bool {
+        self.profile.chunk_group_size > 1
+    }
+
+    /// The strides of a new array.
+    pub(super) fn new_strides(&mut self, shape: &[ScalarRef]) -> Vec<ScalarRef> {
+        let strides = self.dense_strides(shape);
+        match &self.kernel {
+            Some(kernel) if self.interleaves_scratch() => {
+                let width = kernel.width;
+                let strides = strides.into_iter();
+                strides
+                    .map(|stride| self.int64(ScalarOp::Mul, stride, width))
+                    .collect()
+            }
+            _ => strides,
         }
     }
 }

@@ -1,0 +1,111 @@
+//! Programs have the same results in the forms for different kinds of devices.
+
+use spirula::{CompileOptions, CompileOutput, ScheduleProfile, compile_input};
+use spirula_program::{ProgramError, ProgramSession, ProgramValue};
+use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
+
+/// Programs, each with a function of a vector `xs` and a matrix `xss`.
+const PROGRAMS: &[&str] = &[
+    // Folds whose operands may change places, and others.
+    "def main (xs: []i32) (_: [][]i32) = (i32.sum xs, i32.maximum xs, i64.sum (map i64.i32 xs))",
+    "def main (xs: []i32) (_: [][]i32) =
+       reduce (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (map (\\x -> (x * 2 + 1, x)) xs)",
+    "def main (xs: []i32) (_: [][]i32) =
+       let ys = map (* 3) xs in (reduce (\\a b -> if b == 0 then a else b) 0 (map (% 4) ys), ys)",
+    // Scans.
+    "def main (xs: []i32) (_: [][]i32) = (scan (+) 0 xs, scan i32.max 0 xs)",
+    "def main (xs: []i32) (_: [][]i32) =
+       scan (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (map (\\x -> (x * 2 + 1, x)) xs) |> unzip",
+    "def main (xs: []i32) (_: [][]i32) = (filter (\\x -> x % 3 == 0) xs, scan (&&) true (map (< 90) xs))",
+    // Segments.
+    "def main (_: []i32) (xss: [][]i32) = (map i32.sum xss, map (scan (+) 0) xss)",
+    "def main (_: []i32) (xss: [][]i32) =
+       map (\\xs -> reduce (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (map (\\x -> (x, x + 1)) xs)) xss |> unzip",
+    "def main (_: []i32) (xss: [][]i32) =
+       map (\\ys -> let t = ys[0] + 50 in scan (\\a b -> i32.min t (a + b)) 0 ys) xss",
+    // Arrays of an invocation.
+    "def main (xs: []i32) (_: [][]i32) =
+       map (\\x -> let ys = loop ys = replicate 6 x for i < 5 do ys with [i + 1] = ys[i] * 2 + ys[5]
+                  let zss = unflatten (sized (2 * 3) (ys ++ []))
+                  let t = transpose zss
+                  in reduce (+) 0 (flatten t) + i32.sum (map (\\(r: [2]i32) -> r[0] * r[1]) t)) xs",
+    "def main (xs: []i32) (_: [][]i32) =
+       map (\\x -> let yss = replicate 3 [x, x + 1, 7] ++ [[1, 2, x]]
+                  let zss = loop yss = copy yss for i < 3 do yss with [i + 1, :2] = map (* 2) yss[i, 1:]
+                  in (map i32.sum zss, copy zss[3])) xs |> unzip",
+];
+
+fn make_array(shape: &[u64], seed: u64) -> ProgramValue {
+    let mut state = seed;
+    let mut bytes = Vec::new();
+    for _ in 0..shape.iter().product::<u64>() {
+        // The generator of D. Knuth's MMIX.
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        bytes.extend_from_slice(&((state >> 40) as i32 % 100).to_le_bytes());
+    }
+    ProgramValue {
+        element: spirula_program::ScalarType::I32,
+        unsigned: false,
+        shape: shape.to_vec(),
+        bytes,
+    }
+}
+
+/// The results on the processor, or the message of the failure, of the form for a kind of device.
+fn run_form(text: &str, profile: ScheduleProfile, input: &[ProgramValue]) -> String {
+    let options = CompileOptions {
+        profile,
+        ..CompileOptions::default()
+    };
+    let compiled = compile_input(text.as_bytes(), &options);
+    let compiled = compiled.unwrap_or_else(|error| panic!("{text}: {error}"));
+    let CompileOutput::Program(program) = compiled.output else {
+        panic!("it is a program");
+    };
+    let mut device =
+        ComputeDevice::open("cpu", &DeviceOptions::default()).expect("there is a processor");
+    let machine = DeviceMachine::new(&mut device);
+    let mut session = ProgramSession::new(&program, machine).expect("it begins");
+    match session.call_entry("main", input) {
+        Ok(results) => {
+            let results = results.iter().flatten();
+            let printed: Vec<_> = results.map(ProgramValue::to_string).collect();
+            printed.join("\n")
+        }
+        Err(ProgramError::Failed(message, ..)) => message,
+        Err(other) => panic!("{text}: {other}"),
+    }
+}
+
+fn assert_forms_agree(text: &str, input: &[ProgramValue]) {
+    let expected = run_form(text, ScheduleProfile::CPU, input);
+    let found = run_form(text, ScheduleProfile::GPU, input);
+    assert!(
+        found == expected,
+        "{text}\nexpected {:.200}\nfound    {:.200}",
+        expected,
+        found
+    );
+}
+
+#[test]
+fn forms_for_devices_have_the_same_results() {
+    // Chunks, tiles and segments that are full or not, narrow and wide.
+    let inputs = [([20_011], [3, 4_100]), ([256], [300, 127]), ([1], [2, 1])];
+    for text in PROGRAMS {
+        for (vector, matrix) in &inputs {
+            let input = [make_array(vector, 1), make_array(matrix, 2)];
+            assert_forms_agree(text, &input);
+        }
+    }
+}
+
+#[test]
+fn a_failure_in_a_workgroup_ends_the_program() {
+    let text = "def main (xs: []i32) (_: [][]i32) =
+      (i32.sum (map (\\x -> 100 / (x - 73)) xs), scan (\\a b -> a + b * 2) 0 (map (\\x -> 100 / (x - 73)) xs))";
+    let input = [make_array(&[5_000], 1), make_array(&[1, 1], 2)];
+    assert_forms_agree(text, &input);
+}

@@ -1,0 +1,64 @@
+//! Kernels whose invocations work together in workgroups.
+
+use super::FunctionLowering;
+use super::offload::InvocationGrid;
+use super::view::{ArrayView, ScalarRef};
+use spirula_kernel::ir::{
+    KernelSyncScope, LaunchIndex, MemorySpace, StmtKind, SyncKind, VariableType,
+};
+use spirula_program::{ScalarOp, ScalarType};
+
+/// The position of an invocation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupPosition {
+    /// The number of the workgroup.
+    pub(super) group: ScalarRef,
+    /// The number of the invocation in the workgroup.
+    pub(super) local: ScalarRef,
+}
+
+impl FunctionLowering<'_> {
+    /// Makes a kernel with a number of workgroups, and launches it.
+    pub(super) fn offload_groups(
+        &mut self,
+        groups: ScalarRef,
+        body: impl FnOnce(&mut Self, GroupPosition) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let group_size = self.profile.chunk_group_size;
+        let size = ScalarRef::from_int64(group_size);
+        let width = self.int64(ScalarOp::Mul, groups, size);
+        let grid = InvocationGrid { width, group_size };
+        self.begin_kernel(width);
+        let group = self.read_index("group", LaunchIndex::Group);
+        let local = self.read_index("local", LaunchIndex::Local);
+        let first = self.int64(ScalarOp::Mul, group, size);
+        let invocation = self.int64(ScalarOp::Add, first, local);
+        self.set_invocation(invocation);
+        body(self, GroupPosition { group, local })?;
+        self.launch_kernel(grid)
+    }
+
+    /// An array in the memory of the workgroup.
+    pub(super) fn new_shared_array(&mut self, element: ScalarType, count: i64) -> ArrayView {
+        let shared = VariableType::Memory(MemorySpace::Shared);
+        let memory = self.builder.declare_var("shared", shared, false);
+        let count = ScalarRef::from_int64(count);
+        self.allocate(memory, element, &[count]);
+        self.dense_view(memory, element, vec![count])
+    }
+
+    /// Lets all invocations of the workgroup wait for each other, and see each other's writes to its memory.
+    pub(super) fn wait_for_group(&mut self, kind: SyncKind) {
+        let scope = KernelSyncScope::Shared;
+        self.builder.push_statement(StmtKind::Sync { kind, scope });
+    }
+
+    /// What the first invocation of a workgroup alone does.
+    pub(super) fn if_first(
+        &mut self,
+        at: GroupPosition,
+        body: impl FnOnce(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.if_inside(at.local, ScalarRef::from_int64(1), body)
+    }
+}
