@@ -22,6 +22,14 @@ enum BenchBaseline {
     Record(BenchRecord),
 }
 
+/// The measurements that those of a workload are compared with.
+enum MeasuredBaseline<'b> {
+    /// Those of another device, with the workload for it.
+    Device(&'b session::TestEnvironment, &'b BenchWorkload),
+    /// Earlier ones.
+    Record(&'b BenchRecord),
+}
+
 /// Runs `spirula bench`.
 pub fn run_bench(args: &BenchArgs) -> CommandResult {
     for path in [&args.json, &args.plot].into_iter().flatten() {
@@ -56,11 +64,27 @@ pub fn run_bench(args: &BenchArgs) -> CommandResult {
     let progress = ProgressIndicator::new_bar("measuring", cases.len() as u64);
     for case in &cases {
         let suite = suites.suite_for_folder(&case.folder);
-        match suite.and_then(|suite| suite.load_workload(&case.name, &options)) {
-            Ok(Some(workload)) => {
-                table.measure_workload(&workload, &options, other.as_ref(), effort)
+        let loaded = suite.and_then(|suite| {
+            let workload = suite.load_workload(&case.name, &options)?;
+            // The other device has a form of its own.
+            let other = match &other {
+                Some(BenchBaseline::Device(other)) => suite.load_workload(&case.name, other)?,
+                _ => None,
+            };
+            Ok((workload, other))
+        });
+        match loaded {
+            Ok((Some(workload), other_workload)) => {
+                let baseline = other.as_ref().map(|baseline| match baseline {
+                    BenchBaseline::Device(other) => {
+                        let workload = other_workload.as_ref().unwrap_or(&workload);
+                        MeasuredBaseline::Device(other, workload)
+                    }
+                    BenchBaseline::Record(record) => MeasuredBaseline::Record(record),
+                });
+                table.measure_workload(&workload, &options, baseline, effort)
             }
-            Ok(None) => Ok(()),
+            Ok((None, _)) => Ok(()),
             Err(why) => table.add_refused_row(&case.id, why),
         }?;
         progress.advance_step();
@@ -132,7 +156,7 @@ impl BenchTable {
         &mut self,
         workload: &BenchWorkload,
         options: &session::TestEnvironment,
-        other: Option<&BenchBaseline>,
+        other: Option<MeasuredBaseline<'_>>,
         effort: BenchBudget,
     ) -> CommandResult {
         let (program, dataset) = (&workload.program, &workload.dataset);
@@ -147,10 +171,10 @@ impl BenchTable {
         let times = to_microseconds(&measured.times);
         let summary = MeanEstimate::from_times(&times);
         let before = match other {
-            Some(BenchBaseline::Record(record)) => record
+            Some(MeasuredBaseline::Record(record)) => record
                 .measured_times(program, dataset)
                 .map(MeanEstimate::from_times),
-            Some(BenchBaseline::Device(other)) => {
+            Some(MeasuredBaseline::Device(other, workload)) => {
                 let measured = measure_workload(workload, other, effort);
                 let times = measured
                     .ok()

@@ -2,6 +2,7 @@
 
 use crate::cli::args::ServerArgs;
 use crate::cli::futhark::check_program_file;
+use crate::cli::schedule::choose_schedule_profile;
 use crate::cli::tuning::TuningParameter;
 use crate::cli::{CommandFailure, CommandResult, files};
 use crate::server::{ProgramServer, ServerPause, configure_machine};
@@ -16,7 +17,7 @@ use std::rc::Rc;
 
 /// Runs `spirula server`.
 pub fn run_server(args: &ServerArgs) -> CommandResult {
-    let program = Rc::new(load_program(&args.path)?);
+    let program = Rc::new(load_program(&args.path, &args.device)?);
     let interface = load_interface(&args.path)?;
     let mut server = ProgramServer::new(Rc::clone(&program), interface);
     if let Some(path) = &args.tuning {
@@ -44,10 +45,14 @@ pub fn run_server(args: &ServerArgs) -> CommandResult {
     }
 }
 
-fn load_program(path: &Path) -> Result<CompiledProgram, CommandFailure> {
+fn load_program(path: &Path, device: &str) -> Result<CompiledProgram, CommandFailure> {
     let input = files::read_input_file(path)?;
+    let options = CompileOptions {
+        profile: choose_schedule_profile(None, device),
+        ..CompileOptions::default()
+    };
     let compiled = spirula::read_located_input(&input.bytes, &input.name)
-        .and_then(|read| read.compile_with(&CompileOptions::default()));
+        .and_then(|read| read.compile_with(&options));
     match compiled {
         Ok(compiled) => match compiled.output {
             CompileOutput::Program(program) => Ok(*program),

@@ -82,7 +82,7 @@ impl FunctionLowering<'_> {
         let body = &operation.body;
         let is_fit = group_size > 1
             && is_simple(&fold.function)
-            && !super::map::makes_arrays(body)
+            && !self.needs_memory(body)
             && !self.has_races(body)
             && !(is_scan && changes_arrays(body));
         let items = (TILE_BYTES / (group_size * bytes.max(1))).min(MOST_ITEMS);

@@ -117,7 +117,7 @@ impl FunctionLowering<'_> {
     ) -> Result<(), String> {
         let items = SharedItems {
             count: self.product(&plan.sizes),
-            is_chunked: super::map::makes_arrays(&plan.operation.body),
+            is_chunked: self.needs_memory(&plan.operation.body),
             is_single: false,
         };
         self.offload_items(items, |lowering, item| {
@@ -313,7 +313,7 @@ impl FunctionLowering<'_> {
         let all = self.product(&sizes);
         let items = SharedItems {
             count: self.int64(ScalarOp::Mul, all, has_copies),
-            is_chunked: super::map::makes_arrays(&plan.fold.function.body),
+            is_chunked: self.needs_memory(&plan.fold.function.body),
             is_single: false,
         };
         self.offload_items(items, |lowering, item| {

@@ -5,22 +5,7 @@ use super::space::SharedItems;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::ParallelOperation;
-use crate::scope::contains_operation;
-use spirula_soac::ir::{SoacBody, SoacOperand, SoacOperation, SoacType, SoacVariableId};
-
-/// Whether a body needs memory of its own.
-pub(super) fn makes_arrays(body: &SoacBody) -> bool {
-    contains_operation(&body.statements, &|operation| {
-        !matches!(
-            operation,
-            SoacOperation::Scalar(..)
-                | SoacOperation::Check(..)
-                | SoacOperation::Slice(..)
-                | SoacOperation::Rearrange(..)
-                | SoacOperation::If(..)
-        )
-    })
-}
+use spirula_soac::ir::{SoacOperand, SoacType, SoacVariableId};
 
 impl FunctionLowering<'_> {
     /// Arrays for results.
@@ -60,7 +45,7 @@ impl FunctionLowering<'_> {
         let targets = self.make_result_arrays(results)?;
         let items = SharedItems {
             count: self.product(&sizes),
-            is_chunked: makes_arrays(&operation.body),
+            is_chunked: self.needs_memory(&operation.body),
             is_single: self.has_races(&operation.body),
         };
         self.offload_items(items, |lowering, item| {
@@ -147,7 +132,7 @@ impl FunctionLowering<'_> {
         let others = self.make_result_arrays(mapped)?;
         let items = SharedItems {
             count: self.product(&sizes),
-            is_chunked: makes_arrays(&operation.body),
+            is_chunked: self.needs_memory(&operation.body),
             is_single: self.has_races(&operation.body),
         };
         self.offload_items(items, |lowering, item| {

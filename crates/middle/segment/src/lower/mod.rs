@@ -12,6 +12,7 @@ mod fused;
 mod group_fold;
 mod histogram;
 mod map;
+mod memory_need;
 mod offload;
 mod space;
 mod statement;

@@ -33,7 +33,7 @@ use cases::FutharkExpectation;
 use compare::{compare_results, matches_pattern, verify_expected_error};
 use listing::{FutharkTest, SourceTests, tests_in};
 use printed::PrintedProgramSource;
-use spirula::{CompileOptions, CompileOutput};
+use spirula::{CompileOptions, CompileOutput, ScheduleProfile};
 use spirula_futhark::compile::CheckedSource;
 use spirula_futhark::interface::describe_interface;
 use spirula_program::{CallValue, CompiledProgram, ProgramError, ProgramSession, ProgramValue};
@@ -74,7 +74,7 @@ struct FutharkSuite {
     /// Number of specifications that are passed over.
     passed_over: usize,
     /// The program that was compiled last, or why it could not be compiled, with its origin.
-    compiled: RefCell<Option<(PrintedProgramSource, ProgramLoadResult)>>,
+    compiled: RefCell<Option<(PrintedProgramSource, ScheduleProfile, ProgramLoadResult)>>,
     /// What is to be said of the test that was run last.
     remark: RefCell<Option<String>>,
 }
@@ -309,13 +309,15 @@ impl FutharkSuite {
         test: &FutharkTest,
         session: &session::TestEnvironment,
     ) -> ProgramLoadResult {
-        if let Some((printed, attempt)) = &*self.compiled.borrow()
+        if let Some((printed, profile, attempt)) = &*self.compiled.borrow()
             && *printed == test.printed
+            && *profile == session.profile
         {
             return attempt.clone();
         }
         let attempt = compile_program(test, session).map(Rc::new);
-        *self.compiled.borrow_mut() = Some((test.printed.clone(), attempt.clone()));
+        let printed = test.printed.clone();
+        *self.compiled.borrow_mut() = Some((printed, session.profile, attempt.clone()));
         attempt
     }
 }
@@ -327,7 +329,10 @@ fn compile_program(
     let programs = &session.programs;
     let (bytes, path) = test.printed.read_program(programs)?;
     let read = spirula::read_located_input(&bytes, &path)?;
-    let compiled = read.compile_with(&CompileOptions::default())?;
+    let compiled = read.compile_with(&CompileOptions {
+        profile: session.profile,
+        ..CompileOptions::default()
+    })?;
     let CompileOutput::Program(program) = compiled.output else {
         return Err(TestOutcome::failed("it is a module, not a program"));
     };
