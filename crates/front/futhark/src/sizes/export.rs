@@ -153,6 +153,9 @@ impl SizeInference<'_> {
                 (TypedKind::Local(local, Vec::new()), type_id)
             }
             SizeForm::Variable(_) | SizeForm::Unknown => return None,
+            SizeForm::Compound(SizeHead::Specified, parts, _) => {
+                return parts.first().and_then(|&part| self.export_expression(part));
+            }
             SizeForm::Compound(head, parts, type_id) => {
                 let parts = parts.into_iter().map(|part| self.export_expression(part));
                 let parts = parts.collect::<Option<Vec<_>>>()?;

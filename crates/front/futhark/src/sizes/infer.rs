@@ -269,6 +269,8 @@ impl SizeInference<'_> {
         let _ = self.unify(shape, actual, self.place);
         self.sees_hidden = false;
         self.record.instances.push((id, sizes, types));
+        let shape = self.reveal_sizes(shape, actual);
+        self.record.shapes.insert(id, shape);
         Ok(shape)
     }
 

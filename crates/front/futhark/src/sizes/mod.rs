@@ -33,6 +33,7 @@ mod print;
 mod read;
 mod repeat;
 mod replace;
+mod reveal;
 pub mod shape;
 mod slice;
 pub(crate) mod substitute;

@@ -317,8 +317,14 @@ impl SizeVariables {
             }
             (SizeForm::Variable(variable), _) => self.link(table, variable, right, clash),
             (_, SizeForm::Variable(variable)) => self.link(table, variable, left, clash),
-            (SizeForm::Compound(SizeHead::Specified, ..), _)
-            | (_, SizeForm::Compound(SizeHead::Specified, ..)) => Ok(()),
+            (SizeForm::Compound(SizeHead::Specified, parts, _), _) => match parts.get(1) {
+                Some(&seen) => self.unify(table, seen, right),
+                None => Ok(()),
+            },
+            (_, SizeForm::Compound(SizeHead::Specified, parts, _)) => match parts.get(1) {
+                Some(&seen) => self.unify(table, left, seen),
+                None => Ok(()),
+            },
             (
                 SizeForm::Compound(head, parts, _),
                 SizeForm::Compound(other_head, other_parts, _),

@@ -58,6 +58,16 @@ const REJECTED: &[(&str, &str)] = &[
 /// Programs whose results have sizes that no argument has.
 const PROGRAMS: &[(&str, &str, &str)] = &[
     (
+        "module mk (P: {val n: i64 val rows: [n][n + 1]i32}) = {
+  def add (x: i32) = map2 (\\row x -> row[P.n] + x) P.rows (rep x)
+  def more (x: i32) = map (map2 (+) (rep x)) P.rows
+}
+module m = mk {def n = 2i64 def rows = [[1, 2, 3], [4, 5, 6i32]]}
+def main (x: i32) = (m.add x, m.more x)",
+        "10i32",
+        "[13i32, 16i32] [[11i32, 12i32, 13i32], [14i32, 15i32, 16i32]]",
+    ),
+    (
         "def part [n] 'a (p: a -> bool) (xs: [n]a) : ?[k].([n - k]a, [k]a) =
   let k = i64.sum (map (\\x -> i64.bool (p x)) xs)
   in (xs[k:], xs[:k])
