@@ -15,6 +15,8 @@ struct LoopVariable {
     local: LocalId,
     /// Whether the body may consume it: its type is not written, or unique.
     may_be_consumed: bool,
+    /// Whether its type is written, and unique.
+    is_unique: bool,
     /// Whether the body consumes it.
     is_consumed: bool,
     /// The roots of its memory.
@@ -109,10 +111,12 @@ impl ConsumptionChecker<'_> {
                 let own = self.locals[local.index()].as_ref();
                 let own = own.map_or_else(Vec::new, |bound| bound.tree.sets());
                 let next = self.unite_parts(next);
+                let is_unique =
+                    is_declared && own.iter().any(|&root| self.graph.is_consumable(root));
                 variables.push(LoopVariable {
                     local: *local,
-                    may_be_consumed: !is_declared
-                        || own.iter().any(|&root| self.graph.is_consumable(root)),
+                    may_be_consumed: is_unique || !is_declared,
+                    is_unique,
                     is_consumed: false,
                     own,
                     next: next.map_or_else(Vec::new, |set| self.graph.roots_of(set)),
@@ -138,7 +142,7 @@ impl ConsumptionChecker<'_> {
     }
 
     /// Decides which variables a loop consumes: those that its body consumes, and those whose memory the next values of
-    /// consumed variables share.
+    /// consumed or unique variables share.
     fn infer_consumed(
         &mut self,
         variables: &mut [LoopVariable],
@@ -151,7 +155,7 @@ impl ConsumptionChecker<'_> {
             if variable.may_be_consumed && variable.own.iter().any(|root| consumed.contains(root)) {
                 variable.is_consumed = true;
             }
-            if variable.is_consumed {
+            if variable.is_consumed || variable.is_unique {
                 pending.push(index);
             }
         }

@@ -7,6 +7,10 @@ use std::time::{Duration, Instant};
 /// Programs that must be rejected, each with a part of the message.
 const REJECTED: &[(&str, &str)] = &[
     (
+        "def main (x: []i32) = loop (x: *[]i32) for i < 10 do x",
+        "`x` is consumed, but it is not consumable",
+    ),
+    (
         "def main (a: *[]i32) = let b = a with [0] = 1 in a",
         "`a` is used after it was consumed",
     ),
@@ -139,6 +143,7 @@ const REJECTED: &[(&str, &str)] = &[
 
 /// Programs that must be accepted.
 const ACCEPTED: &[&str] = &[
+    "def main (xs: []i32) = loop (ys: *[]i32) = xs while length ys > 3 do let zs = map (+ 1) ys in zs[1:]",
     "def main (a: *[]i32) = let x = a[0] let a[0] = 1 in (x, a)",
     "def main (a: *[]i32) = let b = copy a let c = a with [0] = 1 in (b, c)",
     "def main (c: bool) (a: *[]i32) = if c then a with [0] = 1 else a with [0] = 2",
