@@ -23,6 +23,15 @@ const PROGRAMS: &[&str] = &[
        map (\\xs -> reduce (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (map (\\x -> (x, x + 1)) xs)) xss |> unzip",
     "def main (_: []i32) (xss: [][]i32) =
        map (\\ys -> let t = ys[0] + 50 in scan (\\a b -> i32.min t (a + b)) 0 ys) xss",
+    // Histograms with few and many elements, and values that fall beside them.
+    "def main (xs: []i32) (_: [][]i32) =
+       (hist (+) 0 50 (map (\\x -> i64.i32 x - 10) xs) xs, hist i32.max 0 9000 (map (\\x -> i64.i32 x * 90) xs) xs,
+        hist (+) 0 30 (map (\\x -> i64.i32 x % 31) xs) (map (\\x -> f32.i32 (x % 8)) xs))",
+    // Positions that are computed.
+    "def main (xs: []i32) (xss: [][]i32) =
+       (tabulate_2d 70 (length xs) (\\i j -> loop t = i32.i64 (i * 3 + j) while t > 50 do t / 2),
+        map2 (\\x i -> x * i32.i64 i) xs (indices xs), i64.sum (map2 (*) (indices xs) (rep 3)),
+        map (\\ys -> reduce (+) 0 (map2 (\\y i -> y * i32.i64 i) ys (indices ys))) xss)",
     // Arrays of an invocation.
     "def main (xs: []i32) (_: [][]i32) =
        map (\\x -> let ys = loop ys = replicate 6 x for i < 5 do ys with [i + 1] = ys[i] * 2 + ys[5]

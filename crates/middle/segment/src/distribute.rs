@@ -14,6 +14,7 @@ use crate::scope::{
     changes_arrays, collect_bound, for_each_used, has_effects, is_invariant, is_outside,
 };
 use crate::translate::SegmentTranslation;
+use crate::virtual_arrays::VirtualArrays;
 use rustc_hash::FxHashMap;
 use spirula_entity::EntitySet;
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
@@ -31,6 +32,8 @@ struct DistributedBody {
     last_uses: FxHashMap<SoacVariableId, usize>,
     /// Whether the body changes arrays in place, so that reads of elements must keep their places.
     changes_arrays: bool,
+    /// The arrays of the body that take no memory.
+    virtual_arrays: VirtualArrays,
 }
 
 impl SegmentTranslation {
@@ -225,11 +228,16 @@ impl SegmentTranslation {
     /// Whether a body is a single combinator that has a segmented form, so that it needs no second version.
     fn is_perfect(&self, body: &SoacBody) -> bool {
         let mut combinators = 0;
+        let virtual_arrays = VirtualArrays::find_in_body(body);
         for statement in &body.statements {
             match &statement.operation {
                 SoacOperation::Scalar(..) | SoacOperation::Slice(..) => {}
+                SoacOperation::Iota(..) | SoacOperation::Replicate(..)
+                    if virtual_arrays.contains(statement.results[0]) => {}
                 SoacOperation::Reduce(..) | SoacOperation::Scan(..) => combinators += 1,
-                SoacOperation::Map(_, _, SoacLambda { body, .. }) if self.is_perfect(body) => {
+                SoacOperation::Map(_, _, SoacLambda { body, .. })
+                    if !self.has_parallelism(body) || self.is_perfect(body) =>
+                {
                     combinators += 1;
                 }
                 SoacOperation::Fused(fused) if self.is_perfect_fold(fused) => combinators += 1,
@@ -320,6 +328,7 @@ impl SegmentTranslation {
         DistributedBody {
             last_uses,
             changes_arrays,
+            virtual_arrays: VirtualArrays::find_in_body(body),
         }
     }
 
@@ -475,7 +484,8 @@ impl DistributedBody {
             .is_some_and(|&last| last >= position)
     }
 
-    /// Whether each operation can repeat a statement: it is a scalar or a view, and depends on nothing that is computed later.
+    /// Whether each operation can repeat a statement: it is a scalar, a view or a virtual array, and depends on nothing that
+    /// is computed later.
     fn is_cheap(
         &self,
         nest: &MapNest,
@@ -485,6 +495,9 @@ impl DistributedBody {
         let mut is_cheap = match &statement.operation {
             SoacOperation::Scalar(..) => true,
             SoacOperation::Slice(..) | SoacOperation::Rearrange(..) => !self.changes_arrays,
+            SoacOperation::Iota(..) | SoacOperation::Replicate(..) => {
+                self.virtual_arrays.contains(statement.results[0])
+            }
             _ => false,
         };
         statement.operation.for_each_operand(|operand| {

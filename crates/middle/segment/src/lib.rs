@@ -23,3 +23,4 @@ pub mod profile;
 mod scope;
 pub mod translate;
 pub mod verify;
+mod virtual_arrays;

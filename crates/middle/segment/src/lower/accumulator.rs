@@ -81,7 +81,7 @@ impl FunctionLowering<'_> {
             }
             if let Some(combine) = &accumulator.combine {
                 let (before, new) = combine.parameters.split_at(targets.len());
-                lowering.bind_elements(before, targets, position)?;
+                lowering.bind_rows(before, targets, position);
                 for (&parameter, value) in new.iter().zip(values) {
                     lowering.set(parameter, value);
                 }

@@ -4,7 +4,7 @@ use super::offload::InvocationGrid;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use spirula_kernel::ir::{CopyOperand, CopyStmt, StmtKind, VariableType};
-use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_soac::ir::{SliceSelector, SoacOperand};
 
 impl FunctionLowering<'_> {
@@ -62,6 +62,13 @@ impl FunctionLowering<'_> {
         if selectors.is_empty() {
             return self.value(array);
         }
+        if let (LoweredValue::Virtual(virtual_array), [SliceSelector::Point(point)]) =
+            (self.value(array)?, selectors)
+        {
+            let position = self.scalar(*point)?;
+            let element = self.virtual_element(virtual_array, position);
+            return Ok(LoweredValue::Scalar(element));
+        }
         let view = self.array(array)?;
         let selected = self.select(&view, selectors)?;
         if selected.shape.is_empty() {
@@ -79,7 +86,8 @@ impl FunctionLowering<'_> {
         match value {
             LoweredValue::Scalar(scalar) => self.store(view, *scalar),
             LoweredValue::Array(from) => self.copy(view, from),
-            LoweredValue::Certificate | LoweredValue::Accumulator(_) => {}
+            LoweredValue::Certificate | LoweredValue::Virtual(_) | LoweredValue::Accumulator(_) => {
+            }
         }
         Ok(())
     }
@@ -190,16 +198,7 @@ impl FunctionLowering<'_> {
         let (count, first, step) = (self.scalar(count)?, self.scalar(first)?, self.scalar(step)?);
         let array = self.new_array(element, vec![count]);
         self.fill(count, |lowering, index| {
-            let mut number = lowering.read(index);
-            if element != ScalarType::I64 {
-                let narrow =
-                    ScalarOperator::from_conversion(ScalarOp::SExt, ScalarType::I64, element);
-                number = lowering.builder.apply_operator(narrow, &[number]);
-            }
-            let (first, step) = (lowering.read(first), lowering.read(step));
-            let distance = lowering.builder.apply_op(ScalarOp::Mul, &[number, step]);
-            let value = lowering.builder.apply_op(ScalarOp::Add, &[first, distance]);
-            let value = lowering.assign("x", element, value);
+            let value = lowering.number_at(element, first, step, index);
             let place = lowering.row_view(&array, index);
             lowering.store(&place, value);
             Ok(())
@@ -226,7 +225,7 @@ impl FunctionLowering<'_> {
                 (scalar, Vec::new())
             }
             LoweredValue::Array(view) => (view.element, view.shape.clone()),
-            LoweredValue::Certificate | LoweredValue::Accumulator(_) => {
+            LoweredValue::Certificate | LoweredValue::Virtual(_) | LoweredValue::Accumulator(_) => {
                 return Err("a value without data is replicated".into());
             }
         };

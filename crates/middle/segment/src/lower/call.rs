@@ -87,7 +87,9 @@ impl FunctionLowering<'_> {
             inputs.push(match self.value(argument.operand)? {
                 LoweredValue::Array(view) => FuncArgument::Memory(self.make_dense(view).memory),
                 LoweredValue::Scalar(scalar) => FuncArgument::Scalar(self.read(scalar)),
-                LoweredValue::Certificate | LoweredValue::Accumulator(_) => {
+                LoweredValue::Certificate
+                | LoweredValue::Virtual(_)
+                | LoweredValue::Accumulator(_) => {
                     return Err("an argument of a call has no data".into());
                 }
             });

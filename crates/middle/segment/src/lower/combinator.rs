@@ -43,25 +43,6 @@ impl FunctionLowering<'_> {
         }
     }
 
-    /// Binds the parameters of a function to the elements of arrays at a position.
-    pub(super) fn bind_elements(
-        &mut self,
-        parameters: &[SoacVariableId],
-        arrays: &[ArrayView],
-        position: ScalarRef,
-    ) -> Result<(), String> {
-        for (&parameter, array) in parameters.iter().zip(arrays) {
-            let row = self.row_view(array, position);
-            let value = if row.shape.is_empty() {
-                LoweredValue::Scalar(self.load(&row))
-            } else {
-                LoweredValue::Array(row)
-            };
-            self.set(parameter, value);
-        }
-        Ok(())
-    }
-
     pub(super) fn arrays(&self, operands: &[SoacOperand]) -> Result<Vec<ArrayView>, String> {
         operands
             .iter()
@@ -77,14 +58,14 @@ impl FunctionLowering<'_> {
         function: &SoacLambda,
     ) -> Result<(), String> {
         let width = self.scalar(width)?;
-        let arrays = self.arrays(arrays)?;
+        let arrays = self.element_sources(arrays)?;
         let mut targets = Vec::with_capacity(results.len());
         for &id in results {
             let (element, shape) = self.result_shape(id)?;
             targets.push(self.new_array(element, shape));
         }
         let body = |lowering: &mut Self, index: ScalarRef| {
-            lowering.bind_elements(&function.parameters, &arrays, index)?;
+            lowering.bind_elements(&function.parameters, &arrays, index);
             let values = lowering.lower_body(&function.body)?;
             for (target, value) in targets.iter().zip(&values) {
                 let row = lowering.row_view(target, index);
@@ -160,8 +141,8 @@ impl FunctionLowering<'_> {
             let position = lowering.load(&place);
             lowering.if_inside(position, targets[0].shape[0], |lowering| {
                 let (before, new) = function.parameters.split_at(targets.len());
-                lowering.bind_elements(before, targets, position)?;
-                lowering.bind_elements(new, &values, index)?;
+                lowering.bind_rows(before, targets, position);
+                lowering.bind_rows(new, &values, index);
                 let results = lowering.lower_body(&function.body)?;
                 for (target, value) in targets.iter().zip(&results) {
                     let row = lowering.row_view(target, position);
@@ -183,7 +164,7 @@ impl FunctionLowering<'_> {
         is_scan: bool,
     ) -> Result<(), String> {
         let width = self.scalar(width)?;
-        let arrays = self.arrays(arrays)?;
+        let arrays = self.element_sources(arrays)?;
         let mut targets = Vec::with_capacity(results.len());
         if is_scan {
             for &id in results {
@@ -195,7 +176,7 @@ impl FunctionLowering<'_> {
         let states = self.make_states(&initial)?;
         let elements = &function.parameters[states.len().min(function.parameters.len())..];
         self.count_to(width, |lowering, index| {
-            lowering.bind_elements(elements, &arrays, index)?;
+            lowering.bind_elements(elements, &arrays, index);
             lowering.step_states(function, &states)?;
             for (target, state) in targets.iter().zip(&states) {
                 let row = lowering.row_view(target, index);
@@ -239,7 +220,9 @@ impl FunctionLowering<'_> {
                     LoweredValue::Scalar(self.assign("acc", element, value))
                 }
                 LoweredValue::Array(view) => LoweredValue::Array(self.manifest(view)),
-                LoweredValue::Certificate | LoweredValue::Accumulator(_) => {
+                LoweredValue::Certificate
+                | LoweredValue::Virtual(_)
+                | LoweredValue::Accumulator(_) => {
                     return Err("a value without data is reduced".into());
                 }
             });

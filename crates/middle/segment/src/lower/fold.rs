@@ -325,24 +325,6 @@ impl FunctionLowering<'_> {
         })
     }
 
-    /// The elements or rows of arrays at a position.
-    pub(super) fn row_values(
-        &mut self,
-        arrays: &[ArrayView],
-        position: ScalarRef,
-    ) -> Vec<LoweredValue> {
-        let mut values = Vec::with_capacity(arrays.len());
-        for array in arrays {
-            let row = self.row_view(array, position);
-            values.push(if row.shape.is_empty() {
-                LoweredValue::Scalar(self.load(&row))
-            } else {
-                LoweredValue::Array(row)
-            });
-        }
-        values
-    }
-
     /// Lowers a scan.
     pub(super) fn lower_space_scan(
         &mut self,

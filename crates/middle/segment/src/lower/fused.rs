@@ -20,12 +20,12 @@ impl FunctionLowering<'_> {
         fused: &SoacFusedMap,
     ) -> Result<(), String> {
         let width = self.scalar(fused.width)?;
-        let arrays = self.arrays(&fused.arrays)?;
+        let arrays = self.element_sources(&fused.arrays)?;
         let (heads, mapped) = results.split_at(fused.sink.count_results().min(results.len()));
         let others = self.make_result_arrays(mapped)?;
         let sink = self.begin_sink(&fused.sink, heads)?;
         self.count_to(width, |lowering, index| {
-            lowering.bind_elements(&fused.function.parameters, &arrays, index)?;
+            lowering.bind_elements(&fused.function.parameters, &arrays, index);
             let mut values = lowering.lower_body(&fused.function.body)?;
             let rest = values.split_off(fused.sink.count_inputs().min(values.len()));
             lowering.write_point(&others, &[index], &rest)?;

@@ -22,13 +22,13 @@ const ATOMIC_OPERATORS: &[(ScalarOp, AtomicOp)] = &[
 ];
 
 /// The arrays of a histogram, and its sizes.
-struct HistogramPlan<'o> {
-    operation: &'o ParallelOperation,
-    fold: &'o SegmentFold,
+pub(super) struct HistogramPlan<'o> {
+    pub(super) operation: &'o ParallelOperation,
+    pub(super) fold: &'o SegmentFold,
     /// The sizes of the space.
-    sizes: Vec<ScalarRef>,
+    pub(super) sizes: Vec<ScalarRef>,
     /// The arrays that are changed.
-    targets: Vec<ArrayView>,
+    pub(super) targets: Vec<ArrayView>,
     /// Arrays of the results that are not combined.
     others: Vec<ArrayView>,
 }
@@ -81,7 +81,13 @@ impl FunctionLowering<'_> {
         let has_scalars = plan.targets[0].shape.len() == operation.space.len();
         match find_atomic(&plan.fold.function) {
             Some(op) if has_scalars && self.has_fast_atomic(op) => {
-                self.lower_atomic_histogram(&plan, op)?;
+                if self.has_group_copies(&plan) {
+                    self.choose_by_bins(&plan, op, |lowering| {
+                        lowering.lower_atomic_histogram(&plan, op)
+                    })?;
+                } else {
+                    self.lower_atomic_histogram(&plan, op)?;
+                }
             }
             _ => self.lower_private_histogram(&plan)?,
         }
@@ -91,7 +97,7 @@ impl FunctionLowering<'_> {
     }
 
     /// The position and the values of a point.
-    fn lower_contribution(
+    pub(super) fn lower_contribution(
         &mut self,
         plan: &HistogramPlan<'_>,
         point: &[ScalarRef],
@@ -291,7 +297,7 @@ impl FunctionLowering<'_> {
         values: &[LoweredValue],
     ) -> Result<(), String> {
         let (before, new) = function.parameters.split_at(targets.len());
-        self.bind_elements(before, targets, position)?;
+        self.bind_rows(before, targets, position);
         for (&parameter, value) in new.iter().zip(values) {
             self.set(parameter, value.clone());
         }

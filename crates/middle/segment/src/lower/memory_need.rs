@@ -35,6 +35,10 @@ impl FunctionLowering<'_> {
                     || self.has_arrays(&statement.results)
                     || has_bodies(operation)
             }
+            SoacOperation::Iota(..) | SoacOperation::Replicate(..) => {
+                let mut results = statement.results.iter();
+                !results.all(|&id| self.virtual_arrays.contains(id))
+            }
             _ => true,
         }
     }

@@ -7,9 +7,11 @@ mod accumulator;
 mod array;
 mod call;
 mod combinator;
+mod element;
 mod fold;
 mod fused;
 mod group_fold;
+mod group_histogram;
 mod histogram;
 mod map;
 mod memory_need;
@@ -23,8 +25,10 @@ use crate::in_place::InPlaceResults;
 use crate::ir::SegmentFunction;
 use crate::profile::SegmentProfile;
 use crate::translate::translate_function;
+use crate::virtual_arrays::VirtualArrays;
 use accumulator::LoweredAccumulator;
 use call::{declare_callees, variable_kind};
+use element::VirtualArray;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
     ArrayDimension, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind, FuncId,
@@ -46,6 +50,8 @@ enum LoweredValue {
     Array(ArrayView),
     /// A certificate, of which nothing remains: statements keep their order.
     Certificate,
+    /// An array that takes no memory.
+    Virtual(VirtualArray),
     /// An accumulator.
     Accumulator(Rc<LoweredAccumulator>),
 }
@@ -77,6 +83,7 @@ struct FunctionLowering<'f> {
     kernel: Option<KernelScope>,
     profile: SegmentProfile,
     in_place: InPlaceResults,
+    virtual_arrays: VirtualArrays,
 }
 
 /// Compiles functions that are entry points to one program, for a kind of device.
@@ -119,6 +126,7 @@ impl<'f> FunctionLowering<'f> {
             kernel: None,
             profile,
             in_place: InPlaceResults::analyse_function(function),
+            virtual_arrays: VirtualArrays::find_in_host(&function.body),
         }
     }
 
@@ -202,7 +210,8 @@ impl<'f> FunctionLowering<'f> {
                     self.builder.push_assignment(size, length);
                 }
             }
-            LoweredValue::Certificate | LoweredValue::Accumulator(_) => {}
+            LoweredValue::Certificate | LoweredValue::Virtual(_) | LoweredValue::Accumulator(_) => {
+            }
         }
         Ok(())
     }

@@ -123,6 +123,12 @@ impl FunctionLowering<'_> {
         results: &[SoacVariableId],
         operation: &SoacOperation,
     ) -> Result<(), String> {
+        if let [result] = *results
+            && let Some(array) = self.find_virtual_array(result, operation)?
+        {
+            self.set(result, LoweredValue::Virtual(array));
+            return Ok(());
+        }
         let value = match operation {
             SoacOperation::Scalar(operator, operands) => {
                 let operands = self.scalars(operands)?;

@@ -1,0 +1,178 @@
+//! Histograms in workgroup memory, on devices of many processors.
+//!
+//! Where an array has few elements, many invocations change the same ones. Each workgroup then changes a copy in its own
+//! memory, and adds the copy to the array at the end. Both are atomic.
+
+use super::FunctionLowering;
+use super::LoweredValue;
+use super::histogram::HistogramPlan;
+use super::view::{ArrayView, ScalarRef};
+use super::workgroup::GroupPosition;
+use spirula_kernel::ir::{AtomicOp, StmtKind, SyncKind};
+use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
+
+/// Bytes of workgroup memory for a copy.
+const COPY_BYTES: i64 = 12 << 10;
+
+/// Fewest values of an invocation: a copy costs as much as some of them.
+const LEAST_VALUES: i64 = 16;
+
+/// How workgroups share the values of a histogram.
+struct GroupShare {
+    /// The number of workgroups.
+    groups: ScalarRef,
+    /// The number of values.
+    width: ScalarRef,
+    /// Values of a workgroup, apart from the last.
+    length: ScalarRef,
+    /// Most elements of a copy.
+    bins: i64,
+}
+
+impl FunctionLowering<'_> {
+    /// Whether workgroups may have copies of the array of a histogram.
+    pub(super) fn has_group_copies(&self, plan: &HistogramPlan<'_>) -> bool {
+        self.profile.chunk_group_size > 1
+            && plan.sizes.len() == 1
+            && !self.needs_memory(&plan.operation.body)
+    }
+
+    /// Lowers an atomic histogram to two forms. The host chooses one by the size of the array.
+    pub(super) fn choose_by_bins(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+        op: AtomicOp,
+        in_device_memory: impl FnOnce(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let bins = COPY_BYTES / plan.targets[0].element.size().max(1) as i64;
+        let most = ScalarRef::from_int64(bins);
+        let operands = [self.read(plan.targets[0].shape[0]), self.read(most)];
+        let is_small = ScalarOperator::with_type(ScalarOp::SLe, ScalarType::I64);
+        let condition = self.builder.apply_operator(is_small, &operands);
+        self.builder.begin_block();
+        self.lower_group_histogram(plan, op, bins)?;
+        let then = self.builder.end_block();
+        self.builder.begin_block();
+        in_device_memory(self)?;
+        let otherwise = self.builder.end_block();
+        self.builder.push_statement(StmtKind::If {
+            condition,
+            then,
+            otherwise,
+        });
+        Ok(())
+    }
+
+    fn lower_group_histogram(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+        op: AtomicOp,
+        bins: i64,
+    ) -> Result<(), String> {
+        let share = self.share_values(plan.sizes[0], bins);
+        let neutral = self.value(plan.fold.neutral[0])?;
+        let target = plan.targets[0].clone();
+        self.offload_groups(share.groups, |lowering, at| {
+            let copy = lowering.new_shared_array(target.element, share.bins);
+            lowering.visit_bins(at, &target, |lowering, bin| {
+                let place = lowering.row_view(&copy, bin);
+                lowering.write_value(&place, &neutral)
+            })?;
+            lowering.wait_for_group(SyncKind::Barrier);
+            lowering.add_share(plan, &share, at, op, &copy)?;
+            lowering.wait_for_group(SyncKind::Error);
+            lowering.visit_bins(at, &target, |lowering, bin| {
+                let from = lowering.row_view(&copy, bin);
+                let value = lowering.load(&from);
+                let place = lowering.row_view(&target, bin);
+                lowering.push_atomic(op, &place, value);
+                Ok(())
+            })
+        })
+    }
+
+    fn share_values(&mut self, width: ScalarRef, bins: i64) -> GroupShare {
+        let least = ScalarRef::from_int64(self.profile.chunk_group_size * LEAST_VALUES);
+        let most = ScalarRef::from_int64(self.profile.group_count);
+        let one = ScalarRef::from_int64(1);
+        let groups = self.int64(ScalarOp::SDivUp, width, least);
+        let groups = self.int64(ScalarOp::SMin, groups, most);
+        let divisor = self.int64(ScalarOp::SMax, groups, one);
+        GroupShare {
+            groups,
+            width,
+            length: self.int64(ScalarOp::SDivUp, width, divisor),
+            bins,
+        }
+    }
+
+    /// Adds the values of a workgroup to its copy.
+    fn add_share(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+        share: &GroupShare,
+        at: GroupPosition,
+        op: AtomicOp,
+        copy: &ArrayView,
+    ) -> Result<(), String> {
+        let size = ScalarRef::from_int64(self.profile.chunk_group_size);
+        let start = self.int64(ScalarOp::Mul, at.group, share.length);
+        let rest = self.int64(ScalarOp::Sub, share.width, start);
+        let count = self.int64(ScalarOp::SMin, share.length, rest);
+        let steps = self.int64(ScalarOp::SDivUp, count, size);
+        self.count_to(steps, |lowering, step| {
+            let before = lowering.int64(ScalarOp::Mul, step, size);
+            let offset = lowering.int64(ScalarOp::Add, before, at.local);
+            // The last workgroups may have no values.
+            let operands = [lowering.read(offset), lowering.read(count)];
+            let less = ScalarOperator::with_type(ScalarOp::SLt, ScalarType::I64);
+            let condition = lowering.builder.apply_operator(less, &operands);
+            lowering.builder.begin_block();
+            let position = lowering.int64(ScalarOp::Add, start, offset);
+            lowering.add_value(plan, position, op, copy)?;
+            let then = lowering.builder.end_block();
+            lowering.builder.begin_block();
+            let otherwise = lowering.builder.end_block();
+            lowering.builder.push_statement(StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            });
+            Ok(())
+        })
+    }
+
+    fn add_value(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+        position: ScalarRef,
+        op: AtomicOp,
+        copy: &ArrayView,
+    ) -> Result<(), String> {
+        let (bin, values) = self.lower_contribution(plan, &[position])?;
+        let [LoweredValue::Scalar(value)] = values[..] else {
+            return Err("an atomic histogram has no single value".into());
+        };
+        self.if_inside(bin, plan.targets[0].shape[0], |lowering| {
+            let place = lowering.row_view(copy, bin);
+            lowering.push_atomic(op, &place, value);
+            Ok(())
+        })
+    }
+
+    /// A loop over the elements of the array that are an invocation's turn.
+    fn visit_bins(
+        &mut self,
+        at: GroupPosition,
+        target: &ArrayView,
+        body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let size = ScalarRef::from_int64(self.profile.chunk_group_size);
+        let steps = self.int64(ScalarOp::SDivUp, target.shape[0], size);
+        self.count_to(steps, |lowering, step| {
+            let before = lowering.int64(ScalarOp::Mul, step, size);
+            let bin = lowering.int64(ScalarOp::Add, before, at.local);
+            lowering.if_inside(bin, target.shape[0], |lowering| body(lowering, bin))
+        })
+    }
+}
