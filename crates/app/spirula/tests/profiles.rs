@@ -32,6 +32,19 @@ const PROGRAMS: &[&str] = &[
        (tabulate_2d 70 (length xs) (\\i j -> loop t = i32.i64 (i * 3 + j) while t > 50 do t / 2),
         map2 (\\x i -> x * i32.i64 i) xs (indices xs), i64.sum (map2 (*) (indices xs) (rep 3)),
         map (\\ys -> reduce (+) 0 (map2 (\\y i -> y * i32.i64 i) ys (indices ys))) xss)",
+    // Products, whose rows and columns share elements.
+    "def main [m] [n] (_: []i32) (xss: [m][n]i32) =
+       let k = i64.min 150 n
+       let a = map (\\xs -> take k xs) xss
+       let b = tabulate_2d k 70 (\\i j -> i32.i64 (i * 7 + j * 3) % 10)
+       in map (\\r -> map (\\c -> reduce (+) 0 (map2 (*) r c)) (transpose b)) a",
+    "def main [m] [n] (_: []i32) (xss: [m][n]i32) =
+       let l = i64.min 100 m
+       let k = i64.min 40 n
+       let a = map (\\xs -> take k xs) (take l xss)
+       let dist = map (\\r -> map (\\c -> reduce i32.min i32.highest (map2 (\\x y -> i32.abs (x - y)) r c)) a) a
+       let batch = tabulate_3d 3 l l (\\k i j -> i32.sum (map2 (\\x y -> (x + i32.i64 k) * y + i32.i64 (i - j)) a[i] a[j]))
+       in (dist, batch)",
     // Arrays of an invocation.
     "def main (xs: []i32) (_: [][]i32) =
        map (\\x -> let ys = loop ys = replicate 6 x for i < 5 do ys with [i + 1] = ys[i] * 2 + ys[5]

@@ -147,11 +147,30 @@ impl FunctionLowering<'_> {
                 self.new_array(element, vec![plan.segments])
             })
             .collect();
-        self.choose_by_width(
-            fold,
-            |lowering| lowering.reduce_by_groups(fold, &totals, &others),
-            |lowering| lowering.reduce_by_invocations(plan, &totals, &others),
-        )?;
+        let by_width = |lowering: &mut Self| {
+            lowering.choose_by_width(
+                fold,
+                |lowering| lowering.reduce_by_groups(fold, &totals, &others),
+                |lowering| lowering.reduce_by_invocations(plan, &totals, &others),
+            )
+        };
+        match self.plan_tiles(plan.operation, plan.fold)? {
+            Some(tiles) => {
+                let condition = self.has_many_rows(plan);
+                self.builder.begin_block();
+                self.reduce_by_tiles(plan, &tiles, &totals)?;
+                let then = self.builder.end_block();
+                self.builder.begin_block();
+                by_width(self)?;
+                let otherwise = self.builder.end_block();
+                self.builder.push_statement(StmtKind::If {
+                    condition,
+                    then,
+                    otherwise,
+                });
+            }
+            None => by_width(self)?,
+        }
         self.set_totals(folded, &totals)?;
         self.set_arrays(mapped, others);
         Ok(())

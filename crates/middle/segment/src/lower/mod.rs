@@ -18,6 +18,7 @@ mod memory_need;
 mod offload;
 mod space;
 mod statement;
+mod tile;
 mod view;
 mod workgroup;
 

@@ -98,7 +98,7 @@ impl FunctionLowering<'_> {
         ))
     }
 
-    fn lower_statement(&mut self, statement: &SoacStatement) -> Result<(), String> {
+    pub(super) fn lower_statement(&mut self, statement: &SoacStatement) -> Result<(), String> {
         let results = &statement.results;
         match &statement.operation {
             SoacOperation::If(condition, accept, reject) => {
