@@ -5,6 +5,7 @@
 
 use super::foreign::{refuse_bytes, refuse_line};
 use super::format::{FormatMarks, InputFormat, LineMatch, TextMarks, starts_with_any};
+use super::futhark_source::FUTHARK_SOURCE;
 use super::llvm::LLVM_TEXT;
 use super::table::{all_formats, describe_accepted_inputs};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -109,9 +110,16 @@ impl CommentEvidence {
 
     /// The format of a text in which no line but comments suggested one.
     fn choose_format(&self, text: &str) -> Option<&'static InputFormat> {
+        if self.format.is_some() || self.has_other_lines {
+            return self.format;
+        }
         // A module of nothing but comments is LLVM IR: a SPIR-V module has a memory model at least.
-        let is_empty_module = !self.has_other_lines && text.contains(';');
-        self.format.or(is_empty_module.then_some(&LLVM_TEXT))
+        let has_comment = |mark: &str| text.lines().any(|line| line.trim().starts_with(mark));
+        if has_comment(";") {
+            Some(&LLVM_TEXT)
+        } else {
+            has_comment("--").then_some(&FUTHARK_SOURCE)
+        }
     }
 }
 
@@ -177,6 +185,7 @@ mod tests {
             (b"nonsense\nOpCapability Kernel", "SPIR-V assembly"),
             (b"; ModuleID = 'x'\n", "LLVM IR"),
             (b"; nothing\n\n; at all\n", "LLVM IR"),
+            (b"-- nothing\n-- at all\n", "Futhark source"),
             (b"; RUN: x\n%struct.S = type { i32 }\n", "LLVM IR"),
             (b"define void @f() {\n", "LLVM IR"),
             (b"\xef\xbb\xbfsource_filename = \"x\"\n", "LLVM IR"),
@@ -222,6 +231,7 @@ mod tests {
             (b"\xffabc\xfe", "binary"),
             (b"hello", "no known language"),
             (b"; x\nhello", "no known language"),
+            (b"-- x\nhello", "no known language"),
         ];
         for (bytes, words) in cases {
             let error = detect_input_format(bytes).unwrap_err();
