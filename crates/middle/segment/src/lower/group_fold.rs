@@ -269,7 +269,8 @@ impl FunctionLowering<'_> {
         Ok(())
     }
 
-    /// A workgroup reduces each chunk, one scans the partial results of each segment, and one scans each chunk.
+    /// A workgroup scans each chunk. Where segments have several, a workgroup reduces each first, and one scans the partial
+    /// results of each segment.
     fn scan_by_groups(
         &mut self,
         fold: &GroupFold<'_>,
@@ -291,6 +292,7 @@ impl FunctionLowering<'_> {
                 lowering.write_point(&partials, &[at.group], &states)
             })
         })?;
+        self.offload_group_prefixes(plan, &partials)?;
         let then = self.builder.end_block();
         self.builder.begin_block();
         let otherwise = self.builder.end_block();
@@ -299,11 +301,15 @@ impl FunctionLowering<'_> {
             then,
             otherwise,
         });
-        self.offload_group_prefixes(plan, &partials)?;
+        let neutral = self.operand_values(&plan.fold.neutral)?;
         self.offload_groups(groups, |lowering, at| {
             let chunk = lowering.begin_group_chunk(fold, at, true)?;
-            let before = lowering.row_values(&partials, at.group);
-            let carry = lowering.make_states(&before)?;
+            let carry = lowering.make_states(&neutral)?;
+            let one = ScalarRef::from_int64(1);
+            lowering.if_inside(one, plan.chunks, |lowering| {
+                let before = lowering.row_values(&partials, at.group);
+                lowering.move_states(&carry, &before)
+            })?;
             lowering.visit_tiles(fold, &chunk, |lowering, base| {
                 lowering.load_tile(fold, &chunk, base, others)?;
                 lowering.scan_tile(fold, &chunk, &carry)?;

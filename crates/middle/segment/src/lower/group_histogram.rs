@@ -1,11 +1,13 @@
 //! Histograms in workgroup memory, on devices of many processors.
 //!
 //! Where an array has few elements, many invocations change the same ones. Each workgroup then changes a copy in its own
-//! memory, and adds the copy to the array at the end. Both are atomic.
+//! memory, and adds the copy to the array at the end. Both are atomic. An operation that is a loop of compare and exchange
+//! suffers from each rival, so that its copies are combined by a kernel before they are added.
 
 use super::FunctionLowering;
 use super::LoweredValue;
 use super::histogram::HistogramPlan;
+use super::space::SharedItems;
 use super::view::{ArrayView, ScalarRef};
 use super::workgroup::GroupPosition;
 use spirula_kernel::ir::{AtomicOp, StmtKind, SyncKind};
@@ -16,6 +18,9 @@ const COPY_BYTES: i64 = 12 << 10;
 
 /// Fewest values of an invocation: a copy costs as much as some of them.
 const LEAST_VALUES: i64 = 16;
+
+/// Copies that an invocation combines before it adds them.
+const COPIES_AT_ONCE: i64 = 64;
 
 /// How workgroups share the values of a histogram.
 struct GroupShare {
@@ -72,6 +77,10 @@ impl FunctionLowering<'_> {
         let share = self.share_values(plan.sizes[0], bins);
         let neutral = self.value(plan.fold.neutral[0])?;
         let target = plan.targets[0].clone();
+        let sums = (op == AtomicOp::FAdd).then(|| {
+            let shape = vec![share.groups, target.shape[0]];
+            self.new_array(target.element, shape)
+        });
         self.offload_groups(share.groups, |lowering, at| {
             let copy = lowering.new_shared_array(target.element, share.bins);
             lowering.visit_bins(at, &target, |lowering, bin| {
@@ -84,10 +93,58 @@ impl FunctionLowering<'_> {
             lowering.visit_bins(at, &target, |lowering, bin| {
                 let from = lowering.row_view(&copy, bin);
                 let value = lowering.load(&from);
-                let place = lowering.row_view(&target, bin);
-                lowering.push_atomic(op, &place, value);
+                if let Some(sums) = &sums {
+                    let place = lowering.point_view(sums, &[at.group, bin]);
+                    lowering.store(&place, value);
+                } else {
+                    let place = lowering.row_view(&target, bin);
+                    lowering.push_atomic(op, &place, value);
+                }
                 Ok(())
             })
+        })?;
+        match sums {
+            Some(sums) => self.add_copies(plan, op, &sums, &target),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a kernel that combines copies, some at a time, and adds them to the array.
+    fn add_copies(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+        op: AtomicOp,
+        copies: &ArrayView,
+        target: &ArrayView,
+    ) -> Result<(), String> {
+        let (groups, bins) = (copies.shape[0], copies.shape[1]);
+        let at_once = ScalarRef::from_int64(COPIES_AT_ONCE);
+        let parts = self.int64(ScalarOp::SDivUp, groups, at_once);
+        let sizes = [parts, bins];
+        let items = SharedItems {
+            count: self.product(&sizes),
+            is_chunked: false,
+            is_single: false,
+        };
+        let neutral = self.operand_values(&plan.fold.neutral)?;
+        self.offload_items(items, |lowering, item| {
+            let point = lowering.unflatten(item, &sizes);
+            let first = lowering.int64(ScalarOp::Mul, point[0], at_once);
+            let rest = lowering.int64(ScalarOp::Sub, groups, first);
+            let count = lowering.int64(ScalarOp::SMin, at_once, rest);
+            let states = lowering.make_states(&neutral)?;
+            lowering.count_to(count, |lowering, number| {
+                let copy = lowering.int64(ScalarOp::Add, first, number);
+                let place = lowering.point_view(copies, &[copy, point[1]]);
+                let value = LoweredValue::Scalar(lowering.load(&place));
+                lowering.combine_states(&plan.fold.function, &states, &[value])
+            })?;
+            let [LoweredValue::Scalar(total)] = states[..] else {
+                return Err("an atomic histogram has no single value".into());
+            };
+            let place = lowering.row_view(target, point[1]);
+            lowering.push_atomic(op, &place, total);
+            Ok(())
         })
     }
 

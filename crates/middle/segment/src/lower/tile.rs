@@ -10,7 +10,7 @@ use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::{ParallelOperation, SegmentFold};
 use rustc_hash::FxHashMap;
-use spirula_kernel::ir::SyncKind;
+use spirula_kernel::ir::{StmtKind, SyncKind};
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 use spirula_soac::ir::{SliceSelector, SoacOperand, SoacOperation, SoacStatement, SoacVariableId};
 
@@ -25,6 +25,9 @@ const BLOCK: i64 = SIDE * EACH;
 
 /// Steps of the reduction for which elements are in workgroup memory.
 const STEPS: i64 = 16;
+
+/// Distance of steps in workgroup memory. Elements of neighbouring steps are in different banks.
+const PITCH: i64 = BLOCK + 1;
 
 /// Bytes of workgroup memory for elements.
 const MOST_BYTES: i64 = 16 << 10;
@@ -140,7 +143,7 @@ impl FunctionLowering<'_> {
         }
         let has_side = |side| plan.loads.iter().any(|load| load.side == side);
         let sizes = plan.loads.iter().map(|load| load.element.size() as i64);
-        let bytes = sizes.sum::<i64>() * BLOCK * STEPS;
+        let bytes = sizes.sum::<i64>() * PITCH * STEPS;
         let is_shared = has_side(TileSide::Row) && has_side(TileSide::Column);
         Ok((is_shared && bytes <= MOST_BYTES).then_some(plan))
     }
@@ -234,7 +237,7 @@ impl FunctionLowering<'_> {
             let column = lowering.int64(ScalarOp::Sub, at.local, before);
             let loads = tiles.loads.iter();
             let memory = loads
-                .map(|load| lowering.new_shared_array(load.element, BLOCK * STEPS))
+                .map(|load| lowering.new_shared_array(load.element, PITCH * STEPS))
                 .collect();
             let frame = TileFrame {
                 outer,
@@ -253,9 +256,7 @@ impl FunctionLowering<'_> {
                     lowering.fill_tile(plan, &frame, load, tile, [start, count])?;
                 }
                 lowering.wait_for_group(SyncKind::Barrier);
-                lowering.count_to(count, |lowering, step| {
-                    lowering.add_step(plan, tiles, &frame, &states, [start, step])
-                })?;
+                lowering.add_steps(plan, tiles, &frame, &states, [start, count])?;
                 lowering.wait_for_group(SyncKind::Barrier);
                 Ok(())
             })?;
@@ -344,8 +345,36 @@ impl FunctionLowering<'_> {
 
     /// The place of an element in workgroup memory.
     fn tile_slot(&mut self, step: ScalarRef, line: ScalarRef) -> ScalarRef {
-        let before = self.int64(ScalarOp::Mul, step, ScalarRef::from_int64(BLOCK));
+        let before = self.int64(ScalarOp::Mul, step, ScalarRef::from_int64(PITCH));
         self.int64(ScalarOp::Add, before, line)
+    }
+
+    /// Adds steps of the reduction to the results of an invocation. A full number of them is a loop that can be unrolled.
+    fn add_steps(
+        &mut self,
+        plan: &FoldPlan<'_>,
+        tiles: &TilePlan,
+        frame: &TileFrame,
+        states: &[Vec<LoweredValue>],
+        [start, count]: [ScalarRef; 2],
+    ) -> Result<(), String> {
+        let most = ScalarRef::from_int64(STEPS);
+        let operands = [self.read(count), self.read(most)];
+        let is_full = self.builder.apply_op(ScalarOp::Eq, &operands);
+        let mut branches = Vec::new();
+        for bound in [most, count] {
+            self.builder.begin_block();
+            self.count_to(bound, |lowering, step| {
+                lowering.add_step(plan, tiles, frame, states, [start, step])
+            })?;
+            branches.push(self.builder.end_block());
+        }
+        self.builder.push_statement(StmtKind::If {
+            condition: is_full,
+            then: branches[0],
+            otherwise: branches[1],
+        });
+        Ok(())
     }
 
     /// Adds a step of the reduction to the results of an invocation.
