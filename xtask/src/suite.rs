@@ -21,6 +21,9 @@ use std::time::{Duration, Instant, SystemTime};
 /// The message about a program without entry points.
 const NO_ENTRY: &str = "the program has no entry point";
 
+/// The beginning of the reason of a test whose file of values is missing.
+const MISSING_FILE: &str = "there is no file ";
+
 /// Number of programs that are named for a reason.
 const NAMED: usize = 3;
 
@@ -116,6 +119,8 @@ struct SuiteColumn {
     title: String,
     /// The reason of each failure by program; `None` for success.
     results: BTreeMap<String, Option<String>>,
+    /// Tests that were not run, as their files are missing.
+    left_out: usize,
 }
 
 /// Runs the suite, and writes the table.
@@ -230,10 +235,12 @@ impl ProgramSuite {
             SuiteColumn {
                 title: "accepted".to_owned(),
                 results: accepted,
+                left_out: 0,
             },
             SuiteColumn {
                 title: "refused".to_owned(),
                 results: refused,
+                left_out: 0,
             },
         ]
     }
@@ -264,6 +271,7 @@ impl ProgramSuite {
         Ok(SuiteColumn {
             title: "compiled".to_owned(),
             results,
+            left_out: 0,
         })
     }
 
@@ -272,7 +280,7 @@ impl ProgramSuite {
         let programs = self.programs.iter();
         let tested = programs.filter(|program| program.kind == ProgramKind::Run);
         let tested: Vec<&SuiteProgram> = tested.collect();
-        let mut results = BTreeMap::new();
+        let (mut results, mut left_out) = (BTreeMap::new(), 0);
         if !tested.is_empty() {
             let report =
                 std::env::temp_dir().join(format!("spirula-suite-{}.json", std::process::id()));
@@ -289,15 +297,17 @@ impl ProgramSuite {
                 format!("spirula test ended with {status} and without a report: {told}")
             })?;
             fs::remove_file(&report)?;
-            results = collect_test_results(&serde_json::from_str::<TestRunReport>(&text)?);
+            (results, left_out) =
+                collect_test_results(&serde_json::from_str::<TestRunReport>(&text)?);
         }
         for program in tested {
-            let missing = Some("has no test for this device".to_owned());
+            let missing = Some("has no test that can run".to_owned());
             results.entry(program.path.clone()).or_insert(missing);
         }
         Ok(SuiteColumn {
             title: format!("right on {device}"),
             results,
+            left_out,
         })
     }
 
@@ -415,16 +425,23 @@ struct TestRunRow {
     reason: Option<String>,
 }
 
-/// The result of each program: the reason of the first test that did not pass.
-fn collect_test_results(report: &TestRunReport) -> BTreeMap<String, Option<String>> {
+/// The result of each program: the reason of the first test that did not pass. Tests whose files are missing are counted
+/// apart.
+fn collect_test_results(report: &TestRunReport) -> (BTreeMap<String, Option<String>>, usize) {
     let mut results: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let mut left_out = 0;
     for row in &report.tests {
+        let reason = row.reason.as_deref().unwrap_or_default();
+        if row.outcome != "passed" && reason.starts_with(MISSING_FILE) {
+            left_out += 1;
+            continue;
+        }
         let result = results.entry(row.path.clone()).or_default();
         if row.outcome != "passed" && result.is_none() {
-            *result = Some(row.reason.clone().unwrap_or_default());
+            *result = Some(reason.to_owned());
         }
     }
-    results
+    (results, left_out)
 }
 
 /// The folder of a program: its first two parts, or one for programs without a folder of their own.
@@ -473,6 +490,13 @@ fn write_reasons(columns: &[SuiteColumn], table: &mut String) {
                     .or_default()
                     .push(path);
             }
+        }
+        if column.left_out > 0 {
+            let (title, count) = (&column.title, column.left_out);
+            let _ = writeln!(
+                table,
+                "\nNot run for \"{title}\": {count} tests without their files."
+            );
         }
         if reasons.is_empty() {
             continue;
