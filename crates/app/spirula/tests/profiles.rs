@@ -27,6 +27,10 @@ const PROGRAMS: &[&str] = &[
     "def main (xs: []i32) (_: [][]i32) =
        (hist (+) 0 50 (map (\\x -> i64.i32 x - 10) xs) xs, hist i32.max 0 9000 (map (\\x -> i64.i32 x * 90) xs) xs,
         hist (+) 0 30 (map (\\x -> i64.i32 x % 31) xs) (map (\\x -> f32.i32 (x % 8)) xs))",
+    // Functions that are no atomic operations of devices.
+    "def main (xs: []i32) (_: [][]i32) =
+       (hist (\\a b -> if a + b > 255 then 255 else a + b) 0 40 (map (\\x -> i64.i32 x % 37) xs) (map (const 1) xs),
+        reduce_by_index (replicate 5000 1i64) (\\a b -> a * b % 1000003) 1 (map (\\x -> i64.i32 x * 50) xs) (map (\\x -> i64.i32 x + 1) xs))",
     // Positions that are computed.
     "def main (xs: []i32) (xss: [][]i32) =
        (tabulate_2d 70 (length xs) (\\i j -> loop t = i32.i64 (i * 3 + j) while t > 50 do t / 2),

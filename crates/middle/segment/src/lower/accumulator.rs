@@ -1,6 +1,6 @@
 //! Accumulators: arrays that a body writes in any order.
 
-use super::histogram::find_atomic;
+use super::atomic::find_atomic;
 use super::statement::BodyRef;
 use super::view::ArrayView;
 use super::{FunctionLowering, LoweredValue};

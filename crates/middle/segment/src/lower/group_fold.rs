@@ -54,7 +54,7 @@ struct GroupChunk {
 }
 
 /// Whether a function is so simple that it may run between barriers: it fails never and needs no memory.
-fn is_simple(function: &SoacLambda) -> bool {
+pub(super) fn is_simple(function: &SoacLambda) -> bool {
     !contains_operation(&function.body.statements, &|operation| {
         !matches!(
             operation,

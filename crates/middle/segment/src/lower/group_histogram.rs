@@ -6,11 +6,12 @@
 
 use super::FunctionLowering;
 use super::LoweredValue;
+use super::atomic::AtomicChange;
 use super::histogram::HistogramPlan;
 use super::space::SharedItems;
 use super::view::{ArrayView, ScalarRef};
 use super::workgroup::GroupPosition;
-use spirula_kernel::ir::{AtomicOp, StmtKind, SyncKind};
+use spirula_kernel::ir::{StmtKind, SyncKind};
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 
 /// Bytes of workgroup memory for a copy.
@@ -46,7 +47,7 @@ impl FunctionLowering<'_> {
     pub(super) fn choose_by_bins(
         &mut self,
         plan: &HistogramPlan<'_>,
-        op: AtomicOp,
+        change: AtomicChange<'_>,
         in_device_memory: impl FnOnce(&mut Self) -> Result<(), String>,
     ) -> Result<(), String> {
         let bins = COPY_BYTES / plan.targets[0].element.size().max(1) as i64;
@@ -55,7 +56,7 @@ impl FunctionLowering<'_> {
         let is_small = ScalarOperator::with_type(ScalarOp::SLe, ScalarType::I64);
         let condition = self.builder.apply_operator(is_small, &operands);
         self.builder.begin_block();
-        self.lower_group_histogram(plan, op, bins)?;
+        self.lower_group_histogram(plan, change, bins)?;
         let then = self.builder.end_block();
         self.builder.begin_block();
         in_device_memory(self)?;
@@ -71,13 +72,13 @@ impl FunctionLowering<'_> {
     fn lower_group_histogram(
         &mut self,
         plan: &HistogramPlan<'_>,
-        op: AtomicOp,
+        change: AtomicChange<'_>,
         bins: i64,
     ) -> Result<(), String> {
         let share = self.share_values(plan.sizes[0], bins);
         let neutral = self.value(plan.fold.neutral[0])?;
         let target = plan.targets[0].clone();
-        let sums = (op == AtomicOp::FAdd).then(|| {
+        let sums = change.is_loop().then(|| {
             let shape = vec![share.groups, target.shape[0]];
             self.new_array(target.element, shape)
         });
@@ -88,7 +89,7 @@ impl FunctionLowering<'_> {
                 lowering.write_value(&place, &neutral)
             })?;
             lowering.wait_for_group(SyncKind::Barrier);
-            lowering.add_share(plan, &share, at, op, &copy)?;
+            lowering.add_share(plan, &share, at, change, &copy)?;
             lowering.wait_for_group(SyncKind::Error);
             lowering.visit_bins(at, &target, |lowering, bin| {
                 let from = lowering.row_view(&copy, bin);
@@ -96,15 +97,14 @@ impl FunctionLowering<'_> {
                 if let Some(sums) = &sums {
                     let place = lowering.point_view(sums, &[at.group, bin]);
                     lowering.store(&place, value);
-                } else {
-                    let place = lowering.row_view(&target, bin);
-                    lowering.push_atomic(op, &place, value);
+                    return Ok(());
                 }
-                Ok(())
+                let place = lowering.row_view(&target, bin);
+                lowering.push_change(change, &place, value)
             })
         })?;
         match sums {
-            Some(sums) => self.add_copies(plan, op, &sums, &target),
+            Some(sums) => self.add_copies(plan, change, &sums, &target),
             None => Ok(()),
         }
     }
@@ -113,7 +113,7 @@ impl FunctionLowering<'_> {
     fn add_copies(
         &mut self,
         plan: &HistogramPlan<'_>,
-        op: AtomicOp,
+        change: AtomicChange<'_>,
         copies: &ArrayView,
         target: &ArrayView,
     ) -> Result<(), String> {
@@ -143,8 +143,7 @@ impl FunctionLowering<'_> {
                 return Err("an atomic histogram has no single value".into());
             };
             let place = lowering.row_view(target, point[1]);
-            lowering.push_atomic(op, &place, total);
-            Ok(())
+            lowering.push_change(change, &place, total)
         })
     }
 
@@ -169,7 +168,7 @@ impl FunctionLowering<'_> {
         plan: &HistogramPlan<'_>,
         share: &GroupShare,
         at: GroupPosition,
-        op: AtomicOp,
+        change: AtomicChange<'_>,
         copy: &ArrayView,
     ) -> Result<(), String> {
         let size = ScalarRef::from_int64(self.profile.chunk_group_size);
@@ -186,7 +185,7 @@ impl FunctionLowering<'_> {
             let condition = lowering.builder.apply_operator(less, &operands);
             lowering.builder.begin_block();
             let position = lowering.int64(ScalarOp::Add, start, offset);
-            lowering.add_value(plan, position, op, copy)?;
+            lowering.add_value(plan, position, change, copy)?;
             let then = lowering.builder.end_block();
             lowering.builder.begin_block();
             let otherwise = lowering.builder.end_block();
@@ -203,7 +202,7 @@ impl FunctionLowering<'_> {
         &mut self,
         plan: &HistogramPlan<'_>,
         position: ScalarRef,
-        op: AtomicOp,
+        change: AtomicChange<'_>,
         copy: &ArrayView,
     ) -> Result<(), String> {
         let (bin, values) = self.lower_contribution(plan, &[position])?;
@@ -212,8 +211,7 @@ impl FunctionLowering<'_> {
         };
         self.if_inside(bin, plan.targets[0].shape[0], |lowering| {
             let place = lowering.row_view(copy, bin);
-            lowering.push_atomic(op, &place, value);
-            Ok(())
+            lowering.push_change(change, &place, value)
         })
     }
 

@@ -1,25 +1,13 @@
 //! Histograms: atomic changes where the function is one, otherwise private copies of the arrays that are combined at the end.
 
+use super::atomic::AtomicChange;
 use super::space::SharedItems;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::{ParallelOperation, SegmentFold, SegmentHistogram};
-use spirula_kernel::ir::{AtomicOp, AtomicStmt, StmtKind, VariableType};
+use spirula_kernel::ir::StmtKind;
 use spirula_program::ScalarOp;
-use spirula_soac::ir::{SoacLambda, SoacOperand, SoacOperation, SoacVariableId};
-
-/// The atomic operation of each operator.
-const ATOMIC_OPERATORS: &[(ScalarOp, AtomicOp)] = &[
-    (ScalarOp::Add, AtomicOp::Add),
-    (ScalarOp::FAdd, AtomicOp::FAdd),
-    (ScalarOp::SMax, AtomicOp::SMax),
-    (ScalarOp::SMin, AtomicOp::SMin),
-    (ScalarOp::UMax, AtomicOp::UMax),
-    (ScalarOp::UMin, AtomicOp::UMin),
-    (ScalarOp::And, AtomicOp::And),
-    (ScalarOp::Or, AtomicOp::Or),
-    (ScalarOp::Xor, AtomicOp::Xor),
-];
+use spirula_soac::ir::{SoacLambda, SoacVariableId};
 
 /// The arrays of a histogram, and its sizes.
 pub(super) struct HistogramPlan<'o> {
@@ -31,34 +19,6 @@ pub(super) struct HistogramPlan<'o> {
     pub(super) targets: Vec<ArrayView>,
     /// Arrays of the results that are not combined.
     others: Vec<ArrayView>,
-}
-
-/// The atomic operation that a function is, of two scalars.
-pub(super) fn find_atomic(function: &SoacLambda) -> Option<AtomicOp> {
-    let ([statement], [result], [old, new]) = (
-        &function.body.statements[..],
-        &function.body.results[..],
-        &function.parameters[..],
-    ) else {
-        return None;
-    };
-    let SoacOperation::Scalar(operator, operands) = &statement.operation else {
-        return None;
-    };
-    let [left, right] = operands[..] else {
-        return None;
-    };
-    let is_result = statement
-        .results
-        .first()
-        .copied()
-        .map(SoacOperand::Variable)
-        == Some(*result);
-    let (old, new) = (SoacOperand::Variable(*old), SoacOperand::Variable(*new));
-    let takes_both = (left, right) == (old, new) || (left, right) == (new, old);
-    let has_width = matches!(operator.from.size(), 4 | 8);
-    let row = ATOMIC_OPERATORS.iter().find(|(op, _)| *op == operator.op)?;
-    (is_result && takes_both && has_width).then_some(row.1)
 }
 
 impl FunctionLowering<'_> {
@@ -79,17 +39,16 @@ impl FunctionLowering<'_> {
             others: self.make_result_arrays(mapped)?,
         };
         let has_scalars = plan.targets[0].shape.len() == operation.space.len();
-        match find_atomic(&plan.fold.function) {
-            Some(op) if has_scalars && self.has_fast_atomic(op) => {
-                if self.has_group_copies(&plan) {
-                    self.choose_by_bins(&plan, op, |lowering| {
-                        lowering.lower_atomic_histogram(&plan, op)
-                    })?;
-                } else {
-                    self.lower_atomic_histogram(&plan, op)?;
-                }
+        let element = plan.targets[0].element;
+        let change = self.find_change(&plan.fold.function, element);
+        match change.filter(|_| has_scalars) {
+            Some(change) if self.has_group_copies(&plan) => {
+                self.choose_by_bins(&plan, change, |lowering| {
+                    lowering.lower_atomic_histogram(&plan, change)
+                })?;
             }
-            _ => self.lower_private_histogram(&plan)?,
+            Some(change) => self.lower_atomic_histogram(&plan, change)?,
+            None => self.lower_private_histogram(&plan)?,
         }
         self.set_arrays(results, plan.targets);
         self.set_arrays(mapped, plan.others);
@@ -119,7 +78,7 @@ impl FunctionLowering<'_> {
     fn lower_atomic_histogram(
         &mut self,
         plan: &HistogramPlan<'_>,
-        op: AtomicOp,
+        change: AtomicChange<'_>,
     ) -> Result<(), String> {
         let items = SharedItems {
             count: self.product(&plan.sizes),
@@ -135,31 +94,9 @@ impl FunctionLowering<'_> {
             };
             lowering.if_inside(position, array.shape[0], |lowering| {
                 let place = lowering.row_view(&array, position);
-                lowering.push_atomic(op, &place, value);
-                Ok(())
+                lowering.push_change(change, &place, value)
             })
         })
-    }
-
-    /// Whether an atomic operation is faster than private copies. On a processor a sum of floating-point numbers is a loop.
-    fn has_fast_atomic(&self, op: AtomicOp) -> bool {
-        op != AtomicOp::FAdd || self.profile.chunk_group_size > 1
-    }
-
-    /// Changes an element by an atomic operation.
-    pub(super) fn push_atomic(&mut self, op: AtomicOp, place: &ArrayView, value: ScalarRef) {
-        let element = self.element(place);
-        let value = self.read(value);
-        let old = VariableType::Scalar(place.element);
-        let old = self.builder.declare_var("old", old, false);
-        self.builder
-            .push_statement(StmtKind::Atomic(Box::new(AtomicStmt {
-                op,
-                element,
-                value,
-                expected: None,
-                old: Some(old),
-            })));
     }
 
     /// Cuts the elements of each segment into chunks with private copies of the arrays, as many as are worth it.

@@ -5,6 +5,7 @@
 
 mod accumulator;
 mod array;
+mod atomic;
 mod call;
 mod combinator;
 mod element;
