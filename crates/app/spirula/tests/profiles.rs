@@ -31,6 +31,15 @@ const PROGRAMS: &[&str] = &[
     "def main (xs: []i32) (_: [][]i32) =
        (hist (\\a b -> if a + b > 255 then 255 else a + b) 0 40 (map (\\x -> i64.i32 x % 37) xs) (map (const 1) xs),
         reduce_by_index (replicate 5000 1i64) (\\a b -> a * b % 1000003) 1 (map (\\x -> i64.i32 x * 50) xs) (map (\\x -> i64.i32 x + 1) xs))",
+    // Loops with parallel bodies within maps.
+    "def main (_: []i32) (xss: [][]i32) =
+       map (\\ys -> loop zs = ys for i < 3 do let s = i32.sum zs + i in map2 (\\z j -> z + s % 5 + i32.i64 j) zs (indices zs)) xss",
+    "def main [m] [n] (_: []i32) (xss: [m][n]i32) =
+       map (\\ys -> 
+                   loop (zs, t) = (copy ys, 0) for i < 4 do
+                     let t = t + zs[0]
+                     let ws = map (+ t) zs
+                     in (scatter zs (map (\\j -> (j * 11 + i64.i32 i) % n) (iota n)) ws, t)) xss |> unzip",
     // Positions that are computed.
     "def main (xs: []i32) (xss: [][]i32) =
        (tabulate_2d 70 (length xs) (\\i j -> loop t = i32.i64 (i * 3 + j) while t > 50 do t / 2),

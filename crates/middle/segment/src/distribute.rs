@@ -19,8 +19,8 @@ use rustc_hash::FxHashMap;
 use spirula_entity::EntitySet;
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 use spirula_soac::ir::{
-    ReductionOrder, SoacBody, SoacLambda, SoacOperand, SoacOperation, SoacStatement, SoacType,
-    SoacVariableId,
+    ReductionOrder, SoacBody, SoacLambda, SoacLoopForm, SoacOperand, SoacOperation, SoacStatement,
+    SoacType, SoacVariableId,
 };
 
 /// Widths up to which a combinator is no parallelism.
@@ -91,6 +91,9 @@ impl SegmentTranslation {
             }
             SoacOperation::Fused(fused) => {
                 return self.distribute_fused(nest, statement, fused, results, out);
+            }
+            SoacOperation::Loop(parameters, form, body) => {
+                return self.interchange_loop(nest, parameters, *form, body, results, out);
             }
             SoacOperation::Scatter(target, positions, values) => {
                 let Some(target) = nest.expanded_array(*target) else {
@@ -198,7 +201,7 @@ impl SegmentTranslation {
     }
 
     /// Adds one operation that runs a body for each point of a nest.
-    fn push_map(
+    pub(crate) fn push_map(
         &mut self,
         nest: &MapNest,
         body: &SoacBody,
@@ -277,13 +280,16 @@ impl SegmentTranslation {
             SoacOperation::Fused(fused) => fused.width,
             SoacOperation::Scatter(_, positions, _) => self.outer_size(*positions),
             SoacOperation::Histogram(histogram) => self.outer_size(histogram.positions),
+            SoacOperation::Loop(_, SoacLoopForm::For(..), body) => {
+                return self.profile.interchanges_loops && self.has_parallelism(body);
+            }
             _ => return false,
         };
         width.to_int64().is_none_or(|width| width > SMALL_WIDTH)
     }
 
     /// Makes operations of the statements of a body.
-    fn distribute_body(
+    pub(crate) fn distribute_body(
         &mut self,
         nest: &MapNest,
         body: &SoacBody,
@@ -346,6 +352,11 @@ impl SegmentTranslation {
                     && histogram.neutral.iter().all(outside)
             }
             SoacOperation::Scatter(_, positions, _) => outside(&self.outer_size(*positions)),
+            SoacOperation::Loop(parameters, SoacLoopForm::For(_, bound), _) => {
+                let mut parameters = parameters.iter();
+                outside(bound)
+                    && parameters.all(|(id, _)| is_invariant(&self.signature, *id, &nest.bound))
+            }
             SoacOperation::Fused(fused) => {
                 let neutral = fused.sink.fold().map(|fold| &fold.neutral);
                 outside(&fused.width) && neutral.into_iter().flatten().all(outside)

@@ -13,6 +13,7 @@
 mod distribute;
 mod fused;
 mod in_place;
+mod interchange;
 pub mod ir;
 mod loops;
 pub mod lower;

@@ -17,6 +17,9 @@ pub struct SegmentProfile {
     pub enough_width: i64,
     /// Most private copies of the arrays of a histogram.
     pub histogram_copies: i64,
+    /// Whether loops with parallel bodies run on the host where the maps around them are narrow. A processor loses more by
+    /// the launches than it gains.
+    pub interchanges_loops: bool,
 }
 
 impl SegmentProfile {
@@ -29,6 +32,7 @@ impl SegmentProfile {
         chunk_length: 4096,
         enough_width: 32,
         histogram_copies: 16,
+        interchanges_loops: false,
     };
 
     /// A device of many processors that hide latencies by switching.
@@ -40,6 +44,7 @@ impl SegmentProfile {
         chunk_length: 16,
         enough_width: 1 << 14,
         histogram_copies: 1 << 10,
+        interchanges_loops: true,
     };
 
     /// The profile for a device whose workgroups have at most a number of invocations.

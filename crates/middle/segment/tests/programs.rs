@@ -71,6 +71,13 @@ const PROGRAMS: &[&str] = &[
           loop zs = zs for j < 2 do zs with [i + 1] = zs[i] + zs[i + 1] + i32.i64 j) xss)",
     "def main (xs: []i32) (_: [][]i32) =\n\
        loop (a, b) = (xs, map (+ 1) xs) for _i < 3 do (b, map2 (+) a b)",
+    // Loops with parallel bodies within maps.
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       map (\\ys -> loop zs = ys for i < 3 do let s = i32.sum zs + i in map2 (\\z j -> z + s % 5 + i32.i64 j) zs (indices zs)) xss",
+    "def main [m] [n] (_: []i32) (xss: [m][n]i32) =\n\
+       map (\\ys ->  loop (zs, t) = (copy ys, 0) for i < 4 do\n\
+          let t = t + zs[0] let ws = map (+ t) zs\n\
+          in (scatter zs (map (\\j -> (j * 11 + i64.i32 i) % n) (iota n)) ws, t)) xss |> unzip",
     // Sizes that only the elements know.
     "def main (xs: []i32) (_: [][]i32) = map (\\x -> reduce (+) 0 (iota (i64.i32 x))) xs",
     "def main (xs: []i32) (_: [][]i32) =\n\
