@@ -26,6 +26,9 @@ use spirula_soac::ir::{
 /// Widths up to which a combinator is no parallelism.
 const SMALL_WIDTH: i64 = 16;
 
+/// Widths up to which a combinator in a loop is not worth a launch for each iteration.
+const LOOP_WIDTH: i64 = 64;
+
 /// The body of a map that is distributed.
 struct DistributedBody {
     /// For each variable the position of the last statement that uses it.
@@ -265,14 +268,14 @@ impl SegmentTranslation {
         SoacOperand::Variable(id)
     }
 
-    /// Whether a statement of a body is a combinator with more than a few elements.
+    /// Whether a statement of a body is a combinator with more than a few elements, or a loop with one that has many.
     pub(crate) fn has_parallelism(&self, body: &SoacBody) -> bool {
         let mut statements = body.statements.iter();
-        statements.any(|statement| self.is_wide(&statement.operation))
+        statements.any(|statement| self.is_wide(&statement.operation, SMALL_WIDTH))
     }
 
-    /// Whether a combinator has more than a few elements.
-    fn is_wide(&self, operation: &SoacOperation) -> bool {
+    /// Whether a combinator has more than so many elements.
+    fn is_wide(&self, operation: &SoacOperation, least: i64) -> bool {
         let width = match operation {
             SoacOperation::Map(width, ..)
             | SoacOperation::Reduce(width, ..)
@@ -281,11 +284,13 @@ impl SegmentTranslation {
             SoacOperation::Scatter(_, positions, _) => self.outer_size(*positions),
             SoacOperation::Histogram(histogram) => self.outer_size(histogram.positions),
             SoacOperation::Loop(_, SoacLoopForm::For(..), body) => {
-                return self.profile.interchanges_loops && self.has_parallelism(body);
+                let mut statements = body.statements.iter();
+                return self.profile.interchanges_loops
+                    && statements.any(|statement| self.is_wide(&statement.operation, LOOP_WIDTH));
             }
             _ => return false,
         };
-        width.to_int64().is_none_or(|width| width > SMALL_WIDTH)
+        width.to_int64().is_none_or(|width| width > least)
     }
 
     /// Makes operations of the statements of a body.
@@ -364,7 +369,7 @@ impl SegmentTranslation {
             _ => false,
         };
         operands_are_outside
-            && self.is_wide(&statement.operation)
+            && self.is_wide(&statement.operation, SMALL_WIDTH)
             && statement
                 .results
                 .iter()
