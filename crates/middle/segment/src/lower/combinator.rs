@@ -2,7 +2,7 @@
 
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
-use spirula_kernel::ir::StmtKind;
+use spirula_kernel::ir::{ExprId, StmtKind};
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 use spirula_soac::ir::{SoacHistogram, SoacLambda, SoacOperand, SoacOperation, SoacVariableId};
 
@@ -87,13 +87,29 @@ impl FunctionLowering<'_> {
         length: ScalarRef,
         body: impl FnOnce(&mut Self) -> Result<(), String>,
     ) -> Result<(), String> {
-        let operands = [self.read(position), self.read(length)];
-        let less = ScalarOperator::with_type(ScalarOp::ULt, ScalarType::I64);
-        let condition = self.builder.apply_operator(less, &operands);
+        let condition = self.compare(ScalarOp::ULt, position, length);
+        self.choose(condition, body, |_| Ok(()))
+    }
+
+    /// Whether a comparison of two `i64` holds.
+    pub(super) fn compare(&mut self, op: ScalarOp, left: ScalarRef, right: ScalarRef) -> ExprId {
+        let operands = [self.read(left), self.read(right)];
+        let operator = ScalarOperator::with_type(op, ScalarType::I64);
+        self.builder.apply_operator(operator, &operands)
+    }
+
+    /// One of two things.
+    pub(super) fn choose(
+        &mut self,
+        condition: ExprId,
+        accept: impl FnOnce(&mut Self) -> Result<(), String>,
+        reject: impl FnOnce(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
         self.builder.begin_block();
-        body(self)?;
+        accept(self)?;
         let then = self.builder.end_block();
         self.builder.begin_block();
+        reject(self)?;
         let otherwise = self.builder.end_block();
         self.builder.push_statement(StmtKind::If {
             condition,

@@ -11,7 +11,7 @@ use super::{FunctionLowering, LoweredValue};
 use crate::ir::{ParallelOperation, SegmentFold, SegmentKind};
 use crate::scope::changes_arrays;
 use spirula_kernel::ir::{MemorySpace, StmtKind, VariableType};
-use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
+use spirula_program::ScalarOp;
 use spirula_soac::ir::{SoacLambda, SoacType, SoacVariableId};
 
 /// A fold over a space, and how its segments are cut.
@@ -219,9 +219,7 @@ impl FunctionLowering<'_> {
 
     /// The condition that a segment has several chunks.
     pub(super) fn has_chunks(&mut self, plan: &FoldPlan<'_>) -> spirula_kernel::ir::ExprId {
-        let operands = [self.read(ScalarRef::from_int64(1)), self.read(plan.chunks)];
-        let less = ScalarOperator::with_type(ScalarOp::SLt, ScalarType::I64);
-        self.builder.apply_operator(less, &operands)
+        self.compare(ScalarOp::SLt, ScalarRef::from_int64(1), plan.chunks)
     }
 
     /// Lowers a reduction.
@@ -281,21 +279,23 @@ impl FunctionLowering<'_> {
             totals.push(self.dense_view(memory, partial.element, shape));
         }
         let condition = self.has_chunks(plan);
-        self.builder.begin_block();
-        self.offload_partial_folds(plan, results, partials, &totals)?;
-        let then = self.builder.end_block();
-        self.builder.begin_block();
-        for (total, partial) in totals.iter().zip(partials) {
-            let (to, from) = (total.memory, partial.memory);
+        self.choose(
+            condition,
+            |lowering| lowering.offload_partial_folds(plan, results, partials, &totals),
+            |lowering| {
+                lowering.alias_arrays(&totals, partials);
+                Ok(())
+            },
+        )?;
+        Ok(totals)
+    }
+
+    /// Lets arrays be the same as others.
+    pub(super) fn alias_arrays(&mut self, arrays: &[ArrayView], others: &[ArrayView]) {
+        for (array, other) in arrays.iter().zip(others) {
+            let (to, from) = (array.memory, other.memory);
             self.builder.push_statement(StmtKind::Alias { to, from });
         }
-        let otherwise = self.builder.end_block();
-        self.builder.push_statement(StmtKind::If {
-            condition,
-            then,
-            otherwise,
-        });
-        Ok(totals)
     }
 
     fn offload_partial_folds(
@@ -340,16 +340,11 @@ impl FunctionLowering<'_> {
         let (scanned, others) = targets.split_at(plan.folded());
         let partials = self.make_partials(&plan, &results[..plan.folded()])?;
         let condition = self.has_chunks(&plan);
-        self.builder.begin_block();
-        self.offload_chunk_folds(&plan, &partials, &[])?;
-        let then = self.builder.end_block();
-        self.builder.begin_block();
-        let otherwise = self.builder.end_block();
-        self.builder.push_statement(StmtKind::If {
+        self.choose(
             condition,
-            then,
-            otherwise,
-        });
+            |lowering| lowering.offload_chunk_folds(&plan, &partials, &[]),
+            |_| Ok(()),
+        )?;
         self.offload_prefixes(&plan, &partials)?;
         let items = self.chunk_items(&plan);
         self.offload_items(items, |lowering, item| {

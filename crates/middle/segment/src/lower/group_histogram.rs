@@ -11,8 +11,8 @@ use super::histogram::HistogramPlan;
 use super::space::SharedItems;
 use super::view::{ArrayView, ScalarRef};
 use super::workgroup::GroupPosition;
-use spirula_kernel::ir::{StmtKind, SyncKind};
-use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
+use spirula_kernel::ir::SyncKind;
+use spirula_program::ScalarOp;
 
 /// Bytes of workgroup memory for a copy.
 const COPY_BYTES: i64 = 12 << 10;
@@ -52,21 +52,12 @@ impl FunctionLowering<'_> {
     ) -> Result<(), String> {
         let bins = COPY_BYTES / plan.targets[0].element.size().max(1) as i64;
         let most = ScalarRef::from_int64(bins);
-        let operands = [self.read(plan.targets[0].shape[0]), self.read(most)];
-        let is_small = ScalarOperator::with_type(ScalarOp::SLe, ScalarType::I64);
-        let condition = self.builder.apply_operator(is_small, &operands);
-        self.builder.begin_block();
-        self.lower_group_histogram(plan, change, bins)?;
-        let then = self.builder.end_block();
-        self.builder.begin_block();
-        in_device_memory(self)?;
-        let otherwise = self.builder.end_block();
-        self.builder.push_statement(StmtKind::If {
-            condition,
-            then,
-            otherwise,
-        });
-        Ok(())
+        let is_small = self.compare(ScalarOp::SLe, plan.targets[0].shape[0], most);
+        self.choose(
+            is_small,
+            |lowering| lowering.lower_group_histogram(plan, change, bins),
+            in_device_memory,
+        )
     }
 
     fn lower_group_histogram(
@@ -84,14 +75,14 @@ impl FunctionLowering<'_> {
         });
         self.offload_groups(share.groups, |lowering, at| {
             let copy = lowering.new_shared_array(target.element, share.bins);
-            lowering.visit_bins(at, &target, |lowering, bin| {
+            lowering.visit_turns(at, target.shape[0], |lowering, bin| {
                 let place = lowering.row_view(&copy, bin);
                 lowering.write_value(&place, &neutral)
             })?;
             lowering.wait_for_group(SyncKind::Barrier);
             lowering.add_share(plan, &share, at, change, &copy)?;
             lowering.wait_for_group(SyncKind::Error);
-            lowering.visit_bins(at, &target, |lowering, bin| {
+            lowering.visit_turns(at, target.shape[0], |lowering, bin| {
                 let from = lowering.row_view(&copy, bin);
                 let value = lowering.load(&from);
                 if let Some(sums) = &sums {
@@ -171,30 +162,13 @@ impl FunctionLowering<'_> {
         change: AtomicChange<'_>,
         copy: &ArrayView,
     ) -> Result<(), String> {
-        let size = ScalarRef::from_int64(self.profile.chunk_group_size);
         let start = self.int64(ScalarOp::Mul, at.group, share.length);
         let rest = self.int64(ScalarOp::Sub, share.width, start);
+        // The last workgroups may have no values.
         let count = self.int64(ScalarOp::SMin, share.length, rest);
-        let steps = self.int64(ScalarOp::SDivUp, count, size);
-        self.count_to(steps, |lowering, step| {
-            let before = lowering.int64(ScalarOp::Mul, step, size);
-            let offset = lowering.int64(ScalarOp::Add, before, at.local);
-            // The last workgroups may have no values.
-            let operands = [lowering.read(offset), lowering.read(count)];
-            let less = ScalarOperator::with_type(ScalarOp::SLt, ScalarType::I64);
-            let condition = lowering.builder.apply_operator(less, &operands);
-            lowering.builder.begin_block();
+        self.visit_turns(at, count, |lowering, offset| {
             let position = lowering.int64(ScalarOp::Add, start, offset);
-            lowering.add_value(plan, position, change, copy)?;
-            let then = lowering.builder.end_block();
-            lowering.builder.begin_block();
-            let otherwise = lowering.builder.end_block();
-            lowering.builder.push_statement(StmtKind::If {
-                condition,
-                then,
-                otherwise,
-            });
-            Ok(())
+            lowering.add_value(plan, position, change, copy)
         })
     }
 
@@ -212,22 +186,6 @@ impl FunctionLowering<'_> {
         self.if_inside(bin, plan.targets[0].shape[0], |lowering| {
             let place = lowering.row_view(copy, bin);
             lowering.push_change(change, &place, value)
-        })
-    }
-
-    /// A loop over the elements of the array that are an invocation's turn.
-    fn visit_bins(
-        &mut self,
-        at: GroupPosition,
-        target: &ArrayView,
-        body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
-    ) -> Result<(), String> {
-        let size = ScalarRef::from_int64(self.profile.chunk_group_size);
-        let steps = self.int64(ScalarOp::SDivUp, target.shape[0], size);
-        self.count_to(steps, |lowering, step| {
-            let before = lowering.int64(ScalarOp::Mul, step, size);
-            let bin = lowering.int64(ScalarOp::Add, before, at.local);
-            lowering.if_inside(bin, target.shape[0], |lowering| body(lowering, bin))
         })
     }
 }

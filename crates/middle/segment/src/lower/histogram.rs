@@ -5,7 +5,6 @@ use super::space::SharedItems;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::{ParallelOperation, SegmentFold, SegmentHistogram};
-use spirula_kernel::ir::StmtKind;
 use spirula_program::ScalarOp;
 use spirula_soac::ir::{SoacLambda, SoacVariableId};
 
@@ -149,34 +148,23 @@ impl FunctionLowering<'_> {
             let before = lowering.int64(ScalarOp::Mul, segment, cut.chunks);
             let chunk = lowering.int64(ScalarOp::Sub, item, before);
             let point = lowering.unflatten(segment, &plan.sizes[..plan.sizes.len() - 1]);
-            let first = lowering.is_zero(chunk);
-            lowering.begin_branch();
-            let targets = lowering.point_views(&plan.targets, &point);
-            lowering.add_chunk(plan, cut, &targets, &point, chunk)?;
-            let then = lowering.builder.end_block();
-            lowering.begin_branch();
-            let one = ScalarRef::from_int64(1);
-            let copy = lowering.int64(ScalarOp::Sub, chunk, one);
-            let targets = lowering.point_views(&cut.copies, &[segment, copy]);
-            lowering.clear_copies(plan, &targets)?;
-            lowering.add_chunk(plan, cut, &targets, &point, chunk)?;
-            let otherwise = lowering.builder.end_block();
-            lowering.builder.push_statement(StmtKind::If {
-                condition: first,
-                then,
-                otherwise,
-            });
-            Ok(())
+            let zero = ScalarRef::from_int64(0);
+            let is_first = lowering.compare(ScalarOp::Eq, chunk, zero);
+            lowering.choose(
+                is_first,
+                |lowering| {
+                    let targets = lowering.point_views(&plan.targets, &point);
+                    lowering.add_chunk(plan, cut, &targets, &point, chunk)
+                },
+                |lowering| {
+                    let one = ScalarRef::from_int64(1);
+                    let copy = lowering.int64(ScalarOp::Sub, chunk, one);
+                    let targets = lowering.point_views(&cut.copies, &[segment, copy]);
+                    lowering.clear_copies(plan, &targets)?;
+                    lowering.add_chunk(plan, cut, &targets, &point, chunk)
+                },
+            )
         })
-    }
-
-    fn begin_branch(&mut self) {
-        self.builder.begin_block();
-    }
-
-    fn is_zero(&mut self, scalar: ScalarRef) -> spirula_kernel::ir::ExprId {
-        let operands = [self.read(scalar), self.read(ScalarRef::from_int64(0))];
-        self.builder.apply_op(ScalarOp::Eq, &operands)
     }
 
     fn point_views(&mut self, arrays: &[ArrayView], point: &[ScalarRef]) -> Vec<ArrayView> {

@@ -13,6 +13,7 @@ mod fold;
 mod fused;
 mod group_fold;
 mod group_histogram;
+mod group_tile;
 mod histogram;
 mod map;
 mod memory_need;

@@ -105,19 +105,8 @@ impl FunctionLowering<'_> {
         let first = self.int64(ScalarOp::Mul, group, ScalarRef::from_int64(group_size));
         let invocation = self.int64(ScalarOp::Add, first, local);
         self.set_invocation(invocation);
-        let operands = [self.read(invocation), self.read(width)];
-        let condition = self.builder.apply_op(ScalarOp::SLt, &operands);
-        self.builder.begin_block();
-        body(self, invocation)?;
-        let then = self.builder.end_block();
-        self.builder.begin_block();
-        let otherwise = self.builder.end_block();
-        self.builder.push_statement(StmtKind::If {
-            condition,
-            then,
-            otherwise,
-        });
-        Ok(())
+        let is_inside = self.compare(ScalarOp::SLt, invocation, width);
+        self.choose(is_inside, |lowering| body(lowering, invocation), |_| Ok(()))
     }
 
     /// Notes the number of the invocation, of all that run.

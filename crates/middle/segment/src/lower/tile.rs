@@ -7,11 +7,12 @@
 
 use super::fold::FoldPlan;
 use super::view::{ArrayView, ScalarRef};
+use super::workgroup::GroupPosition;
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::{ParallelOperation, SegmentFold};
 use rustc_hash::FxHashMap;
-use spirula_kernel::ir::{StmtKind, SyncKind};
-use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
+use spirula_kernel::ir::SyncKind;
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use spirula_soac::ir::{SliceSelector, SoacOperand, SoacOperation, SoacStatement, SoacVariableId};
 
 /// Invocations of a workgroup in each direction.
@@ -82,8 +83,8 @@ struct TileFrame {
     sizes: [ScalarRef; 2],
     /// The row and column of the invocation among those of the workgroup.
     own: [ScalarRef; 2],
-    /// The number of the invocation.
-    local: ScalarRef,
+    /// The invocation.
+    at: GroupPosition,
     /// The elements of each use.
     tiles: Vec<ArrayView>,
 }
@@ -206,9 +207,7 @@ impl FunctionLowering<'_> {
         };
         let fewer = self.int64(ScalarOp::SMin, rows, columns);
         let least = ScalarRef::from_int64(LEAST_SIDE);
-        let operands = [self.read(least), self.read(fewer)];
-        let is_enough = ScalarOperator::with_type(ScalarOp::SLe, ScalarType::I64);
-        self.builder.apply_operator(is_enough, &operands)
+        self.compare(ScalarOp::SLe, least, fewer)
     }
 
     /// Reduces by squares of results.
@@ -244,7 +243,7 @@ impl FunctionLowering<'_> {
                 first,
                 sizes: [*rows, *columns],
                 own: [row, column],
-                local: at.local,
+                at,
                 tiles: memory,
             };
             let mut states = Vec::new();
@@ -305,9 +304,7 @@ impl FunctionLowering<'_> {
         let fast = ScalarRef::from_int64(if load.follows_steps { STEPS } else { BLOCK });
         let turns = BLOCK * STEPS / (SIDE * SIDE);
         self.count_to(ScalarRef::from_int64(turns), |lowering, turn| {
-            let size = ScalarRef::from_int64(SIDE * SIDE);
-            let before = lowering.int64(ScalarOp::Mul, turn, size);
-            let number = lowering.int64(ScalarOp::Add, before, frame.local);
+            let number = lowering.own_turn(frame.at, turn);
             let slow = lowering.int64(ScalarOp::SQuot, number, fast);
             let whole = lowering.int64(ScalarOp::Mul, slow, fast);
             let rest = lowering.int64(ScalarOp::Sub, number, whole);
@@ -359,22 +356,17 @@ impl FunctionLowering<'_> {
         [start, count]: [ScalarRef; 2],
     ) -> Result<(), String> {
         let most = ScalarRef::from_int64(STEPS);
-        let operands = [self.read(count), self.read(most)];
-        let is_full = self.builder.apply_op(ScalarOp::Eq, &operands);
-        let mut branches = Vec::new();
-        for bound in [most, count] {
-            self.builder.begin_block();
-            self.count_to(bound, |lowering, step| {
+        let is_full = self.compare(ScalarOp::Eq, count, most);
+        let add = |lowering: &mut Self, bound: ScalarRef| {
+            lowering.count_to(bound, |lowering, step| {
                 lowering.add_step(plan, tiles, frame, states, [start, step])
-            })?;
-            branches.push(self.builder.end_block());
-        }
-        self.builder.push_statement(StmtKind::If {
-            condition: is_full,
-            then: branches[0],
-            otherwise: branches[1],
-        });
-        Ok(())
+            })
+        };
+        self.choose(
+            is_full,
+            |lowering| add(lowering, most),
+            |lowering| add(lowering, count),
+        )
     }
 
     /// Adds a step of the reduction to the results of an invocation.

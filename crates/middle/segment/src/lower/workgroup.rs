@@ -53,6 +53,28 @@ impl FunctionLowering<'_> {
         self.builder.push_statement(StmtKind::Sync { kind, scope });
     }
 
+    /// What is an invocation's turn among things that a workgroup takes in turns.
+    pub(super) fn own_turn(&mut self, at: GroupPosition, turn: ScalarRef) -> ScalarRef {
+        let size = ScalarRef::from_int64(self.profile.chunk_group_size);
+        let before = self.int64(ScalarOp::Mul, turn, size);
+        self.int64(ScalarOp::Add, before, at.local)
+    }
+
+    /// A loop over the numbers below a bound that are an invocation's turn. There are none if the bound is negative.
+    pub(super) fn visit_turns(
+        &mut self,
+        at: GroupPosition,
+        bound: ScalarRef,
+        body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let size = ScalarRef::from_int64(self.profile.chunk_group_size);
+        let turns = self.int64(ScalarOp::SDivUp, bound, size);
+        self.count_to(turns, |lowering, turn| {
+            let number = lowering.own_turn(at, turn);
+            lowering.if_inside(number, bound, |lowering| body(lowering, number))
+        })
+    }
+
     /// What the first invocation of a workgroup alone does.
     pub(super) fn if_first(
         &mut self,
