@@ -22,14 +22,6 @@ enum BenchBaseline {
     Record(BenchRecord),
 }
 
-/// The measurements that those of a workload are compared with.
-enum MeasuredBaseline<'b> {
-    /// Those of another device, with the workload for it.
-    Device(&'b session::TestEnvironment, &'b BenchWorkload),
-    /// Earlier ones.
-    Record(&'b BenchRecord),
-}
-
 /// Runs `spirula bench`.
 pub fn run_bench(args: &BenchArgs) -> CommandResult {
     for path in [&args.json, &args.plot].into_iter().flatten() {
@@ -75,13 +67,8 @@ pub fn run_bench(args: &BenchArgs) -> CommandResult {
         });
         match loaded {
             Ok((Some(workload), other_workload)) => {
-                let baseline = other.as_ref().map(|baseline| match baseline {
-                    BenchBaseline::Device(other) => {
-                        let workload = other_workload.as_ref().unwrap_or(&workload);
-                        MeasuredBaseline::Device(other, workload)
-                    }
-                    BenchBaseline::Record(record) => MeasuredBaseline::Record(record),
-                });
+                let other_workload = other_workload.as_ref().unwrap_or(&workload);
+                let baseline = other.as_ref().map(|other| (other, other_workload));
                 table.measure_workload(&workload, &options, baseline, effort)
             }
             Ok((None, _)) => Ok(()),
@@ -156,7 +143,7 @@ impl BenchTable {
         &mut self,
         workload: &BenchWorkload,
         options: &session::TestEnvironment,
-        other: Option<MeasuredBaseline<'_>>,
+        other: Option<(&BenchBaseline, &BenchWorkload)>,
         effort: BenchBudget,
     ) -> CommandResult {
         let (program, dataset) = (&workload.program, &workload.dataset);
@@ -171,10 +158,10 @@ impl BenchTable {
         let times = to_microseconds(&measured.times);
         let summary = MeanEstimate::from_times(&times);
         let before = match other {
-            Some(MeasuredBaseline::Record(record)) => record
+            Some((BenchBaseline::Record(record), _)) => record
                 .measured_times(program, dataset)
                 .map(MeanEstimate::from_times),
-            Some(MeasuredBaseline::Device(other, workload)) => {
+            Some((BenchBaseline::Device(other), workload)) => {
                 let measured = measure_workload(workload, other, effort);
                 let times = measured
                     .ok()
