@@ -140,6 +140,16 @@ impl SizeInference<'_> {
             .into_iter()
             .map(|part| self.replace_part(part, replacement, done, produced, is_outermost))
             .collect();
+        self.with_parts(id, sizes, parts)
+    }
+
+    /// A type with other sizes of its own and other parts.
+    fn with_parts(
+        &mut self,
+        id: ShapedTypeId,
+        sizes: Vec<SizeId>,
+        parts: Vec<ShapedTypeId>,
+    ) -> ShapedTypeId {
         let (mut sizes, mut parts) = (sizes.into_iter(), parts.into_iter());
         self.table.map_shape(
             id,
@@ -192,12 +202,7 @@ impl SizeInference<'_> {
             .into_iter()
             .map(|part| self.hide_sizes(part, replacement, done))
             .collect();
-        let (mut sizes, mut parts) = (sizes.into_iter(), parts.into_iter());
-        self.table.map_shape(
-            id,
-            &mut |_, size| sizes.next().unwrap_or(size),
-            &mut |_, part| parts.next().unwrap_or(part),
-        )
+        self.with_parts(id, sizes, parts)
     }
 
     /// A variable of the program for a size that a function type chooses.
