@@ -2,8 +2,9 @@
 //!
 //! `cargo xtask suite futhark` checks and compiles the programs of Futhark's test suite, and runs their tests on
 //! devices, with worker processes and time limits. The programs and their kinds are listed in `tests.tsv` of the
-//! corpus. `cargo xtask suite futhark-benchmarks` does so with the benchmarks of `benchmarks.tsv`. The table says for each folder how many programs are accepted, refused, compiled and right; below it are the
-//! reasons of failures with their numbers.
+//! corpus. `cargo xtask suite futhark-benchmarks` does so with the benchmarks of `benchmarks.tsv`. The table says for each
+//! folder how many programs are accepted, refused, compiled and right; below it are the reasons of failures with their
+//! numbers.
 
 use crate::find_repository_root;
 use anyhow::{Context, Result, ensure};
