@@ -86,8 +86,8 @@ impl FunctionLowering<'_> {
         match value {
             LoweredValue::Scalar(scalar) => self.store(view, *scalar),
             LoweredValue::Array(from) => self.copy(view, from),
-            LoweredValue::Certificate | LoweredValue::Virtual(_) | LoweredValue::Accumulator(_) => {
-            }
+            LoweredValue::Certificate | LoweredValue::Accumulator(_) => {}
+            LoweredValue::Virtual(_) => return Err("a virtual array is written".into()),
         }
         Ok(())
     }

@@ -213,8 +213,8 @@ impl<'f> FunctionLowering<'f> {
                     self.builder.push_assignment(size, length);
                 }
             }
-            LoweredValue::Certificate | LoweredValue::Virtual(_) | LoweredValue::Accumulator(_) => {
-            }
+            LoweredValue::Certificate | LoweredValue::Accumulator(_) => {}
+            LoweredValue::Virtual(_) => return Err("a virtual array is a result".into()),
         }
         Ok(())
     }
