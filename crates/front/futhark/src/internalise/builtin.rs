@@ -205,7 +205,8 @@ impl SourceInternaliser<'_> {
                 .add_scalar(equal, &[operands[1], self.constant(machine, 0)]);
             let not = ScalarOperator::with_type(ScalarOp::Not, MachineType::Bool);
             let is_nonzero = self.builder.add_scalar(not, &[is_zero]);
-            self.add_check(
+            // Devices give no result where this is left out.
+            self.add_certain_check(
                 is_nonzero,
                 vec![SoacMessagePart::Text("division by zero".into())],
             );

@@ -156,7 +156,14 @@ impl SourceInternaliser<'_> {
                 self.place = Some(expression.place);
                 self.make_range(first, second, *bound, last)
             }
-            TypedKind::Attributed(_, body) => self.internalise(*body, frame),
+            TypedKind::Attributed(attribute, body) => {
+                let is_unsafe = &self.program.names[attribute.name.name] == "unsafe";
+                let outer = self.is_unsafe;
+                self.is_unsafe |= is_unsafe;
+                let value = self.internalise(*body, frame);
+                self.is_unsafe = outer;
+                value
+            }
         }
     }
 

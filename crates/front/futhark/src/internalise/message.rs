@@ -81,8 +81,19 @@ impl<'p> PlacePrinter<'p> {
 }
 
 impl SourceInternaliser<'_> {
-    /// Checks a condition when the program runs. The next operation needs it to hold.
+    /// Checks a condition when the program runs, unless the source says that it holds. The next operation needs it to hold.
     pub(super) fn add_check(&mut self, condition: SoacOperand, parts: Vec<SoacMessagePart>) {
+        if !self.is_unsafe {
+            self.add_certain_check(condition, parts);
+        }
+    }
+
+    /// Checks a condition when the program runs, whatever the source says.
+    pub(super) fn add_certain_check(
+        &mut self,
+        condition: SoacOperand,
+        parts: Vec<SoacMessagePart>,
+    ) {
         let calls = self.call_places.iter().rev().copied();
         let places: Vec<ProgramPlace> = self.place.into_iter().chain(calls).collect();
         let places = self.printer.print_places(&places).into();

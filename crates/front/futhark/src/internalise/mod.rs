@@ -88,6 +88,7 @@ pub fn internalise_entry(
         loop_depth: 0,
         pair: [name("0"), name("1")],
         reverse_depth: 0,
+        is_unsafe: false,
         custom_rules: CustomRules::default(),
         recursive: RecursiveFunctions::default(),
     };
@@ -151,6 +152,8 @@ struct SourceInternaliser<'p> {
     pair: [SourceNameId; 2],
     /// Number of functions around that are derived in reverse mode.
     reverse_depth: usize,
+    /// Whether checks are left out, by the attribute `#[unsafe]` of an expression around.
+    is_unsafe: bool,
     /// The calls of functions whose gradient is given, in functions that are derived in reverse mode.
     custom_rules: CustomRules,
     /// The functions of recursive definitions.
@@ -409,7 +412,7 @@ impl SourceInternaliser<'_> {
             self.types.print(type_id, &self.program.names)
         );
         let never = self.truth(false);
-        self.add_check(never, vec![SoacMessagePart::Text(text)]);
+        self.add_certain_check(never, vec![SoacMessagePart::Text(text)]);
         let certificates = self.builder.take_certificates();
         let value = self.default_value(type_id)?;
         Ok(self.certify(value, &certificates))

@@ -45,6 +45,7 @@ struct OuterFunction {
     loop_sizes: HashMap<TypedPatternId, Vec<usize>>,
     loop_depth: usize,
     reverse_depth: usize,
+    is_unsafe: bool,
     custom_rules: CustomRules,
     depth: Option<SoacOperand>,
     is_sizing: bool,
@@ -155,7 +156,7 @@ impl SourceInternaliser<'_> {
         let is_less = self.builder.add_scalar(less, &[depth, limit]);
         let name = &self.program.names[self.program.definitions[id].name];
         let message = format!("`{name}` calls itself more than {MAX_DEPTH} times deep");
-        self.add_check(is_less, vec![SoacMessagePart::Text(message)]);
+        self.add_certain_check(is_less, vec![SoacMessagePart::Text(message)]);
         let checked = self.builder.take_certificates();
         let one = SoacOperand::from_int64(1);
         let next = self.builder.add_int64(ScalarOp::Add, depth, one);
@@ -210,6 +211,8 @@ impl SourceInternaliser<'_> {
             loop_sizes: std::mem::take(&mut self.loop_sizes),
             loop_depth: std::mem::take(&mut self.loop_depth),
             reverse_depth: std::mem::take(&mut self.reverse_depth),
+            // Calls from elsewhere may share the function.
+            is_unsafe: std::mem::take(&mut self.is_unsafe),
             custom_rules: std::mem::take(&mut self.custom_rules),
             depth: self.recursive.depth.take(),
             is_sizing: std::mem::take(&mut self.recursive.is_sizing),
@@ -220,6 +223,7 @@ impl SourceInternaliser<'_> {
         self.loop_sizes = outer.loop_sizes;
         self.loop_depth = outer.loop_depth;
         self.reverse_depth = outer.reverse_depth;
+        self.is_unsafe = outer.is_unsafe;
         self.custom_rules = outer.custom_rules;
         self.recursive.depth = outer.depth;
         self.recursive.is_sizing = outer.is_sizing;

@@ -11,6 +11,7 @@ mod recursive;
 mod rejected;
 mod restricted;
 mod sizes;
+mod unchecked;
 
 use spirula_futhark::compile::{CheckedSource, check_source};
 use spirula_futhark::evaluate::ProgramEvaluator;
