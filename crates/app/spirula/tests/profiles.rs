@@ -40,6 +40,31 @@ const PROGRAMS: &[&str] = &[
                      let t = t + zs[0]
                      let ws = map (+ t) zs
                      in (scatter zs (map (\\j -> (j * 11 + i64.i32 i) % n) (iota n)) ws, t)) xss |> unzip",
+    // Bodies of several narrow combinators, which workgroups share.
+    "def main (_: []i32) (xss: [][]i32) =
+       map (\\ys -> let s = i32.sum ys
+                   let zs = map (\\y -> y * 3 + s) ys
+                   let ws = scan (+) 0 zs
+                   let k = reduce (\\a b -> if b == 0 then a else b) 0 (map (% 7) ws)
+                   in (map2 (\\w z -> w - z + k) ws (reverse zs), k)) xss |> unzip",
+    "def main [m] [n] (_: []i32) (xss: [m][n]i32) =
+       map (\\(ys: [n]i32) ->
+             let k = i64.min n 40
+             let a = tabulate_2d k k (\\i j -> ys[(i * 3 + j) % n])
+             let a = loop a = copy a for i < k - 1 do
+               let column = map (\\j -> if j > i then a[j, i] - i32.sum (map2 (*) a[j, :i] a[:i, i]) else a[j, i]) (iota k)
+               let a[:, i] = column
+               let a[i, i + 1] = a[i, i] + 1
+               let a[i + 1] = map (\\x -> x % 1000 + a[i, 0]) (copy a[i + 1])
+               in a
+             let b = scatter (replicate n 7) (map (\\i -> (i * 7) % n) (iota n)) (map (+ 1) ys)
+             in (flatten a, b ++ [i32.sum (flatten (transpose a))], n)) xss |> unzip3",
+    "def main (_: []i32) (xss: [][]i32) =
+       map (\\ys -> let (zs, t, n) =
+                     loop (zs, t, n) = (copy ys, 0, 0) while t < 2000 && n < 9 do
+                       let us = if n % 2 == 0 then map (+ 3) zs else reverse zs
+                       in (us, t + i32.maximum us, n + 1)
+                   in (filter (> 50) [t, n] |> length |> i32.i64, zs, scan i32.max 0 zs)) xss |> unzip3",
     // Positions that are computed.
     "def main (xs: []i32) (xss: [][]i32) =
        (tabulate_2d 70 (length xs) (\\i j -> loop t = i32.i64 (i * 3 + j) while t > 50 do t / 2),
@@ -134,6 +159,24 @@ fn forms_for_devices_have_the_same_results() {
             let input = [make_array(vector, 1), make_array(matrix, 2)];
             assert_forms_agree(text, &input);
         }
+    }
+}
+
+#[test]
+fn a_failure_in_shared_code_ends_the_program() {
+    let texts = [
+        "def main (_: []i32) (xss: [][]i32) =
+           map (\\ys -> let zs = map (\\y -> 100 / (y - 73)) ys in map (+ i32.sum zs) (scan (+) 0 zs)) xss",
+        "def main (_: []i32) (xss: [][]i32) =
+           map (\\ys -> let zs = map i32.abs ys let t = i32.sum zs
+                       in map (+ 100 / i32.min t 0) (scan (+) 0 zs)) xss",
+        "def main (_: []i32) (xss: [][]i32) =
+           map (\\ys -> loop zs = copy ys for i < 9 do
+                         let us = scan (+) 0 (map i32.abs zs) in map (\\u -> 100 / i32.min u (i - 3)) us) xss",
+    ];
+    for text in texts {
+        let input = [make_array(&[1], 1), make_array(&[3, 200], 2)];
+        assert_forms_agree(text, &input);
     }
 }
 

@@ -11,7 +11,8 @@ use crate::ir::{
 };
 use crate::nest::{MapNest, add_variable, make_parallel};
 use crate::scope::{
-    changes_arrays, collect_bound, for_each_used, has_effects, is_invariant, is_outside,
+    changes_arrays, collect_bound, find_outer_size, find_width, for_each_used, has_effects,
+    is_invariant, is_outside,
 };
 use crate::translate::SegmentTranslation;
 use crate::virtual_arrays::VirtualArrays;
@@ -24,7 +25,7 @@ use spirula_soac::ir::{
 };
 
 /// Widths up to which a combinator is no parallelism.
-const SMALL_WIDTH: i64 = 16;
+pub(crate) const SMALL_WIDTH: i64 = 16;
 
 /// Widths up to which a combinator in a loop is not worth a launch for each iteration.
 const LOOP_WIDTH: i64 = 64;
@@ -115,9 +116,7 @@ impl SegmentTranslation {
 
     /// The outermost size of an array.
     fn outer_size(&self, array: SoacOperand) -> SoacOperand {
-        let array_type = self.signature.type_of(array);
-        let size = array_type.shape().first().copied();
-        size.unwrap_or(SoacOperand::from_int64(0))
+        find_outer_size(&self.signature, array)
     }
 
     /// Defines variables as the elements of arrays at the innermost index.
@@ -167,7 +166,8 @@ impl SegmentTranslation {
         results: &[SoacVariableId],
         out: &mut Vec<SegmentStatement>,
     ) -> bool {
-        if !self.has_parallelism(body) {
+        let is_groupable = self.is_groupable(body);
+        if !self.has_parallelism(body) && !is_groupable {
             self.push_map(nest, body, results, out);
             return true;
         }
@@ -180,11 +180,20 @@ impl SegmentTranslation {
             }
             return true;
         }
-        let twins: Vec<_> = results.iter().map(|&id| self.add_twin(id)).collect();
+        let mut twins: Vec<_> = results.iter().map(|&id| self.add_twin(id)).collect();
         let mut distributed = Vec::new();
-        if !self.distribute_body(nest, body, &twins, &mut distributed) {
-            self.push_map(nest, body, results, out);
-            return true;
+        let is_distributed = self.has_parallelism(body)
+            && self.distribute_body(nest, body, &twins, &mut distributed);
+        if !is_distributed {
+            if !is_groupable {
+                self.push_map(nest, body, results, out);
+                return true;
+            }
+            distributed.clear();
+            self.push_map(nest, body, &twins, &mut distributed);
+        }
+        if is_groupable {
+            (distributed, twins) = self.make_grouped(nest, body, distributed, &twins);
         }
         let accepted: Vec<_> = results.iter().map(|&id| self.add_twin(id)).collect();
         let mut whole = Vec::new();
@@ -274,23 +283,15 @@ impl SegmentTranslation {
         statements.any(|statement| self.is_wide(&statement.operation, SMALL_WIDTH))
     }
 
-    /// Whether a combinator has more than so many elements.
+    /// Whether a combinator has more than so many elements, or one in a loop has.
     fn is_wide(&self, operation: &SoacOperation, least: i64) -> bool {
-        let width = match operation {
-            SoacOperation::Map(width, ..)
-            | SoacOperation::Reduce(width, ..)
-            | SoacOperation::Scan(width, ..) => *width,
-            SoacOperation::Fused(fused) => fused.width,
-            SoacOperation::Scatter(_, positions, _) => self.outer_size(*positions),
-            SoacOperation::Histogram(histogram) => self.outer_size(histogram.positions),
-            SoacOperation::Loop(_, SoacLoopForm::For(..), body) => {
-                let mut statements = body.statements.iter();
-                return self.profile.interchanges_loops
-                    && statements.any(|statement| self.is_wide(&statement.operation, LOOP_WIDTH));
-            }
-            _ => return false,
-        };
-        width.to_int64().is_none_or(|width| width > least)
+        if let SoacOperation::Loop(_, SoacLoopForm::For(..), body) = operation {
+            let mut statements = body.statements.iter();
+            return self.profile.interchanges_loops
+                && statements.any(|statement| self.is_wide(&statement.operation, LOOP_WIDTH));
+        }
+        find_width(&self.signature, operation)
+            .is_some_and(|width| width.to_int64().is_none_or(|width| width > least))
     }
 
     /// Makes operations of the statements of a body.

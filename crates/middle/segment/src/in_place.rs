@@ -6,6 +6,7 @@
 
 use crate::ir::{HostOperation, SegmentBody, SegmentFunction};
 use rustc_hash::FxHashMap;
+use spirula_entity::EntitySet;
 use spirula_soac::ir::{
     SoacAccumulator, SoacBody, SoacLambda, SoacOperand, SoacOperation, SoacStatement,
     SoacVariableId,
@@ -15,6 +16,8 @@ use spirula_soac::ir::{
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InPlaceResults {
     origins: FxHashMap<SoacVariableId, SoacVariableId>,
+    /// Variables whose sizes may differ from those of the earlier one.
+    reshaped: EntitySet<SoacVariableId>,
 }
 
 impl InPlaceResults {
@@ -42,19 +45,29 @@ impl InPlaceResults {
         self.origin_of(result) == Some(parameter)
     }
 
-    /// The variable whose memory both results of a choice share.
+    /// The variable whose memory both results of a choice share, with its sizes.
     pub(crate) fn common_origin(
         &self,
         accept: SoacOperand,
         reject: SoacOperand,
     ) -> Option<SoacVariableId> {
         let origin = self.origin_of(accept)?;
-        (self.origin_of(reject) == Some(origin)).then_some(origin)
+        let is_common = self.origin_of(reject) == Some(origin)
+            && !self.is_reshaped(accept)
+            && !self.is_reshaped(reject);
+        is_common.then_some(origin)
+    }
+
+    fn is_reshaped(&self, operand: SoacOperand) -> bool {
+        matches!(operand, SoacOperand::Variable(id) if self.reshaped.contains(id))
     }
 
     fn share(&mut self, id: SoacVariableId, operand: SoacOperand) {
         if let Some(origin) = self.origin_of(operand) {
             self.origins.insert(id, origin);
+        }
+        if self.is_reshaped(operand) {
+            self.reshaped.insert(id);
         }
     }
 
@@ -71,6 +84,10 @@ impl InPlaceResults {
                     self.visit_host(body);
                 }
                 HostOperation::Loop(_, _, body) => self.visit_host(body),
+                HostOperation::Grouped(operation, otherwise) => {
+                    self.visit_body(&operation.body);
+                    self.visit_host(otherwise);
+                }
                 HostOperation::Parallel(operation) => {
                     self.visit_body(&operation.body);
                     if let Some(fold) = operation.fold() {
@@ -111,6 +128,11 @@ impl InPlaceResults {
             }
             SoacOperation::Slice(array, selectors) if selectors.is_empty() => {
                 self.share(results[0], *array);
+            }
+            // One whose elements fill a block has the same elements with other sizes. Otherwise it is a copy.
+            SoacOperation::Reshape(array, _) => {
+                self.share(results[0], *array);
+                self.reshaped.insert(results[0]);
             }
             SoacOperation::Histogram(histogram) => {
                 for (&id, &target) in results.iter().zip(&histogram.targets) {

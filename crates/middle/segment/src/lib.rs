@@ -12,6 +12,7 @@
 
 mod distribute;
 mod fused;
+mod grouped;
 mod in_place;
 mod interchange;
 pub mod ir;

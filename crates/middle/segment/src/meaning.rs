@@ -4,8 +4,9 @@ use crate::ir::{
     HostOperation, ParallelOperation, SegmentBody, SegmentFunction, SegmentKind, SegmentStatement,
     SpaceDimension,
 };
-use crate::nest::add_variable;
+use crate::nest::{add_twin, add_variable};
 use spirula_entity::EntityArena;
+use spirula_program::{ScalarLiteral, ScalarType};
 use spirula_soac::ir::{
     ReductionOrder, SoacAccumulation, SoacBody, SoacFunction, SoacHistogram, SoacLambda,
     SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariableId,
@@ -61,6 +62,20 @@ impl MeaningTranslation {
                     accumulators: accumulators.clone(),
                     body: self.translate_body(body),
                 }))
+            }
+            HostOperation::Grouped(operation, otherwise) => {
+                // Both have the same meaning. The choice keeps both in the program.
+                let twins = statement.results.iter();
+                let twins: Vec<_> = twins.map(|&id| add_twin(&mut self.signature, id)).collect();
+                let mut statements = Vec::new();
+                let space = &operation.space;
+                self.translate_space(operation, space, Vec::new(), &twins, &mut statements);
+                let accept = SoacBody {
+                    statements,
+                    results: twins.into_iter().map(SoacOperand::Variable).collect(),
+                };
+                let fits = SoacOperand::Constant(ScalarLiteral::new(ScalarType::Bool, 1));
+                SoacOperation::If(fits, accept, self.translate_body(otherwise))
             }
             HostOperation::Parallel(operation) => {
                 let targets = operation.targets().to_vec();
@@ -138,7 +153,7 @@ impl MeaningTranslation {
     }
 
     fn add_array(&mut self, size: SoacOperand) -> SoacVariableId {
-        let positions = SoacType::Array(spirula_program::ScalarType::I64, vec![size]);
+        let positions = SoacType::Array(ScalarType::I64, vec![size]);
         add_variable(&mut self.signature, "positions", positions)
     }
 

@@ -199,6 +199,12 @@ pub(crate) fn add_variable(
     })
 }
 
+/// Adds a variable with the type and the name of another.
+pub(crate) fn add_twin(signature: &mut SoacFunction, id: SoacVariableId) -> SoacVariableId {
+    let variable = signature.variables[id].clone();
+    signature.variables.push(variable)
+}
+
 /// A statement of parallel code.
 pub(crate) fn make_parallel(
     results: Vec<SoacVariableId>,

@@ -108,6 +108,12 @@ impl SegmentPrinter<'_> {
                 self.print_nested(body)?;
             }
             HostOperation::Parallel(operation) => self.print_parallel(operation)?,
+            HostOperation::Grouped(operation, otherwise) => {
+                self.out.push_str("by workgroups ");
+                self.print_parallel(operation)?;
+                self.out.push_str(" else ");
+                self.print_nested(otherwise)?;
+            }
         }
         self.out.push('\n');
         Ok(())

@@ -32,6 +32,31 @@ pub(crate) fn functions_of(operation: &SoacOperation) -> Vec<&SoacLambda> {
     }
 }
 
+/// The outermost size of an array.
+pub(crate) fn find_outer_size(signature: &SoacFunction, array: SoacOperand) -> SoacOperand {
+    let array_type = signature.type_of(array);
+    let size = array_type.shape().first().copied();
+    size.unwrap_or(SoacOperand::from_int64(0))
+}
+
+/// The number of elements of a combinator.
+pub(crate) fn find_width(
+    signature: &SoacFunction,
+    operation: &SoacOperation,
+) -> Option<SoacOperand> {
+    match operation {
+        SoacOperation::Map(width, ..)
+        | SoacOperation::Reduce(width, ..)
+        | SoacOperation::Scan(width, ..) => Some(*width),
+        SoacOperation::Fused(fused) => Some(fused.width),
+        SoacOperation::Scatter(_, positions, _) => Some(find_outer_size(signature, *positions)),
+        SoacOperation::Histogram(histogram) => {
+            Some(find_outer_size(signature, histogram.positions))
+        }
+        _ => None,
+    }
+}
+
 /// Calls a function with each variable that a statement binds, apart from those within its bodies.
 fn for_each_bound(statement: &SoacStatement, visit: &mut dyn FnMut(SoacVariableId)) {
     statement.results.iter().copied().for_each(&mut *visit);
@@ -174,5 +199,15 @@ pub(crate) fn contains_operation(
                 .bodies()
                 .into_iter()
                 .any(|body| contains_operation(&body.statements, predicate))
+    })
+}
+
+/// Whether a function is so simple that it may run between barriers: it fails never and needs no memory.
+pub(crate) fn is_simple(function: &SoacLambda) -> bool {
+    !contains_operation(&function.body.statements, &|operation| {
+        !matches!(
+            operation,
+            SoacOperation::Scalar(..) | SoacOperation::Slice(..) | SoacOperation::If(..)
+        )
     })
 }

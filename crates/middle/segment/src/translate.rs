@@ -1,7 +1,7 @@
 //! Translation of the soac form to the segmented form: the code of the host.
 
 use crate::ir::{HostOperation, SegmentBody, SegmentFunction, SegmentStatement};
-use crate::nest::{MapNest, add_variable, make_parallel};
+use crate::nest::{MapNest, add_twin, make_parallel};
 use crate::profile::SegmentProfile;
 use crate::scope::{contains_operation, functions_of, is_regular, is_regular_statement};
 use spirula_entity::EntityArena;
@@ -142,7 +142,6 @@ impl SegmentTranslation {
 
     /// A variable with the type and the name of another.
     pub(crate) fn add_twin(&mut self, id: SoacVariableId) -> SoacVariableId {
-        let variable = self.signature.variables[id].clone();
-        add_variable(&mut self.signature, &variable.name, variable.variable_type)
+        add_twin(&mut self.signature, id)
     }
 }

@@ -3,6 +3,7 @@
 //! 1. The soac program that it means keeps the rules of the soac form. So variables are bound once, in front of their uses.
 //! 2. Only a map may have no dimension.
 //! 3. An operation has as many results as its kind asks for, and its body has those that the kind uses.
+//! 4. Only a map may be an operation by workgroups.
 
 use crate::ir::{
     HostOperation, ParallelOperation, SegmentBody, SegmentFunction, SegmentKind, SegmentStatement,
@@ -46,6 +47,13 @@ fn verify_statement(statement: &SegmentStatement) -> Result<(), String> {
         }
         HostOperation::Parallel(operation) => verify_parallel(operation, statement.results.len())
             .map_err(|reason| format!("{:?}: {reason}", statement.results)),
+        HostOperation::Grouped(operation, otherwise) => {
+            if !matches!(operation.kind, SegmentKind::Map) {
+                return Err("an operation by workgroups is no map (rule 4)".into());
+            }
+            verify_parallel(operation, statement.results.len())?;
+            verify_body(otherwise)
+        }
     }
 }
 

@@ -62,6 +62,10 @@ impl VirtualArrays {
                     }
                     self.add_host_body(body);
                 }
+                HostOperation::Grouped(operation, otherwise) => {
+                    self.add_body(&operation.body);
+                    self.add_host_body(otherwise);
+                }
                 HostOperation::Parallel(operation) => {
                     self.add_body(&operation.body);
                     if let Some(fold) = operation.fold() {

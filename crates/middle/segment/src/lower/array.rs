@@ -94,6 +94,11 @@ impl FunctionLowering<'_> {
 
     /// Copies the elements of an array. Both have the same sizes.
     pub(super) fn copy(&mut self, to: &ArrayView, from: &ArrayView) {
+        if self.is_in_group() {
+            let copied = self.copy_in_turns(to, from);
+            debug_assert!(copied.is_ok(), "a copy cannot fail");
+            return;
+        }
         if self.kernel.is_some() {
             self.copy_elements(to, from);
             return;
@@ -166,7 +171,12 @@ impl FunctionLowering<'_> {
 
     /// A copy of an array.
     pub(super) fn manifest(&mut self, view: &ArrayView) -> ArrayView {
-        let copy = self.new_array(view.element, view.shape.clone());
+        self.manifest_with(view, view.shape.clone())
+    }
+
+    /// A copy of an array, whose sizes are given as scalars that the host knows, where it is made by a kernel.
+    pub(super) fn manifest_with(&mut self, view: &ArrayView, shape: Vec<ScalarRef>) -> ArrayView {
+        let copy = self.new_array(view.element, shape);
         self.copy(&copy, view);
         copy
     }
@@ -178,11 +188,11 @@ impl FunctionLowering<'_> {
         body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
     ) -> Result<(), String> {
         if self.kernel.is_some() {
-            return self.count_to(count, body);
+            return self.visit_elements(count, false, body);
         }
         let grid = InvocationGrid {
             width: count,
-            group_size: self.profile.group_size,
+            group_size: ScalarRef::from_int64(self.profile.group_size),
         };
         self.offload(grid, body)
     }
@@ -211,31 +221,16 @@ impl FunctionLowering<'_> {
         &mut self,
         sizes: &[SoacOperand],
         value: SoacOperand,
+        element: ScalarType,
+        shape: Vec<ScalarRef>,
     ) -> Result<LoweredValue, String> {
         let value = self.value(value)?;
-        let sizes = self.scalars(sizes)?;
-        let (element, inner) = match &value {
-            LoweredValue::Scalar(ScalarRef::Constant(literal)) => (literal.ty, Vec::new()),
-            LoweredValue::Scalar(ScalarRef::Var(var)) => {
-                let scalar = self
-                    .builder
-                    .program()
-                    .scalar_type(*var)
-                    .unwrap_or(ScalarType::Unit);
-                (scalar, Vec::new())
-            }
-            LoweredValue::Array(view) => (view.element, view.shape.clone()),
-            LoweredValue::Certificate | LoweredValue::Virtual(_) | LoweredValue::Accumulator(_) => {
-                return Err("a value without data is replicated".into());
-            }
-        };
-        let count = self.product(&sizes);
-        let shape: Vec<_> = sizes.iter().chain(&inner).copied().collect();
-        let array = self.new_array(element, shape.clone());
+        let count = self.product(&shape[..sizes.len()]);
         let mut rows = vec![count];
-        rows.extend(&inner);
+        rows.extend(&shape[sizes.len()..]);
+        let array = self.new_array(element, shape);
         let flat = ArrayView {
-            strides: self.new_strides(&rows),
+            strides: self.strides_like(&array, &rows),
             shape: rows,
             ..array.clone()
         };
@@ -295,7 +290,15 @@ impl FunctionLowering<'_> {
         let (flat, strides) = if view.is_dense {
             (view, self.dense_strides(&shape))
         } else {
-            (self.manifest(&view), self.new_strides(&shape))
+            let flat = self.new_array(view.element, shape.clone());
+            let as_before = ArrayView {
+                strides: self.strides_like(&flat, &view.shape),
+                shape: view.shape.clone(),
+                ..flat.clone()
+            };
+            self.copy(&as_before, &view);
+            let strides = flat.strides.clone();
+            (flat, strides)
         };
         Ok(LoweredValue::Array(ArrayView {
             strides,

@@ -1,8 +1,8 @@
 //! Changes of elements that several invocations make at once.
 
-use super::group_fold::is_simple;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
+use crate::scope::is_simple;
 use spirula_kernel::ir::{AtomicOp, AtomicStmt, ExprId, StmtKind, VariableType};
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 use spirula_soac::ir::{SoacLambda, SoacOperand, SoacOperation};

@@ -1,5 +1,6 @@
 //! Combinators as loops in kernels.
 
+use super::group_map::{SharedFold, can_fail};
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use spirula_kernel::ir::{ExprId, StmtKind};
@@ -73,7 +74,7 @@ impl FunctionLowering<'_> {
             }
             Ok(())
         };
-        self.count_to(width, body)?;
+        self.visit_elements(width, can_fail(&function.body), body)?;
         for (&id, target) in results.iter().zip(targets) {
             self.set(id, LoweredValue::Array(target));
         }
@@ -141,7 +142,7 @@ impl FunctionLowering<'_> {
                 lowering.write_value(&row, &value)
             })
         };
-        self.count_to(width, body)
+        self.visit_elements(width, false, body)
     }
 
     fn lower_histogram(
@@ -188,6 +189,20 @@ impl FunctionLowering<'_> {
                 targets.push(self.new_array(element, shape));
             }
         }
+        if self.is_in_group() {
+            let fold = SharedFold {
+                function,
+                neutral,
+                width,
+                targets: &targets,
+                can_fail: false,
+            };
+            let totals = self.share_fold(&fold, |lowering, position| {
+                Ok(lowering.source_values(&arrays, position))
+            })?;
+            self.set_folded(results, totals, targets);
+            return Ok(());
+        }
         let initial = self.operand_values(neutral)?;
         let states = self.make_states(&initial)?;
         let elements = &function.parameters[states.len().min(function.parameters.len())..];
@@ -200,15 +215,24 @@ impl FunctionLowering<'_> {
             }
             Ok(())
         })?;
-        let values = if is_scan {
-            targets.into_iter().map(LoweredValue::Array).collect()
-        } else {
-            states
-        };
-        for (&id, value) in results.iter().zip(values) {
+        self.set_folded(results, states, targets);
+        Ok(())
+    }
+
+    /// Gives variables the arrays of a scan, or without any the totals of a reduction.
+    pub(super) fn set_folded(
+        &mut self,
+        results: &[SoacVariableId],
+        totals: Vec<LoweredValue>,
+        targets: Vec<ArrayView>,
+    ) {
+        if !targets.is_empty() {
+            self.set_arrays(results, targets);
+            return;
+        }
+        for (&id, value) in results.iter().zip(totals) {
             self.set(id, value);
         }
-        Ok(())
     }
 
     /// The values of operands.

@@ -70,13 +70,29 @@ impl FunctionLowering<'_> {
         position: ScalarRef,
     ) {
         for (&parameter, source) in parameters.iter().zip(sources) {
-            let value = match source {
-                ElementSource::Array(array) => self.row_value(array, position),
-                ElementSource::Virtual(array) => {
-                    LoweredValue::Scalar(self.virtual_element(*array, position))
-                }
-            };
+            let value = self.source_value(source, position);
             self.set(parameter, value);
+        }
+    }
+
+    /// The elements of arrays at a position.
+    pub(super) fn source_values(
+        &mut self,
+        sources: &[ElementSource],
+        position: ScalarRef,
+    ) -> Vec<LoweredValue> {
+        let sources = sources.iter();
+        sources
+            .map(|source| self.source_value(source, position))
+            .collect()
+    }
+
+    fn source_value(&mut self, source: &ElementSource, position: ScalarRef) -> LoweredValue {
+        match source {
+            ElementSource::Array(array) => self.row_value(array, position),
+            ElementSource::Virtual(array) => {
+                LoweredValue::Scalar(self.virtual_element(*array, position))
+            }
         }
     }
 

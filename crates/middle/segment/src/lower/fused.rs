@@ -1,5 +1,6 @@
 //! Fused maps as loops in kernels.
 
+use super::group_map::{SharedFold, can_fail};
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use spirula_soac::ir::{FusedSink, SoacFusedMap, SoacVariableId};
@@ -23,23 +24,50 @@ impl FunctionLowering<'_> {
         let arrays = self.element_sources(&fused.arrays)?;
         let (heads, mapped) = results.split_at(fused.sink.count_results().min(results.len()));
         let others = self.make_result_arrays(mapped)?;
-        let sink = self.begin_sink(&fused.sink, heads)?;
-        self.count_to(width, |lowering, index| {
+        let can_fail = can_fail(&fused.function.body);
+        let element = |lowering: &mut Self, index| {
             lowering.bind_elements(&fused.function.parameters, &arrays, index);
             let mut values = lowering.lower_body(&fused.function.body)?;
             let rest = values.split_off(fused.sink.count_inputs().min(values.len()));
             lowering.write_point(&others, &[index], &rest)?;
-            lowering.feed_sink(&fused.sink, &sink, index, values)
-        })?;
-        if let FusedSink::Reduce(..) = fused.sink {
-            for (&id, state) in heads.iter().zip(sink.states) {
-                self.set(id, state);
+            Ok(values)
+        };
+        let (states, targets) = match &fused.sink {
+            FusedSink::Reduce(fold, _) | FusedSink::Scan(fold) if self.is_in_group() => {
+                let targets = self.sink_arrays(&fused.sink, heads)?;
+                let fold = SharedFold {
+                    function: &fold.function,
+                    neutral: &fold.neutral,
+                    width,
+                    targets: &targets,
+                    can_fail,
+                };
+                (self.share_fold(&fold, element)?, targets)
             }
-        } else {
-            self.set_arrays(heads, sink.arrays);
-        }
+            _ => {
+                let sink = self.begin_sink(&fused.sink, heads)?;
+                self.visit_elements(width, can_fail, |lowering, index| {
+                    let values = element(lowering, index)?;
+                    lowering.feed_sink(&fused.sink, &sink, index, values)
+                })?;
+                (sink.states, sink.arrays)
+            }
+        };
+        self.set_folded(heads, states, targets);
         self.set_arrays(mapped, others);
         Ok(())
+    }
+
+    /// The results of a scan, or the arrays that are changed in place.
+    fn sink_arrays(
+        &mut self,
+        sink: &FusedSink,
+        results: &[SoacVariableId],
+    ) -> Result<Vec<ArrayView>, String> {
+        match sink {
+            FusedSink::Scan(_) => self.make_result_arrays(results),
+            _ => self.arrays(sink.targets()),
+        }
     }
 
     fn begin_sink(
@@ -47,10 +75,7 @@ impl FunctionLowering<'_> {
         sink: &FusedSink,
         results: &[SoacVariableId],
     ) -> Result<LoweredSink, String> {
-        let arrays = match sink {
-            FusedSink::Scan(_) => self.make_result_arrays(results)?,
-            _ => self.arrays(sink.targets())?,
-        };
+        let arrays = self.sink_arrays(sink, results)?;
         let states = match sink {
             FusedSink::Reduce(fold, _) | FusedSink::Scan(fold) => {
                 let initial = self.operand_values(&fold.neutral)?;

@@ -14,10 +14,10 @@ use super::space::SharedItems;
 use super::view::{ArrayView, ScalarRef};
 use super::workgroup::GroupPosition;
 use crate::ir::{ParallelOperation, SegmentFold};
-use crate::scope::{changes_arrays, contains_operation};
+use crate::scope::{changes_arrays, is_simple};
 use spirula_kernel::ir::{MemorySpace, VariableType};
 use spirula_program::{ScalarOp, ScalarType};
-use spirula_soac::ir::{SoacLambda, SoacOperation, SoacType, SoacVariableId};
+use spirula_soac::ir::{SoacType, SoacVariableId};
 
 /// Bytes of workgroup memory for the values of a tile.
 const TILE_BYTES: i64 = 12 << 10;
@@ -51,16 +51,6 @@ pub(super) struct GroupChunk {
     pub(super) at: GroupPosition,
     pub(super) chunk: FoldChunk,
     pub(super) memory: GroupMemory,
-}
-
-/// Whether a function is so simple that it may run between barriers: it fails never and needs no memory.
-pub(super) fn is_simple(function: &SoacLambda) -> bool {
-    !contains_operation(&function.body.statements, &|operation| {
-        !matches!(
-            operation,
-            SoacOperation::Scalar(..) | SoacOperation::Slice(..) | SoacOperation::If(..)
-        )
-    })
 }
 
 impl FunctionLowering<'_> {

@@ -234,7 +234,7 @@ impl FunctionLowering<'_> {
     ) -> Result<(), String> {
         self.write_point(&memory.totals, &[at.local], states)?;
         self.wait_for_group(SyncKind::Error);
-        self.visit_distances(|lowering, distance| {
+        self.visit_distances(at, |lowering, distance| {
             let twice = lowering.int64(ScalarOp::Add, distance, distance);
             let mask = lowering.int64(ScalarOp::Sub, twice, ScalarRef::from_int64(1));
             let rest = lowering.int64(ScalarOp::And, at.local, mask);
@@ -259,7 +259,7 @@ impl FunctionLowering<'_> {
     ) -> Result<(), String> {
         self.write_point(&memory.totals, &[at.local], states)?;
         self.wait_for_group(SyncKind::Barrier);
-        self.visit_distances(|lowering, distance| {
+        self.visit_distances(at, |lowering, distance| {
             let before = lowering.int64(ScalarOp::Sub, at.local, distance);
             lowering.if_inside(before, at.local, |lowering| {
                 let values = lowering.row_values(&memory.totals, before);
@@ -277,10 +277,10 @@ impl FunctionLowering<'_> {
     /// A loop over the powers of two below the size of a workgroup.
     fn visit_distances(
         &mut self,
+        at: GroupPosition,
         body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
     ) -> Result<(), String> {
-        let steps = i64::from(self.profile.chunk_group_size.ilog2());
-        self.count_to(ScalarRef::from_int64(steps), |lowering, step| {
+        self.count_to(at.size.logarithm, |lowering, step| {
             let distance = lowering.int64(ScalarOp::Shl, ScalarRef::from_int64(1), step);
             body(lowering, distance)
         })

@@ -91,7 +91,7 @@ impl FunctionLowering<'_> {
         }
         let grid = InvocationGrid {
             width: one,
-            group_size: 1,
+            group_size: one,
         };
         self.launch_kernel(grid)?;
         for ((&id, value), cell) in results.iter().zip(values).zip(cells) {

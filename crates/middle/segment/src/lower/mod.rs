@@ -13,6 +13,7 @@ mod fold;
 mod fused;
 mod group_fold;
 mod group_histogram;
+mod group_map;
 mod group_tile;
 mod histogram;
 mod map;
@@ -32,6 +33,7 @@ use crate::virtual_arrays::VirtualArrays;
 use accumulator::LoweredAccumulator;
 use call::{declare_callees, variable_kind};
 use element::VirtualArray;
+use group_map::GroupScope;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
     ArrayDimension, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind, FuncId,
@@ -72,6 +74,8 @@ struct KernelScope {
     captures: Vec<(VarId, bool)>,
     /// The blocks that the host allocates for it, with the size of an invocation's part in elements.
     scratch: Vec<(VarId, ScalarType, Vec<ScalarRef>)>,
+    /// The workgroup, in code that all of its invocations run alike.
+    group: Option<GroupScope>,
 }
 
 /// State of the lowering of a function.

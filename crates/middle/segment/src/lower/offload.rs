@@ -14,7 +14,7 @@ pub(super) struct InvocationGrid {
     /// Their number.
     pub(super) width: ScalarRef,
     /// The number of those of a workgroup.
-    pub(super) group_size: i64,
+    pub(super) group_size: ScalarRef,
 }
 
 impl FunctionLowering<'_> {
@@ -39,6 +39,7 @@ impl FunctionLowering<'_> {
             width,
             captures: Vec::new(),
             scratch: Vec::new(),
+            group: None,
         });
     }
 
@@ -74,12 +75,16 @@ impl FunctionLowering<'_> {
             }
         });
         let captures = captures.collect();
-        let groups = self.int64(ScalarOp::SDivUp, width, ScalarRef::from_int64(group_size));
+        let groups = self.int64(ScalarOp::SDivUp, width, group_size);
         let blocks = vec![self.read(groups)];
-        let size = self.builder.make_i64(group_size);
+        let size = self.read(group_size);
+        let size = match group_size {
+            ScalarRef::Constant(_) => BlockSize::Constant(size),
+            ScalarRef::Var(_) => BlockSize::Dynamic(size),
+        };
         let kernel = self.builder.add_kernel(KernelData {
             blocks,
-            block_size: vec![BlockSize::Constant(size)],
+            block_size: vec![size],
             captures,
             failure_tolerant: false,
             body: block,
@@ -97,12 +102,12 @@ impl FunctionLowering<'_> {
     ) -> Result<(), String> {
         let InvocationGrid { width, group_size } = grid;
         let group = self.read_index("group", LaunchIndex::Group);
-        if group_size == 1 {
+        if group_size == ScalarRef::from_int64(1) {
             self.set_invocation(group);
             return body(self, group);
         }
         let local = self.read_index("local", LaunchIndex::Local);
-        let first = self.int64(ScalarOp::Mul, group, ScalarRef::from_int64(group_size));
+        let first = self.int64(ScalarOp::Mul, group, group_size);
         let invocation = self.int64(ScalarOp::Add, first, local);
         self.set_invocation(invocation);
         let is_inside = self.compare(ScalarOp::SLt, invocation, width);
@@ -155,6 +160,9 @@ impl FunctionLowering<'_> {
             self.allocate(var, element, &shape);
             return self.dense_view(var, element, shape);
         }
+        if self.is_in_group() {
+            return self.new_group_array(element, shape);
+        }
         let memory = self.builder.new_var("scratch", device);
         let mut invocation = ScalarRef::from_int64(0);
         if let Some(kernel) = &mut self.kernel {
@@ -183,18 +191,29 @@ impl FunctionLowering<'_> {
         self.profile.chunk_group_size > 1
     }
 
-    /// The strides of a new array.
-    pub(super) fn new_strides(&mut self, shape: &[ScalarRef]) -> Vec<ScalarRef> {
-        let strides = self.dense_strides(shape);
-        match &self.kernel {
-            Some(kernel) if self.interleaves_scratch() => {
-                let width = kernel.width;
-                let strides = strides.into_iter();
-                strides
-                    .map(|stride| self.int64(ScalarOp::Mul, stride, width))
-                    .collect()
-            }
-            _ => strides,
-        }
+    /// The strides of an array of an invocation.
+    fn new_strides(&mut self, shape: &[ScalarRef]) -> Vec<ScalarRef> {
+        let width = match &self.kernel {
+            Some(kernel) if self.interleaves_scratch() => kernel.width,
+            _ => ScalarRef::from_int64(1),
+        };
+        self.scaled_strides(shape, width)
+    }
+
+    /// The strides of the elements of a new array with other sizes.
+    pub(super) fn strides_like(
+        &mut self,
+        array: &ArrayView,
+        shape: &[ScalarRef],
+    ) -> Vec<ScalarRef> {
+        let one = ScalarRef::from_int64(1);
+        self.scaled_strides(shape, array.strides.last().copied().unwrap_or(one))
+    }
+
+    fn scaled_strides(&mut self, shape: &[ScalarRef], distance: ScalarRef) -> Vec<ScalarRef> {
+        let strides = self.dense_strides(shape).into_iter();
+        strides
+            .map(|stride| self.int64(ScalarOp::Mul, stride, distance))
+            .collect()
     }
 }

@@ -93,14 +93,14 @@ impl FunctionLowering<'_> {
         if items.is_single {
             let grid = InvocationGrid {
                 width: ScalarRef::from_int64(1),
-                group_size: 1,
+                group_size: ScalarRef::from_int64(1),
             };
             return self.offload(grid, |lowering, _| lowering.count_to(count, body));
         }
         if !is_chunked {
             let grid = InvocationGrid {
                 width: count,
-                group_size: self.profile.group_size,
+                group_size: ScalarRef::from_int64(self.profile.group_size),
             };
             return self.offload(grid, body);
         }
@@ -109,9 +109,11 @@ impl FunctionLowering<'_> {
         let one = ScalarRef::from_int64(1);
         let divisor = self.int64(ScalarOp::SMax, width, one);
         let length = self.int64(ScalarOp::SDivUp, count, divisor);
-        let group_size = self.profile.chunk_group_size;
-        let is_contiguous = group_size == 1;
-        let grid = InvocationGrid { width, group_size };
+        let is_contiguous = self.profile.chunk_group_size == 1;
+        let grid = InvocationGrid {
+            width,
+            group_size: ScalarRef::from_int64(self.profile.chunk_group_size),
+        };
         self.offload(grid, |lowering, invocation| {
             let first = lowering.int64(ScalarOp::Mul, invocation, length);
             lowering.count_to(length, |lowering, step| {

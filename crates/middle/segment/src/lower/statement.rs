@@ -12,7 +12,7 @@ use spirula_soac::ir::{
 
 /// Where the results of a body go.
 #[derive(Clone, Debug)]
-enum ResultSlot {
+pub(super) enum ResultSlot {
     /// To a scalar variable.
     Scalar(VarId),
     /// To a variable of the host that refers to a block.
@@ -51,6 +51,9 @@ impl FunctionLowering<'_> {
                     self.lower_accumulation(results, accumulators, BodyRef::Host(body))?;
                 }
                 HostOperation::Parallel(operation) => self.lower_parallel(results, operation)?,
+                HostOperation::Grouped(operation, otherwise) => {
+                    self.lower_grouped(results, operation, otherwise)?;
+                }
             }
         }
         Ok(())
@@ -156,7 +159,10 @@ impl FunctionLowering<'_> {
                 self.lower_literal(elements, element, shape)?
             }
             SoacOperation::Iota(count, first, step) => self.lower_iota(*count, *first, *step)?,
-            SoacOperation::Replicate(sizes, value) => self.lower_replicate(sizes, *value)?,
+            SoacOperation::Replicate(sizes, value) => {
+                let (element, shape) = self.result_shape(results[0])?;
+                self.lower_replicate(sizes, *value, element, shape)?
+            }
             SoacOperation::Concat(arrays) => {
                 let (element, shape) = self.result_shape(results[0])?;
                 self.lower_concat(arrays, element, shape)?
@@ -182,7 +188,8 @@ impl FunctionLowering<'_> {
             }
             SoacOperation::Manifest(array) => {
                 let view = self.array(*array)?;
-                LoweredValue::Array(self.manifest(&view))
+                let (_, shape) = self.result_shape(results[0])?;
+                LoweredValue::Array(self.manifest_with(&view, shape))
             }
             SoacOperation::Accumulate(accumulator, position, values) => {
                 return self.lower_write(*accumulator, *position, values);
@@ -215,11 +222,12 @@ impl FunctionLowering<'_> {
         let condition = self.read(condition);
         self.builder
             .push_statement(StmtKind::Assert { condition, message });
+        self.leave_after_check();
         Ok(())
     }
 
     /// Variables for results: scalars first, as sizes are among them. In a kernel arrays are new arrays.
-    fn declare_slots(
+    pub(super) fn declare_slots(
         &mut self,
         results: &[SoacVariableId],
         places: &[Option<ArrayView>],
@@ -266,7 +274,7 @@ impl FunctionLowering<'_> {
 
     /// Moves values to slots. Those that are scalars go by way of new variables if `is_parallel`: the slots may be read by
     /// the values.
-    fn move_results(
+    pub(super) fn move_results(
         &mut self,
         slots: &[(SoacVariableId, ResultSlot)],
         values: &[LoweredValue],
@@ -308,7 +316,7 @@ impl FunctionLowering<'_> {
                     if is_same || count == 1 {
                         LoweredValue::Array(view.clone())
                     } else {
-                        LoweredValue::Array(self.manifest(view))
+                        LoweredValue::Array(self.manifest_with(view, target.shape.clone()))
                     }
                 }
                 (other, _) => other.clone(),
@@ -337,7 +345,10 @@ impl FunctionLowering<'_> {
     }
 
     /// Binds variables to the slots of their values. The sizes of arrays are known by then.
-    fn bind_slots(&mut self, slots: &[(SoacVariableId, ResultSlot)]) -> Result<(), String> {
+    pub(super) fn bind_slots(
+        &mut self,
+        slots: &[(SoacVariableId, ResultSlot)],
+    ) -> Result<(), String> {
         for (id, slot) in slots {
             if let ResultSlot::Scalar(var) = slot {
                 self.set(*id, LoweredValue::Scalar(ScalarRef::Var(*var)));
@@ -417,10 +428,12 @@ impl FunctionLowering<'_> {
         let mut blocks = Vec::with_capacity(2);
         for body in bodies {
             self.builder.begin_block();
+            self.forget_accesses();
             let values = self.lower_body_ref(body)?;
             self.move_results(&slots, &values, false)?;
             blocks.push(self.builder.end_block());
         }
+        self.forget_accesses();
         self.builder.push_statement(StmtKind::If {
             condition,
             then: blocks[0],
@@ -498,7 +511,10 @@ impl FunctionLowering<'_> {
         slots: &[(SoacVariableId, ResultSlot)],
         body: BodyRef<'_>,
     ) -> Result<(), String> {
+        self.forget_accesses();
         let values = self.lower_body_ref(body)?;
-        self.move_results(slots, &values, true)
+        self.move_results(slots, &values, true)?;
+        self.forget_accesses();
+        Ok(())
     }
 }

@@ -20,7 +20,7 @@ impl ScalarRef {
     }
 
     /// The value of a constant integer.
-    fn to_int64(self) -> Option<i64> {
+    pub(super) fn to_int64(self) -> Option<i64> {
         match self {
             ScalarRef::Constant(literal) => Some(literal.to_signed()),
             ScalarRef::Var(_) => None,
@@ -147,6 +147,7 @@ impl FunctionLowering<'_> {
 
     /// Reads the only element of an array without dimensions.
     pub(super) fn load(&mut self, view: &ArrayView) -> ScalarRef {
+        self.begin_group_read();
         let to = self
             .builder
             .declare_var("x", VariableType::Scalar(view.element), false);
@@ -157,8 +158,14 @@ impl FunctionLowering<'_> {
 
     /// Writes the only element of an array without dimensions.
     pub(super) fn store(&mut self, view: &ArrayView, value: ScalarRef) {
-        let to = self.element(view);
-        let value = self.read(value);
-        self.builder.push_statement(StmtKind::Write { to, value });
+        let written = self.write_alone(|lowering| {
+            let to = lowering.element(view);
+            let value = lowering.read(value);
+            lowering
+                .builder
+                .push_statement(StmtKind::Write { to, value });
+            Ok(())
+        });
+        debug_assert!(written.is_ok(), "a store cannot fail");
     }
 }

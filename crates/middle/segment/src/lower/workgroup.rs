@@ -15,6 +15,17 @@ pub(super) struct GroupPosition {
     pub(super) group: ScalarRef,
     /// The number of the invocation in the workgroup.
     pub(super) local: ScalarRef,
+    /// The invocations of the workgroup.
+    pub(super) size: GroupSize,
+}
+
+/// A number of invocations of a workgroup.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupSize {
+    /// The number, a power of two.
+    pub(super) count: ScalarRef,
+    /// Its binary logarithm.
+    pub(super) logarithm: ScalarRef,
 }
 
 impl FunctionLowering<'_> {
@@ -24,17 +35,33 @@ impl FunctionLowering<'_> {
         groups: ScalarRef,
         body: impl FnOnce(&mut Self, GroupPosition) -> Result<(), String>,
     ) -> Result<(), String> {
-        let group_size = self.profile.chunk_group_size;
-        let size = ScalarRef::from_int64(group_size);
-        let width = self.int64(ScalarOp::Mul, groups, size);
-        let grid = InvocationGrid { width, group_size };
+        let count = self.profile.chunk_group_size;
+        let size = GroupSize {
+            count: ScalarRef::from_int64(count),
+            logarithm: ScalarRef::from_int64(count.ilog2().into()),
+        };
+        self.offload_sized_groups(groups, size, body)
+    }
+
+    /// Makes a kernel with a number of workgroups of a size, and launches it.
+    pub(super) fn offload_sized_groups(
+        &mut self,
+        groups: ScalarRef,
+        size: GroupSize,
+        body: impl FnOnce(&mut Self, GroupPosition) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let width = self.int64(ScalarOp::Mul, groups, size.count);
+        let grid = InvocationGrid {
+            width,
+            group_size: size.count,
+        };
         self.begin_kernel(width);
         let group = self.read_index("group", LaunchIndex::Group);
         let local = self.read_index("local", LaunchIndex::Local);
-        let first = self.int64(ScalarOp::Mul, group, size);
+        let first = self.int64(ScalarOp::Mul, group, size.count);
         let invocation = self.int64(ScalarOp::Add, first, local);
         self.set_invocation(invocation);
-        body(self, GroupPosition { group, local })?;
+        body(self, GroupPosition { group, local, size })?;
         self.launch_kernel(grid)
     }
 
@@ -53,10 +80,15 @@ impl FunctionLowering<'_> {
         self.builder.push_statement(StmtKind::Sync { kind, scope });
     }
 
+    /// Lets all invocations of the workgroup wait for each other, and see each other's writes to any memory.
+    pub(super) fn wait_for_memory(&mut self, kind: SyncKind) {
+        let scope = KernelSyncScope::Device;
+        self.builder.push_statement(StmtKind::Sync { kind, scope });
+    }
+
     /// What is an invocation's turn among things that a workgroup takes in turns.
     pub(super) fn own_turn(&mut self, at: GroupPosition, turn: ScalarRef) -> ScalarRef {
-        let size = ScalarRef::from_int64(self.profile.chunk_group_size);
-        let before = self.int64(ScalarOp::Mul, turn, size);
+        let before = self.int64(ScalarOp::Shl, turn, at.size.logarithm);
         self.int64(ScalarOp::Add, before, at.local)
     }
 
@@ -67,8 +99,10 @@ impl FunctionLowering<'_> {
         bound: ScalarRef,
         body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
     ) -> Result<(), String> {
-        let size = ScalarRef::from_int64(self.profile.chunk_group_size);
-        let turns = self.int64(ScalarOp::SDivUp, bound, size);
+        let one = ScalarRef::from_int64(1);
+        let more = self.int64(ScalarOp::Sub, at.size.count, one);
+        let most = self.int64(ScalarOp::Add, bound, more);
+        let turns = self.int64(ScalarOp::AShr, most, at.size.logarithm);
         self.count_to(turns, |lowering, turn| {
             let number = lowering.own_turn(at, turn);
             lowering.if_inside(number, bound, |lowering| body(lowering, number))
