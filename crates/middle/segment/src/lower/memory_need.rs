@@ -37,18 +37,28 @@ impl FunctionLowering<'_> {
             }
             SoacOperation::Iota(..) | SoacOperation::Replicate(..) => {
                 let mut results = statement.results.iter();
-                !results.all(|&id| self.virtual_arrays.contains(id))
+                let is_virtual = results.all(|&id| self.virtual_arrays.contains(id));
+                !is_virtual && self.has_arrays(&statement.results)
+            }
+            operation @ (SoacOperation::Map(..)
+            | SoacOperation::Literal(..)
+            | SoacOperation::Concat(..)
+            | SoacOperation::Reshape(..)
+            | SoacOperation::Manifest(..)) => {
+                self.has_arrays(&statement.results) || has_bodies(operation)
             }
             _ => true,
         }
     }
 
-    /// Whether some variables are arrays.
+    /// Whether some variables are arrays that are parts of a block.
     fn has_arrays(&self, variables: &[SoacVariableId]) -> bool {
         let mut variables = variables.iter();
         variables.any(|&id| {
             let variable_type = self.function.type_of(SoacOperand::Variable(id));
+            let sizes = variable_type.shape().iter().map(|size| size.to_int64());
             !variable_type.shape().is_empty()
+                && self.count_private(variable_type.element(), sizes).is_none()
         })
     }
 }

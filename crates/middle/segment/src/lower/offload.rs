@@ -8,6 +8,9 @@ use spirula_kernel::ir::{
 };
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 
+/// Most bytes of an array that an invocation has for itself.
+const PRIVATE_BYTES: i64 = 512;
+
 /// The invocations of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InvocationGrid {
@@ -163,6 +166,9 @@ impl FunctionLowering<'_> {
         if self.is_in_group() {
             return self.new_group_array(element, shape);
         }
+        if let Some(array) = self.new_private_array(element, &shape) {
+            return array;
+        }
         let memory = self.builder.new_var("scratch", device);
         let mut invocation = ScalarRef::from_int64(0);
         if let Some(kernel) = &mut self.kernel {
@@ -183,6 +189,29 @@ impl FunctionLowering<'_> {
             shape,
             is_dense: offset == ScalarRef::from_int64(0),
         }
+    }
+
+    /// A small array of an invocation, which takes no part of a block.
+    fn new_private_array(&mut self, element: ScalarType, shape: &[ScalarRef]) -> Option<ArrayView> {
+        let sizes = shape.iter().map(|size| size.to_int64());
+        let count = self.count_private(element, sizes)?;
+        let length = self.builder.make_i64(count);
+        let array = self.builder.add_array_type(element, vec![length]);
+        let array_type = VariableType::Array(array);
+        let memory = self.builder.declare_var("private", array_type, false);
+        Some(self.dense_view(memory, element, shape.to_vec()))
+    }
+
+    /// The number of elements of an array, if it is so small that an invocation of the device has it for itself.
+    pub(super) fn count_private(
+        &self,
+        element: ScalarType,
+        sizes: impl IntoIterator<Item = Option<i64>>,
+    ) -> Option<i64> {
+        let most = PRIVATE_BYTES / element.size().max(1) as i64;
+        let mut sizes = sizes.into_iter();
+        let count = sizes.try_fold(1i64, |count, size| count.checked_mul(size?))?;
+        (self.interleaves_scratch() && (0..=most).contains(&count)).then_some(count)
     }
 
     /// Whether elements of the arrays of different invocations with the same position follow each other: invocations that
