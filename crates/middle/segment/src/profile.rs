@@ -47,6 +47,11 @@ impl SegmentProfile {
         interchanges_loops: true,
     };
 
+    /// Stages that fold runs of partial results before the last, where invocations have chunks.
+    pub(crate) fn count_fold_stages(&self) -> usize {
+        if self.chunk_count > 1 << 10 { 2 } else { 0 }
+    }
+
     /// The profile for a device whose workgroups have at most a number of invocations.
     pub fn with_workgroup_limit(mut self, invocations: i64) -> SegmentProfile {
         let most = 1 << invocations.max(1).ilog2();

@@ -1,9 +1,9 @@
 //! Reductions and scans along the last dimension of a space.
 //!
 //! A segment is cut into chunks. A reduction folds each chunk from the neutral element, then the partial results of a segment in their
-//! order, so that the function need not be commutative. A scan reduces first, too: then each chunk begins with the exclusive
-//! prefix of the partial results (Sengupta et al., "Scan primitives for GPU computing", 2007). Where there are as many segments as the
-//! device needs, a segment is a single chunk.
+//! order, so that the function need not be commutative. Where these are many, several stages fold runs of them. A scan reduces
+//! first, too: then each chunk begins with the exclusive prefix of the partial results (Sengupta et al., "Scan primitives for
+//! GPU computing", 2007). Where there are as many segments as the device needs, a segment is a single chunk.
 
 use super::space::SharedItems;
 use super::view::{ArrayView, ScalarRef};
@@ -13,6 +13,9 @@ use crate::scope::changes_arrays;
 use spirula_kernel::ir::{MemorySpace, StmtKind, VariableType};
 use spirula_program::ScalarOp;
 use spirula_soac::ir::{SoacLambda, SoacType, SoacVariableId};
+
+/// Partial results that follow each other and that an invocation folds, where several stages fold them.
+const RUN_LENGTH: i64 = 64;
 
 /// A fold over a space, and how its segments are cut.
 pub(super) struct FoldPlan<'o> {
@@ -237,7 +240,7 @@ impl FunctionLowering<'_> {
         let others = self.make_result_arrays(mapped)?;
         let partials = self.make_partials(&plan, folded)?;
         self.offload_chunk_folds(&plan, &partials, &others)?;
-        let totals = self.reduce_partials(&plan, folded, &partials)?;
+        let totals = self.reduce_partials(&plan, &partials)?;
         self.set_totals(folded, &totals)?;
         self.set_arrays(mapped, others);
         Ok(())
@@ -267,7 +270,6 @@ impl FunctionLowering<'_> {
     fn reduce_partials(
         &mut self,
         plan: &FoldPlan<'_>,
-        results: &[SoacVariableId],
         partials: &[ArrayView],
     ) -> Result<Vec<ArrayView>, String> {
         let mut totals = Vec::with_capacity(partials.len());
@@ -281,7 +283,7 @@ impl FunctionLowering<'_> {
         let condition = self.has_chunks(plan);
         self.choose(
             condition,
-            |lowering| lowering.offload_partial_folds(plan, results, partials, &totals),
+            |lowering| lowering.offload_partial_folds(plan, partials, &totals),
             |lowering| {
                 lowering.alias_arrays(&totals, partials);
                 Ok(())
@@ -301,27 +303,63 @@ impl FunctionLowering<'_> {
     fn offload_partial_folds(
         &mut self,
         plan: &FoldPlan<'_>,
-        results: &[SoacVariableId],
         partials: &[ArrayView],
         totals: &[ArrayView],
     ) -> Result<(), String> {
-        debug_assert_eq!(results.len(), totals.len());
+        let mut from = partials.to_vec();
+        let mut count = plan.chunks;
+        for _ in 0..self.profile.count_fold_stages() {
+            let run = ScalarRef::from_int64(RUN_LENGTH);
+            let runs = self.int64(ScalarOp::SDivUp, count, run);
+            let all = self.int64(ScalarOp::Mul, plan.segments, runs);
+            let mut to = Vec::with_capacity(from.len());
+            for array in &from {
+                let mut shape = array.shape.clone();
+                shape[0] = all;
+                to.push(self.new_array(array.element, shape));
+            }
+            self.offload_run_folds(plan, &from, count, run, &to)?;
+            (from, count) = (to, runs);
+        }
         for total in totals {
             self.allocate(total.memory, total.element, &total.shape);
         }
+        self.offload_run_folds(plan, &from, count, count, totals)
+    }
+
+    /// Makes a kernel that folds each run of values that follow each other. Each segment has a number of values.
+    fn offload_run_folds(
+        &mut self,
+        plan: &FoldPlan<'_>,
+        from: &[ArrayView],
+        count: ScalarRef,
+        length: ScalarRef,
+        to: &[ArrayView],
+    ) -> Result<(), String> {
         let neutral = self.operand_values(&plan.fold.neutral)?;
-        let items = self.segment_items(plan);
-        self.offload_items(items, |lowering, segment| {
+        let runs = self.int64(ScalarOp::SDivUp, count, length);
+        let items = SharedItems {
+            count: self.int64(ScalarOp::Mul, plan.segments, runs),
+            ..self.segment_items(plan)
+        };
+        self.offload_items(items, |lowering, item| {
+            let [segment, run] = lowering.unflatten(item, &[plan.segments, runs])[..] else {
+                return Err("a run has no position".into());
+            };
             let point = lowering.unflatten(segment, &plan.outer);
             lowering.bind_point(&plan.operation.space, &point);
             let states = lowering.make_states(&neutral)?;
-            let first = lowering.int64(ScalarOp::Mul, segment, plan.chunks);
-            lowering.count_to(plan.chunks, |lowering, chunk| {
-                let item = lowering.int64(ScalarOp::Add, first, chunk);
-                let values = lowering.row_values(partials, item);
+            let before = lowering.int64(ScalarOp::Mul, run, length);
+            let rest = lowering.int64(ScalarOp::Sub, count, before);
+            let number = lowering.int64(ScalarOp::SMin, length, rest);
+            let first = lowering.int64(ScalarOp::Mul, segment, count);
+            let first = lowering.int64(ScalarOp::Add, first, before);
+            lowering.count_to(number, |lowering, step| {
+                let item = lowering.int64(ScalarOp::Add, first, step);
+                let values = lowering.row_values(from, item);
                 lowering.combine_states(&plan.fold.function, &states, &values)
             })?;
-            lowering.write_point(totals, &[segment], &states)
+            lowering.write_point(to, &[item], &states)
         })
     }
 
