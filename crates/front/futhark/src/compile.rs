@@ -5,6 +5,7 @@ use crate::internalise::internalise_entry;
 use crate::lines::{LineColumn, LineStarts};
 use crate::source::{FaultyFile, SourceFiles, read_program};
 use crate::typed::{DefinitionId, FileId, ProgramPlace, TypedProgram};
+use crate::value_structure::{ValueStructure, describe_structure};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_soac::fuse::FusionScope;
 use spirula_soac::ir::{SoacEntry, SoacFunction};
@@ -102,6 +103,55 @@ pub fn internalise_with_warnings(
     Ok(functions)
 }
 
+/// An entry point without parameters, compiled by itself.
+#[derive(Debug)]
+pub struct CompiledConstant {
+    /// The function of the soac form, with its interface.
+    pub function: (SoacFunction, SoacEntry),
+    /// The structure of its value.
+    pub structure: ValueStructure,
+}
+
+/// Compiles the last entry point of a name, which has no parameters. Other entry points are checked only.
+///
+/// # Errors
+///
+/// The faults of the program, at least one.
+pub fn internalise_constant(
+    main: &str,
+    read: &mut FileReader<'_>,
+    name: &str,
+) -> Result<CompiledConstant, Vec<FileFault>> {
+    with_large_stack(|| {
+        let checked = check_on_stack(main, read)?;
+        let fail = |diagnostic: SourceDiagnostic| {
+            let file = &checked.files.files[checked.files.main];
+            FileFault {
+                name: Arc::from(file.name.as_str()),
+                text: Arc::from(file.text.as_str()),
+                is_main: true,
+                diagnostic,
+            }
+        };
+        let program = &checked.program;
+        let mut entries = program.entries.iter().rev();
+        let id = entries.find(|&&id| program.names[program.definitions[id].name] == *name);
+        let Some(&id) = id else {
+            let message = format!("there is no entry point `{name}`");
+            let fault = SourceDiagnostic::error(SourceLocation::Unknown, message);
+            return Err(vec![fail(fault)]);
+        };
+        let structure = describe_structure(program, program.definitions[id].type_id);
+        let function = checked.make_function(id);
+        let function =
+            function.map_err(|faults| faults.into_iter().map(fail).collect::<Vec<_>>())?;
+        Ok(CompiledConstant {
+            function,
+            structure,
+        })
+    })
+}
+
 impl CheckedSource {
     /// The function of an entry point, simplified.
     fn make_function(
@@ -148,7 +198,7 @@ fn check_on_stack(main: &str, read: &mut FileReader<'_>) -> Result<CheckedSource
 }
 
 /// Faults with their files.
-fn add_files(files: &SourceFiles, faults: Vec<SourceFault>) -> Vec<FileFault> {
+pub(crate) fn add_files(files: &SourceFiles, faults: Vec<SourceFault>) -> Vec<FileFault> {
     let mut named: HashMap<FileId, FileFault> = HashMap::new();
     let faults = faults.into_iter().map(|fault| {
         let diagnostic = fault.diagnostic;
@@ -168,7 +218,7 @@ fn add_files(files: &SourceFiles, faults: Vec<SourceFault>) -> Vec<FileFault> {
 }
 
 /// The faults of a file that could not be read or parsed.
-fn name_faulty_file(main: &str, faulty: FaultyFile) -> Vec<FileFault> {
+pub(crate) fn name_faulty_file(main: &str, faulty: FaultyFile) -> Vec<FileFault> {
     let is_main =
         faulty.name.strip_suffix(".fut") == Some(main.strip_suffix(".fut").unwrap_or(main));
     let (name, text) = (Arc::from(faulty.name), Arc::from(faulty.text));
@@ -210,7 +260,7 @@ fn describe_elsewhere(name: &str, text: &str, fault: SourceDiagnostic) -> Source
 }
 
 /// Runs a function on a thread with a large stack, or on this one if there are no threads.
-pub(crate) fn with_large_stack<T: Send>(function: impl FnOnce() -> T + Send) -> T {
+pub fn with_large_stack<T: Send>(function: impl FnOnce() -> T + Send) -> T {
     let slot = Mutex::new(Some(function));
     let run = || {
         let function = slot.lock().ok()?.take()?;

@@ -12,8 +12,10 @@
 //! - [`format`]: source text as the formatter lays it out.
 //! - `lines`: lines and columns of a text.
 //! - [`interface`]: the entry points of a program, for tools that call them.
+//! - [`value_structure`]: structures of values, for tools that print them.
 //! - [`intrinsic`]: the scalar functions of the compiler.
 //! - [`internalise`]: from typed source to the soac form ([`spirula_soac`]).
+//! - [`query`]: questions about source at a place, for editors.
 //! - [`evaluate`]: what a program means, as a reference for tests.
 //! - [`compile`]: all of these together.
 //!
@@ -29,11 +31,13 @@ pub mod internalise;
 pub mod intrinsic;
 mod lines;
 mod printed;
+pub mod query;
 mod restrictions;
 pub mod sizes;
 pub mod source;
 pub mod syntax;
 pub mod typed;
 mod typed_children;
+pub mod value_structure;
 
 pub use printed::{looks_like_futhark, read_futhark};

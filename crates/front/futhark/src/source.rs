@@ -1,7 +1,7 @@
 //! Files of a program: the main file, what it imports, and the prelude.
 
 use crate::lines::{LineColumn, LineStarts};
-use crate::syntax::parse_file;
+use crate::syntax::parse_partial_file;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{SourceName, SourceNameId, SyntaxTree};
 use crate::typed::{FileId, ProgramPlace};
@@ -69,7 +69,7 @@ impl SourceFiles {
 }
 
 /// A file with faults.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FaultyFile {
     /// Its name.
     pub name: String,
@@ -77,6 +77,8 @@ pub struct FaultyFile {
     pub text: String,
     /// Its faults, at least one.
     pub faults: Vec<SourceDiagnostic>,
+    /// Whether declarations of it could not be parsed.
+    pub lacks_declarations: bool,
 }
 
 /// Reads a program. `read` gives the text of a file by its path, or a message.
@@ -88,25 +90,24 @@ pub fn read_program(
     main: &str,
     read: &mut dyn FnMut(&str) -> Result<String, String>,
 ) -> Result<SourceFiles, FaultyFile> {
-    let mut reader = ProgramReader {
-        read,
-        files: EntityArena::default(),
-        names: StringInterner::default(),
-        imports: HashMap::new(),
-        done: HashMap::new(),
-        open: Vec::new(),
-    };
-    let intrinsics = reader.load("/prelude/intrinsics", None)?;
-    let prelude = reader.load("/prelude/prelude", None)?;
-    let main = reader.load(main.strip_suffix(".fut").unwrap_or(main), None)?;
-    Ok(SourceFiles {
-        files: reader.files,
-        names: reader.names,
-        imports: reader.imports,
-        intrinsics,
-        prelude,
-        main,
-    })
+    ProgramReader::new(read)
+        .read_files(main)
+        .map(|(files, _)| files)
+}
+
+/// Reads a program as [`read_program`] does, as far as possible. Declarations that cannot be parsed are left out, and so
+/// are imports of files that cannot be read. The second part of the result has their faults.
+///
+/// # Errors
+///
+/// The main file cannot be read.
+pub fn read_partial_program(
+    main: &str,
+    read: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<(SourceFiles, Vec<FaultyFile>), FaultyFile> {
+    let mut reader = ProgramReader::new(read);
+    reader.tolerated = Some(Vec::new());
+    reader.read_files(main)
 }
 
 /// The import that asks for a file.
@@ -126,6 +127,7 @@ impl ImportRequest<'_> {
             name: self.name.to_owned(),
             text: self.text.to_owned(),
             faults: vec![SourceDiagnostic::error(place, message)],
+            lacks_declarations: false,
         }
     }
 }
@@ -140,9 +142,50 @@ struct ProgramReader<'a> {
     done: HashMap<String, FileId>,
     /// The files whose imports are being read.
     open: Vec<String>,
+    /// The files with faults so far. None if a fault ends the reading.
+    tolerated: Option<Vec<FaultyFile>>,
 }
 
-impl ProgramReader<'_> {
+impl<'a> ProgramReader<'a> {
+    fn new(read: &'a mut dyn FnMut(&str) -> Result<String, String>) -> Self {
+        ProgramReader {
+            read,
+            files: EntityArena::default(),
+            names: StringInterner::default(),
+            imports: HashMap::new(),
+            done: HashMap::new(),
+            open: Vec::new(),
+            tolerated: None,
+        }
+    }
+
+    /// Reads the prelude, the main file and all that these import.
+    fn read_files(mut self, main: &str) -> Result<(SourceFiles, Vec<FaultyFile>), FaultyFile> {
+        let intrinsics = self.load("/prelude/intrinsics", None)?;
+        let prelude = self.load("/prelude/prelude", None)?;
+        let main = self.load(main.strip_suffix(".fut").unwrap_or(main), None)?;
+        let files = SourceFiles {
+            files: self.files,
+            names: self.names,
+            imports: self.imports,
+            intrinsics,
+            prelude,
+            main,
+        };
+        Ok((files, self.tolerated.unwrap_or_default()))
+    }
+
+    /// Keeps the faults of a file, if reading goes on after them.
+    fn tolerate(&mut self, faulty: FaultyFile) -> Result<(), FaultyFile> {
+        match &mut self.tolerated {
+            Some(tolerated) => {
+                tolerated.push(faulty);
+                Ok(())
+            }
+            None => Err(faulty),
+        }
+    }
+
     /// Loads a file and all that it imports. The path has no ending.
     fn load(
         &mut self,
@@ -158,6 +201,7 @@ impl ProgramReader<'_> {
                 name: name.to_owned(),
                 text: String::new(),
                 faults: vec![SourceDiagnostic::error(SourceLocation::Unknown, message)],
+                lacks_declarations: false,
             },
         };
         let name = format!("{path}.fut");
@@ -173,14 +217,22 @@ impl ProgramReader<'_> {
             None => (self.read)(&name)
                 .map_err(|reason| fail(format!("cannot read `{name}`: {reason}"), &name))?,
         };
-        let tree = match parse_file(&text, &mut self.names) {
-            Ok(tree) => tree,
-            Err(faults) => return Err(FaultyFile { name, text, faults }),
-        };
+        let (tree, faults) = parse_partial_file(&text, &mut self.names);
+        if !faults.is_empty() {
+            self.tolerate(FaultyFile {
+                name: name.clone(),
+                text: text.clone(),
+                faults,
+                lacks_declarations: true,
+            })?;
+        }
         self.open.push(path.to_owned());
         let mut imported = Vec::new();
         for import in &tree.imports {
-            imported.push((import.name, self.load_import(path, &name, &text, *import)?));
+            match self.load_import(path, &name, &text, *import) {
+                Ok(file) => imported.push((import.name, file)),
+                Err(faulty) => self.tolerate(faulty)?,
+            }
         }
         self.open.pop();
         let id = self.files.push(ProgramFile { name, text, tree });

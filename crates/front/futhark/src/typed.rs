@@ -88,7 +88,7 @@ impl TypedProgram {
 }
 
 /// A place in a file of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProgramPlace {
     /// The file.
     pub file: FileId,

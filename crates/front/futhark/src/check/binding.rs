@@ -34,7 +34,7 @@ impl SourceChecker<'_> {
         }
         let typed = self.collect_checked(typed);
         let body = self.check_expression(body);
-        self.end_scope(mark);
+        let body = self.close_scope(mark, range, body);
         let (body, typed) = (body?, typed?);
         let type_id = self.type_of(body);
         Ok(self.add_typed(TypedKind::Let(typed, body), type_id, range))
@@ -45,12 +45,12 @@ impl SourceChecker<'_> {
         match &binding.kind {
             LetKind::Pattern { sizes, pattern } => {
                 for size in sizes {
-                    self.bind_term(size.name, TermBinding::Faulty);
+                    self.bind_term(size.name, TermBinding::Faulty(self.place(size.range)));
                 }
                 self.bind_faulty_pattern(*pattern);
             }
             LetKind::Function { name, .. } | LetKind::Update { name, .. } => {
-                self.bind_term(name.name, TermBinding::Faulty);
+                self.bind_term(name.name, TermBinding::Faulty(self.place(name.range)));
             }
         }
     }
@@ -65,7 +65,7 @@ impl SourceChecker<'_> {
                 let value = self.check_expression(binding.value)?;
                 let sizes = written_sizes
                     .iter()
-                    .map(|size| self.bind_size(size.name))
+                    .map(|size| self.bind_size(*size))
                     .collect();
                 let pattern =
                     self.check_sized_pattern(written_sizes, *pattern, self.type_of(value))?;
@@ -88,6 +88,7 @@ impl SourceChecker<'_> {
                 let source = self.check_name(&path, name.range)?;
                 let value = self.check_update(source, steps, binding.value, binding.range)?;
                 let pattern = self.bind_name(name.name, self.type_of(value), name.range);
+                self.record_pattern(*name, pattern);
                 Ok(TypedBinding {
                     type_parameters: Vec::new(),
                     sizes: Vec::new(),
@@ -119,7 +120,7 @@ impl SourceChecker<'_> {
                     self.check_function(signature, binding.value, sizes)?,
                 ))
             });
-        self.end_scope(mark);
+        let checked = self.close_scope(mark, binding.range, checked);
         let (parameters, (lambda, type_id)) = checked?;
         let type_id = self.variables.resolve_all(&mut self.program.types, type_id);
         let value = self.add_typed(TypedKind::Lambda(lambda), type_id, binding.range);
@@ -132,6 +133,7 @@ impl SourceChecker<'_> {
         });
         let types: Vec<_> = types.collect();
         let pattern = self.bind_name(name.name, type_id, name.range);
+        self.record_pattern(name, pattern);
         let type_parameters = types.iter().map(|(id, _)| *id).collect();
         if !types.is_empty()
             && let TypedPatternKind::Local(local) = self.program.patterns[pattern].kind
@@ -182,7 +184,7 @@ impl SourceChecker<'_> {
         let type_id = self.type_of(initial);
         let mark = self.mark_scope();
         let checked = self.check_loop_parts(source, type_id);
-        self.end_scope(mark);
+        let checked = self.close_scope(mark, range, checked);
         let (pattern, form, body) = checked?;
         let typed = TypedLoop {
             pattern,
@@ -221,6 +223,7 @@ impl SourceChecker<'_> {
                 };
                 let local = self.program.locals.push(local);
                 self.bind_term(name.name, TermBinding::Local(local, None));
+                self.record_local(name, local);
                 TypedLoopForm::Count(local, typed)
             }
             (LoopForm::Elements(element, array), Some(typed)) => {

@@ -4,14 +4,15 @@ use super::environment::{
     ModuleScope, ModuleTypeBinding, ParameterClass, TermBinding, TypeParameterBinding, TypeScheme,
     ValueBinding, ValueTarget,
 };
+use super::name_record::NameMeaning;
 use super::own_name::OwnName;
 use super::types::{TypeForm, TypeId, TypeParameterId, TypeVariableId};
 use super::unify::{ScalarClass, VariableState};
 use super::{CheckResult, SourceChecker};
 use crate::sizes::shape::ShapedScheme;
+use crate::syntax::token::TextRange;
 use crate::syntax::tree::{
-    DeclarationKind, SourceDeclaration, SourceNameId, TypeLiftedness, ValueDeclaration,
-    ValueKeyword,
+    DeclarationKind, SourceDeclaration, SourceName, TypeLiftedness, ValueDeclaration, ValueKeyword,
 };
 use crate::typed::{DefinitionId, FileId, LocalId};
 use std::collections::HashSet;
@@ -42,6 +43,7 @@ impl SourceChecker<'_> {
         let outer = std::mem::replace(&mut self.file, file);
         let files = self.files;
         let exported = self.check_declarations(&files.files[file].tree.declarations, true);
+        self.record_region(whole_text(&files.files[file].text));
         self.scope = scope;
         self.file = outer;
         let exported = Rc::new(exported);
@@ -61,12 +63,12 @@ impl SourceChecker<'_> {
         for declaration in declarations {
             let mark = self.mark_scope();
             let checked = self.check_declaration(declaration, is_file);
-            self.end_scope(mark);
+            let checked = self.close_scope(mark, declaration.range, checked);
             let (names, is_exported) = match checked {
                 Ok(checked) => checked,
                 Err(fault) => {
                     self.report(fault);
-                    (faulty_names(declaration), true)
+                    (self.faulty_names(declaration), true)
                 }
             };
             self.scope.extend(&names);
@@ -108,14 +110,15 @@ impl SourceChecker<'_> {
                     .insert(value.name.name, TermBinding::Value(binding));
             }
             DeclarationKind::Type(type_declaration) => {
+                self.record_definition(type_declaration.name, NameMeaning::Type);
                 let binding = self.check_type_declaration(type_declaration, None)?;
                 names.types.insert(type_declaration.name.name, binding);
             }
             DeclarationKind::ModuleType { name, definition } => {
+                self.record_definition(*name, NameMeaning::ModuleType);
                 let binding = ModuleTypeBinding {
-                    file: self.file,
-                    definition: *definition,
-                    environment: Rc::new(self.scope.clone()),
+                    place: self.place(name.range),
+                    ..self.close_module_type(*definition)
                 };
                 self.evaluate_module_type(*definition)?;
                 names.module_types.insert(name.name, Rc::new(binding));
@@ -126,12 +129,13 @@ impl SourceChecker<'_> {
                 ascribed,
                 definition,
             } => {
-                let parameters: Vec<_> = parameters
-                    .iter()
-                    .map(|parameter| (parameter.name.name, parameter.module_type))
-                    .collect();
+                self.record_definition(*name, NameMeaning::Module);
+                let parameters = parameters.clone();
                 let module = self.check_module_definition(parameters, *ascribed, *definition)?;
-                names.terms.insert(name.name, TermBinding::Module(module));
+                let place = self.place(name.range);
+                names
+                    .terms
+                    .insert(name.name, TermBinding::Module(module, place));
             }
             DeclarationKind::Open(module) => {
                 let range = self.tree().modules[*module].range;
@@ -178,6 +182,7 @@ impl SourceChecker<'_> {
                 scheme: TypeScheme::from_type(own_type),
                 shape: None,
                 arguments: None,
+                place: self.place(value.name.range),
             };
             self.bind_term(value.name.name, TermBinding::Value(itself));
         }
@@ -204,6 +209,7 @@ impl SourceChecker<'_> {
             }),
             shape: None,
             arguments: None,
+            place: self.place(value.name.range),
         })
     }
 
@@ -333,36 +339,45 @@ impl SourceChecker<'_> {
     /// The value of a name of a module that is given by a module type.
     pub(super) fn specify_value(
         &mut self,
-        name: SourceNameId,
+        name: SourceName,
         scheme: TypeScheme,
         shape: ShapedScheme,
     ) -> TermBinding {
         let target = if self.file == self.files.intrinsics {
-            ValueTarget::Intrinsic(self.intern_intrinsic(name))
+            ValueTarget::Intrinsic(self.intern_intrinsic(name.name))
         } else {
             ValueTarget::Specified
         };
+        let shape = Rc::new(shape);
+        self.record_definition(name, NameMeaning::Specification(Some(Rc::clone(&shape))));
         TermBinding::Value(ValueBinding {
             target,
             scheme: Rc::new(scheme),
-            shape: Some(Rc::new(shape)),
+            shape: Some(shape),
             arguments: None,
+            place: self.place(name.range),
         })
+    }
+
+    /// The names of a declaration with a fault, so that what uses them is not reported again.
+    fn faulty_names(&self, declaration: &SourceDeclaration) -> ModuleScope {
+        let mut names = ModuleScope::default();
+        let name = match &declaration.kind {
+            DeclarationKind::Value(value) => value.name,
+            DeclarationKind::Module { name, .. } => *name,
+            DeclarationKind::Local(inner) => return self.faulty_names(inner),
+            _ => return names,
+        };
+        let faulty = TermBinding::Faulty(self.place(name.range));
+        names.terms.insert(name.name, faulty);
+        names
     }
 }
 
-/// The names of a declaration with a fault, so that what uses them is not reported again.
-fn faulty_names(declaration: &SourceDeclaration) -> ModuleScope {
-    let mut names = ModuleScope::default();
-    match &declaration.kind {
-        DeclarationKind::Value(value) => {
-            names.terms.insert(value.name.name, TermBinding::Faulty);
-        }
-        DeclarationKind::Module { name, .. } => {
-            names.terms.insert(name.name, TermBinding::Faulty);
-        }
-        DeclarationKind::Local(inner) => return faulty_names(inner),
-        _ => {}
+/// The range of a text.
+fn whole_text(text: &str) -> TextRange {
+    TextRange {
+        start: 0,
+        end: u32::try_from(text.len()).unwrap_or(u32::MAX),
     }
-    names
 }

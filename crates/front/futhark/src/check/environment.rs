@@ -3,8 +3,10 @@
 use super::types::{TypeId, TypeParameterId};
 use super::unify::ScalarClass;
 use crate::sizes::shape::ShapedScheme;
-use crate::syntax::tree::{ModuleExpressionId, ModuleTypeId, SourceNameId, TypeLiftedness};
-use crate::typed::{DefinitionId, FileId, IntrinsicId, LocalId, SizedTypeId};
+use crate::syntax::tree::{
+    ModuleExpressionId, ModuleParameter, ModuleTypeId, SourceName, SourceNameId, TypeLiftedness,
+};
+use crate::typed::{DefinitionId, FileId, IntrinsicId, LocalId, ProgramPlace, SizedTypeId};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -41,12 +43,12 @@ impl ModuleScope {
 pub enum TermBinding {
     /// A value.
     Value(ValueBinding),
-    /// A module.
-    Module(ModuleValue),
+    /// A module, with the place of its name.
+    Module(ModuleValue, ProgramPlace),
     /// A variable of an expression, with its type parameters if it is a local function that has some.
     Local(LocalId, Option<Rc<TypeScheme>>),
-    /// A definition that has a fault. What uses it is not reported again.
-    Faulty,
+    /// A definition that has a fault, with the place of its name. What uses it is not reported again.
+    Faulty(ProgramPlace),
 }
 
 /// A value with its type.
@@ -60,6 +62,8 @@ pub struct ValueBinding {
     pub shape: Option<Rc<ShapedScheme>>,
     /// The types for the type parameters of the target, in terms of those of the scheme. None where they are the same.
     pub arguments: Option<Rc<[TypeId]>>,
+    /// Where its name stands.
+    pub place: ProgramPlace,
 }
 
 /// What a value refers to.
@@ -134,6 +138,8 @@ pub struct TypeBinding {
     pub sized: SizedTypeId,
     /// The type without sizes.
     pub type_id: TypeId,
+    /// Where its name stands. A built-in type is at the beginning of the functions of the compiler.
+    pub place: ProgramPlace,
 }
 
 /// A module.
@@ -155,7 +161,7 @@ pub enum ParametricModule {
         /// The module type of the parameter.
         parameter: ModuleTypeBinding,
         /// The name of the parameter in the module type of the result.
-        name: Option<SourceNameId>,
+        name: Option<SourceName>,
         /// The module type of the result.
         result: ModuleTypeBinding,
     },
@@ -166,7 +172,7 @@ pub enum ParametricModule {
         /// The module type of the parameter.
         parameter: ModuleTypeBinding,
         /// The name of the parameter in the module type of the result.
-        name: Option<SourceNameId>,
+        name: Option<SourceName>,
         /// The module type of the result.
         result: ModuleTypeBinding,
     },
@@ -177,8 +183,8 @@ pub enum ParametricModule {
 pub struct ModuleClosure {
     /// The file.
     pub file: FileId,
-    /// The parameters that have no argument yet, at least one: name and module type.
-    pub parameters: Vec<(SourceNameId, ModuleTypeId)>,
+    /// The parameters that have no argument yet, at least one.
+    pub parameters: Vec<ModuleParameter>,
     /// The module type that is ascribed to the body.
     pub ascribed: Option<ModuleTypeId>,
     /// The body.
@@ -196,4 +202,6 @@ pub struct ModuleTypeBinding {
     pub definition: ModuleTypeId,
     /// The names around it.
     pub environment: Rc<ModuleScope>,
+    /// Where its name stands, or its definition if it has none.
+    pub place: ProgramPlace,
 }

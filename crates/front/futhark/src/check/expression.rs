@@ -1,6 +1,7 @@
 //! Expressions: their types, by inference.
 
 use super::environment::{TermBinding, TypeScheme, ValueBinding, ValueTarget};
+use super::name_record::PathTarget;
 use super::types::{PrimitiveType, TypeForm, TypeId};
 use super::unify::{ScalarClass, VariableState};
 use super::{CheckFault, CheckResult, SourceChecker};
@@ -158,6 +159,7 @@ impl SourceChecker<'_> {
         path: &QualifiedName,
         range: TextRange,
     ) -> CheckResult<TypedExpressionId> {
+        self.record_path(path, PathTarget::Terms);
         let (term, used) = self.find_term(path)?;
         let text = self.name_text(path.name.name);
         if text.starts_with('_') {
@@ -167,13 +169,8 @@ impl SourceChecker<'_> {
                 fault.with_hint("the underscore says that it is unused: give it another name")
             }));
         }
-        let fields: Vec<SourceName> = path
-            .modules
-            .iter()
-            .copied()
-            .chain([path.name])
-            .skip(used)
-            .collect();
+        let parts = path.modules.iter().copied().chain([path.name]);
+        let fields: Vec<SourceName> = parts.clone().skip(used).collect();
         let head = TextRange {
             start: range.start,
             end: if fields.is_empty() {
@@ -192,12 +189,15 @@ impl SourceChecker<'_> {
                 self.add_typed(TypedKind::Local(local, arguments), type_id, head)
             }
             TermBinding::Value(value) => self.check_value(&value, head),
-            TermBinding::Module(_) => {
+            TermBinding::Module(..) => {
                 let text = self.name_text(path.name.name);
                 return Err(self.fail(range, format!("`{text}` is a module, not a value")));
             }
-            TermBinding::Faulty => return Err(CheckFault(None)),
+            TermBinding::Faulty(_) => return Err(CheckFault(None)),
         };
+        if let Some(name) = parts.clone().nth(used - 1) {
+            self.record_expression(name, typed);
+        }
         for field in fields {
             let range = head.extend_to(field.range);
             typed = self.check_projection(typed, field, range)?;
@@ -264,6 +264,17 @@ impl SourceChecker<'_> {
 
     /// The type of a field of a record, which may not be known yet.
     pub(super) fn add_field_type(
+        &mut self,
+        record: TypeId,
+        field: SourceName,
+        range: TextRange,
+    ) -> CheckResult<TypeId> {
+        let type_id = self.find_field_type(record, field, range)?;
+        self.record_field(field, type_id);
+        Ok(type_id)
+    }
+
+    fn find_field_type(
         &mut self,
         record: TypeId,
         field: SourceName,
@@ -340,13 +351,19 @@ impl SourceChecker<'_> {
                 return Err(self.fail_twice(field.name, before.name.range));
             }
             let value = match field.value {
-                Some(value) => self.check_expression(value)?,
+                Some(value) => {
+                    let value = self.check_expression(value)?;
+                    self.record_field(field.name, self.type_of(value));
+                    value
+                }
                 None => {
                     let path = QualifiedName {
                         modules: Vec::new(),
                         name: field.name,
                     };
-                    self.check_name(&path, field.name.range)?
+                    let value = self.check_name(&path, field.name.range)?;
+                    self.record_shorthand(field.name.range);
+                    value
                 }
             };
             typed.push((field.name.name, value));
@@ -449,7 +466,7 @@ impl SourceChecker<'_> {
                 let body = self.check_expected(case.body, type_id, "the case")?;
                 Ok((pattern, body))
             });
-            self.end_scope(mark);
+            let body = self.close_scope(mark, case.range, body);
             typed.push(body);
         }
         let typed = self.collect_checked(typed)?;
@@ -483,6 +500,7 @@ impl SourceChecker<'_> {
         let payload: Vec<_> = payload.collect::<CheckResult<_>>()?;
         let types = payload.iter().map(|&id| self.type_of(id)).collect();
         let type_id = self.add_variable(VariableState::Sum(vec![(name.name, types)]), range);
+        self.record_constructor(name, type_id);
         Ok(self.add_typed(TypedKind::Constructor(name.name, payload), type_id, range))
     }
 
@@ -493,6 +511,7 @@ impl SourceChecker<'_> {
         body: ExpressionId,
         range: TextRange,
     ) -> CheckResult<TypedExpressionId> {
+        self.record_path(module, PathTarget::Terms);
         let module = self.find_module(module)?;
         let structure = self.require_structure(&module, range)?;
         let mark = self.mark_scope();

@@ -15,7 +15,7 @@ impl SourceChecker<'_> {
     ) -> CheckResult<TypedExpressionId> {
         let mark = self.mark_scope();
         let checked = self.check_function(&function.signature, function.body, Vec::new());
-        self.end_scope(mark);
+        let checked = self.close_scope(mark, range, checked);
         let (lambda, type_id) = checked?;
         Ok(self.add_typed(TypedKind::Lambda(lambda), type_id, range))
     }

@@ -14,6 +14,7 @@ mod mismatch;
 mod module;
 mod module_match;
 mod module_type;
+pub mod name_record;
 mod operator;
 mod own_name;
 mod pattern;
@@ -27,7 +28,7 @@ pub mod unify;
 use crate::consumption::check_consumption;
 use crate::restrictions::check_restrictions;
 use crate::sizes::SealedUse;
-use crate::sizes::shape::ShapeTable;
+use crate::sizes::shape::{ShapeRecord, ShapeTable};
 use crate::source::SourceFiles;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{SourceNameId, SyntaxTree};
@@ -35,6 +36,7 @@ use crate::typed::{
     FileId, ProgramPlace, TypedExpression, TypedExpressionId, TypedKind, TypedProgram,
 };
 use environment::{ModuleScope, TypeScheme};
+use name_record::NameRecord;
 use scope::ScopeChange;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::collections::HashMap;
@@ -64,6 +66,39 @@ type CheckResult<T> = Result<T, CheckFault>;
 ///
 /// The faults of the program, at least one: one for each declaration that has any.
 pub fn check_program(files: &mut SourceFiles) -> Result<TypedProgram, Vec<SourceFault>> {
+    let checked = check_with(files, None, ShapeTable::default());
+    if checked.faults.is_empty() {
+        Ok(checked.program)
+    } else {
+        Err(checked.faults)
+    }
+}
+
+/// A program as far as it could be checked, for tools that show it to people.
+#[derive(Debug)]
+pub struct RecordedProgram {
+    /// The program. Definitions with faults have no body, or expressions without sizes.
+    pub program: TypedProgram,
+    /// The names of the program.
+    pub names: NameRecord,
+    /// The types with sizes of definitions, and those of expressions and variables.
+    pub shapes: ShapeTable,
+    /// The faults of the program.
+    pub faults: Vec<SourceFault>,
+}
+
+/// Checks a program as [`check_program`] does, and records its names and types. A program with faults has a result too.
+pub fn check_recorded_program(files: &mut SourceFiles) -> RecordedProgram {
+    let mut shapes = ShapeTable::default();
+    shapes.record = Some(ShapeRecord::default());
+    check_with(files, Some(Box::default()), shapes)
+}
+
+fn check_with(
+    files: &mut SourceFiles,
+    names: Option<Box<NameRecord>>,
+    shapes: ShapeTable,
+) -> RecordedProgram {
     let program = TypedProgram {
         names: std::mem::take(&mut files.names),
         ..TypedProgram::default()
@@ -79,14 +114,21 @@ pub fn check_program(files: &mut SourceFiles) -> Result<TypedProgram, Vec<Source
         initial: ModuleScope::default(),
         faults: Vec::new(),
         is_instance: false,
-        shapes: ShapeTable::default(),
+        shapes,
         sealed: HashMap::new(),
+        names,
     };
     let main = checker.files.main;
     if let Err(fault) = checker.check_main(main) {
         checker.report(fault);
     }
     checker.resolve_types();
+    checker.resolve_record();
+    let names = checker
+        .names
+        .take()
+        .map_or_else(NameRecord::default, |names| *names);
+    let shapes = checker.shapes;
     let mut faults = checker.faults;
     let mut program = checker.program;
     let report = check_restrictions(&program, files);
@@ -94,10 +136,11 @@ pub fn check_program(files: &mut SourceFiles) -> Result<TypedProgram, Vec<Source
     program.warnings.extend(report.warnings);
     program.sort_warnings();
     faults.extend(check_consumption(&program, files));
-    if faults.is_empty() {
-        Ok(program)
-    } else {
-        Err(faults)
+    RecordedProgram {
+        program,
+        names,
+        shapes,
+        faults,
     }
 }
 
@@ -123,6 +166,8 @@ struct SourceChecker<'a> {
     sealed: HashMap<TypedExpressionId, SealedUse>,
     /// Whether the body of a parametric module is checked for an argument. It was checked for its faults before.
     is_instance: bool,
+    /// The record of names, if there is to be one.
+    names: Option<Box<NameRecord>>,
 }
 
 impl<'a> SourceChecker<'a> {

@@ -1,11 +1,14 @@
 //! Modules: structures, parametric modules and their application, imports.
 
 use super::environment::{ModuleClosure, ModuleScope, ModuleValue, ParametricModule, TermBinding};
+use super::name_record::{NameMeaning, PathTarget};
 use super::types::PrimitiveType;
 use super::{CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
-use crate::syntax::tree::{ModuleExpressionId, ModuleKind, ModuleTypeId, SourceName, SourceNameId};
-use crate::typed::IntrinsicId;
+use crate::syntax::tree::{
+    ModuleExpressionId, ModuleKind, ModuleParameter, ModuleTypeId, SourceName, SourceNameId,
+};
+use crate::typed::{IntrinsicId, ProgramPlace};
 use std::rc::Rc;
 
 impl SourceChecker<'_> {
@@ -61,7 +64,8 @@ impl SourceChecker<'_> {
             module.terms.insert(name, term);
         }
         let module = ModuleValue::Structure(Rc::new(module));
-        scope.terms.insert(name, TermBinding::Module(module));
+        let place = self.built_in_place();
+        scope.terms.insert(name, TermBinding::Module(module, place));
         Ok(scope)
     }
 
@@ -75,7 +79,10 @@ impl SourceChecker<'_> {
     /// The names of an imported file.
     pub(super) fn check_import(&mut self, file: SourceName) -> CheckResult<Rc<ModuleScope>> {
         match self.files.imports.get(&(self.file, file.name)) {
-            Some(&imported) => self.check_file(imported),
+            Some(&imported) => {
+                self.record_import(file, imported);
+                self.check_file(imported)
+            }
             None => Err(self.fail(file.range, "the file was not read")),
         }
     }
@@ -83,7 +90,7 @@ impl SourceChecker<'_> {
     /// Checks the definition of a module.
     pub(super) fn check_module_definition(
         &mut self,
-        parameters: Vec<(SourceNameId, ModuleTypeId)>,
+        parameters: Vec<ModuleParameter>,
         ascribed: Option<ModuleTypeId>,
         definition: ModuleExpressionId,
     ) -> CheckResult<ModuleValue> {
@@ -121,11 +128,13 @@ impl SourceChecker<'_> {
     }
 
     fn check_specimen_body(&mut self, closure: &ModuleClosure) -> CheckResult<()> {
-        for (name, module_type) in &closure.parameters {
+        for ModuleParameter { name, module_type } in &closure.parameters {
+            self.record_definition(*name, NameMeaning::Module);
             let signature = self.evaluate_module_type(*module_type)?;
+            let place = self.place(name.range);
             self.scope
                 .terms
-                .insert(*name, TermBinding::Module(signature.module));
+                .insert(name.name, TermBinding::Module(signature.module, place));
         }
         self.check_module_definition(Vec::new(), closure.ascribed, closure.body)?;
         Ok(())
@@ -135,12 +144,16 @@ impl SourceChecker<'_> {
     pub(super) fn check_module(&mut self, id: ModuleExpressionId) -> CheckResult<ModuleValue> {
         let node = &self.tree().modules[id];
         match &node.kind {
-            ModuleKind::Name(path) => self.find_module(path),
+            ModuleKind::Name(path) => {
+                self.record_path(path, PathTarget::Terms);
+                self.find_module(path)
+            }
             ModuleKind::Parentheses(inner) => self.check_module(*inner),
             ModuleKind::Declarations(declarations) => {
                 let scope = self.scope.clone();
                 let before = self.faults.len();
                 let exported = self.check_declarations(declarations, false);
+                self.record_region(node.range);
                 self.scope = scope;
                 if self.faults.len() > before {
                     return Err(super::CheckFault(None));
@@ -157,10 +170,7 @@ impl SourceChecker<'_> {
                 parameter,
                 ascribed,
                 body,
-            } => {
-                let parameters = vec![(parameter.name.name, parameter.module_type)];
-                self.check_module_definition(parameters, *ascribed, *body)
-            }
+            } => self.check_module_definition(vec![*parameter], *ascribed, *body),
             ModuleKind::Application(function, argument) => {
                 let function_range = self.tree().modules[*function].range;
                 let ModuleValue::Parametric(function) = self.check_module(*function)? else {
@@ -210,17 +220,18 @@ impl SourceChecker<'_> {
     /// Evaluates the module type of a result, where the parameter may have a name.
     fn evaluate_result(
         &mut self,
-        name: Option<SourceNameId>,
+        name: Option<SourceName>,
         argument: ModuleValue,
         result: &super::environment::ModuleTypeBinding,
     ) -> CheckResult<super::module_type::ModuleSignature> {
         let definition = result.definition;
         self.with_environment(result.file, &result.environment, |checker| {
             if let Some(name) = name {
+                let place = checker.place(name.range);
                 checker
                     .scope
                     .terms
-                    .insert(name, TermBinding::Module(argument));
+                    .insert(name.name, TermBinding::Module(argument, place));
             }
             checker.evaluate_module_type(definition)
         })
@@ -233,16 +244,20 @@ impl SourceChecker<'_> {
         argument: &ModuleValue,
         range: TextRange,
     ) -> CheckResult<ModuleValue> {
-        let (name, module_type) = closure.parameters[0];
+        let ModuleParameter { name, module_type } = closure.parameters[0];
         let signature = self.with_environment(closure.file, &closure.environment, |checker| {
             checker.evaluate_module_type(module_type)
         })?;
         let argument = self.match_module(argument, &signature, range)?;
         let rest = closure.parameters[1..].to_vec();
         let mut environment = ModuleScope::clone(&closure.environment);
+        let place = ProgramPlace {
+            file: closure.file,
+            range: name.range,
+        };
         environment
             .terms
-            .insert(name, TermBinding::Module(argument));
+            .insert(name.name, TermBinding::Module(argument, place));
         let was_instance = std::mem::replace(&mut self.is_instance, true);
         let applied = self.with_environment(closure.file, &environment, |checker| {
             checker.check_module_definition(rest, closure.ascribed, closure.body)

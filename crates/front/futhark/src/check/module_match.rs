@@ -70,7 +70,7 @@ impl SourceChecker<'_> {
             self.match_type(name, &found, &wanted, signature, range)?;
         }
         for name in sorted_names(specified.terms.keys()) {
-            if let TermBinding::Module(wanted) = &specified.terms[&name] {
+            if let TermBinding::Module(wanted, _) = &specified.terms[&name] {
                 let found = self.find_member_module(module, name, range)?;
                 self.match_types(&found, &wanted.clone(), signature, range)?;
             }
@@ -86,8 +86,8 @@ impl SourceChecker<'_> {
         range: TextRange,
     ) -> CheckResult<ModuleValue> {
         match module.terms.get(&name) {
-            Some(TermBinding::Module(found)) => Ok(found.clone()),
-            Some(TermBinding::Faulty) => Err(CheckFault(None)),
+            Some(TermBinding::Module(found, _)) => Ok(found.clone()),
+            Some(TermBinding::Faulty(_)) => Err(CheckFault(None)),
             _ => {
                 let text = self.name_text(name);
                 Err(self.fail(
@@ -187,9 +187,9 @@ impl SourceChecker<'_> {
         for name in sorted_names(specified.terms.keys()) {
             let term = match &specified.terms[&name] {
                 TermBinding::Value(wanted) => self.match_value(module, name, wanted, range)?,
-                TermBinding::Module(wanted) => {
+                TermBinding::Module(wanted, place) => {
                     let found = self.find_member_module(module, name, range)?;
-                    TermBinding::Module(self.match_values(&found, wanted, range)?)
+                    TermBinding::Module(self.match_values(&found, wanted, range)?, *place)
                 }
                 other => other.clone(),
             };
@@ -208,7 +208,7 @@ impl SourceChecker<'_> {
     ) -> CheckResult<TermBinding> {
         let found = match module.terms.get(&name) {
             Some(TermBinding::Value(found)) => found.clone(),
-            Some(TermBinding::Faulty) => return Err(CheckFault(None)),
+            Some(TermBinding::Faulty(_)) => return Err(CheckFault(None)),
             _ => {
                 let text = self.name_text(name);
                 let message =
@@ -273,6 +273,7 @@ impl SourceChecker<'_> {
             scheme: Rc::clone(&wanted.scheme),
             shape: wanted.shape.clone(),
             arguments: Some(arguments.collect()),
+            place: found.place,
         }))
     }
 
@@ -339,8 +340,8 @@ impl SourceChecker<'_> {
         let mut result = ModuleScope::clone(opaque);
         for name in sorted_names(opaque.terms.keys()) {
             let term = match (&matched.terms[&name], &opaque.terms[&name]) {
-                (TermBinding::Module(matched), TermBinding::Module(opaque)) => {
-                    TermBinding::Module(self.seal(matched, opaque, signature))
+                (TermBinding::Module(matched, _), TermBinding::Module(opaque, place)) => {
+                    TermBinding::Module(self.seal(matched, opaque, signature), *place)
                 }
                 (TermBinding::Value(matched), TermBinding::Value(opaque)) => {
                     let parameters = matched.scheme.parameter_ids();
@@ -362,6 +363,7 @@ impl SourceChecker<'_> {
                         scheme: Rc::clone(&opaque.scheme),
                         shape: opaque.shape.clone(),
                         arguments: Some(arguments.collect()),
+                        place: matched.place,
                     })
                 }
                 (_, opaque) => opaque.clone(),

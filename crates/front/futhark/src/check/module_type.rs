@@ -4,6 +4,7 @@ use super::environment::{
     ModuleScope, ModuleTypeBinding, ModuleValue, ParameterClass, ParametricModule, TypeBinding,
     TypeParameterBinding, TypeScheme,
 };
+use super::name_record::{NameMeaning, PathTarget};
 use super::types::{AbstractTypeId, TypeForm, TypeId};
 use super::unify::ScalarClass;
 use super::{CheckResult, SourceChecker};
@@ -77,6 +78,7 @@ impl SourceChecker<'_> {
             file: self.file,
             definition,
             environment: Rc::new(self.scope.clone()),
+            place: self.place(self.tree().module_types[definition].range),
         }
     }
 
@@ -84,6 +86,7 @@ impl SourceChecker<'_> {
         let node = &self.tree().module_types[id];
         match &node.kind {
             ModuleTypeKind::Name(path) => {
+                self.record_path(path, PathTarget::ModuleTypes);
                 let binding = self.find_module_type(path)?;
                 let definition = binding.definition;
                 self.with_environment(binding.file, &binding.environment, |checker| {
@@ -113,9 +116,12 @@ impl SourceChecker<'_> {
                 parameter,
                 result,
             } => {
+                if let Some(name) = name {
+                    self.record_definition(*name, NameMeaning::Module);
+                }
                 let specified = ParametricModule::Specified {
                     parameter: self.close_module_type(*parameter),
-                    name: name.map(|name| name.name),
+                    name: *name,
                     result: self.close_module_type(*result),
                 };
                 Ok(ModuleValue::Parametric(Rc::new(specified)))
@@ -132,8 +138,9 @@ impl SourceChecker<'_> {
         definition: TypeExpressionId,
     ) -> CheckResult<()> {
         let mut structure = self.require_structure(module, path.name.range)?;
+        self.record_refined(path, &structure);
         for part in &path.modules {
-            let Some(super::environment::TermBinding::Module(inner)) =
+            let Some(super::environment::TermBinding::Module(inner, _)) =
                 structure.terms.get(&part.name)
             else {
                 return Err(self.fail(part.range, "the module type has no such module"));
@@ -180,6 +187,7 @@ impl SourceChecker<'_> {
             liftedness: TypeLiftedness::Unlifted,
             sized: written.sized,
             type_id: written.type_id,
+            place: self.place(path.name.range),
         };
         self.note_hidden_type(id, &binding);
         Ok(())
@@ -270,21 +278,25 @@ impl SourceChecker<'_> {
                     self.shape_specification(&bound, &scheme.parameters, written.sized, place);
                 names
                     .terms
-                    .insert(name.name, self.specify_value(name.name, scheme, shape));
+                    .insert(name.name, self.specify_value(*name, scheme, shape));
             }
             SpecificationKind::Type(declaration) => {
                 let class = match self.find_class(&specification.attributes) {
                     Some(ParameterClass::Scalar(class)) => Some(class),
                     _ => None,
                 };
+                self.record_definition(declaration.name, NameMeaning::Type);
                 let binding = self.check_type_declaration(declaration, class)?;
                 names.types.insert(declaration.name.name, binding);
             }
             SpecificationKind::Module(name, module_type) => {
+                self.record_definition(*name, NameMeaning::Module);
                 let module = self.evaluate_module_type_part(*module_type)?;
-                names
-                    .terms
-                    .insert(name.name, super::environment::TermBinding::Module(module));
+                let place = self.place(name.range);
+                names.terms.insert(
+                    name.name,
+                    super::environment::TermBinding::Module(module, place),
+                );
             }
             SpecificationKind::Include(module_type) => {
                 let range = self.tree().module_types[*module_type].range;

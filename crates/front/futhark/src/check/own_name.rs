@@ -4,6 +4,7 @@
 //! as one of the prelude. A function with a fault as a recursive one is read like that.
 
 use super::environment::{TermBinding, ValueBinding};
+use super::name_record::NameMeaning;
 use super::types::TypeId;
 use super::{CheckResult, SourceChecker};
 use crate::syntax::tree::{SourceAttribute, SourceName, ValueDeclaration};
@@ -26,6 +27,7 @@ impl SourceChecker<'_> {
         attributes: &[SourceAttribute],
     ) -> CheckResult<ValueBinding> {
         let id = self.add_definition(value.name, attributes);
+        self.record_definition(value.name, NameMeaning::Definition(id));
         if value.signature.parameters.is_empty() {
             return self.check_definition(id, value, OwnName::Earlier);
         }

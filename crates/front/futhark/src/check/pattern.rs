@@ -6,7 +6,9 @@ use super::types::TypeId;
 use super::unify::{ScalarClass, VariableState};
 use super::{CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
-use crate::syntax::tree::{PatternId, PatternKind, SourceLiteral, SourceName, SourceNameId};
+use crate::syntax::tree::{
+    PatternId, PatternKind, RecordFieldPattern, SourceLiteral, SourceName, SourceNameId,
+};
 use crate::typed::{
     LocalVariable, SizedTypeId, TypedLiteral, TypedPattern, TypedPatternId, TypedPatternKind,
 };
@@ -79,6 +81,27 @@ impl SourceChecker<'_> {
         self.add_pattern(TypedPatternKind::Local(local), type_id, None, range)
     }
 
+    /// Records the variable of a pattern.
+    pub(super) fn record_pattern(&mut self, name: SourceName, pattern: TypedPatternId) {
+        if let TypedPatternKind::Local(local) = self.program.patterns[pattern].kind {
+            self.record_local(name, local);
+        }
+    }
+
+    /// Records the fields of a record pattern.
+    fn record_field_patterns(&mut self, written: &[RecordFieldPattern], kind: &TypedPatternKind) {
+        let TypedPatternKind::Record(typed) = kind else {
+            return;
+        };
+        for (field, (_, pattern)) in written.iter().zip(typed) {
+            if field.is_explicit {
+                self.record_field(field.name, self.program.patterns[*pattern].type_id);
+            } else {
+                self.record_shorthand(field.name.range);
+            }
+        }
+    }
+
     /// Checks a pattern. The names that it binds are added to `bound`.
     fn check_pattern_part(
         &mut self,
@@ -91,7 +114,9 @@ impl SourceChecker<'_> {
         let kind = match &node.kind {
             PatternKind::Name(name) => {
                 self.add_bound(bound, *name)?;
-                return Ok(self.bind_name(name.name, type_id, range));
+                let pattern = self.bind_name(name.name, type_id, range);
+                self.record_pattern(*name, pattern);
+                return Ok(pattern);
             }
             PatternKind::Wildcard => TypedPatternKind::Wildcard,
             PatternKind::Literal {
@@ -117,11 +142,14 @@ impl SourceChecker<'_> {
                 self.check_record_pattern(&fields, type_id, range, bound)?
             }
             PatternKind::Record(fields) => {
+                let written = fields;
                 let fields: Vec<_> = fields
                     .iter()
                     .map(|field| (field.name.name, field.pattern))
                     .collect();
-                self.check_record_pattern(&fields, type_id, range, bound)?
+                let kind = self.check_record_pattern(&fields, type_id, range, bound)?;
+                self.record_field_patterns(written, &kind);
+                kind
             }
             PatternKind::Constructor { name, payload } => {
                 let types = payload
@@ -131,6 +159,7 @@ impl SourceChecker<'_> {
                 let state = VariableState::Sum(vec![(name.name, types.clone())]);
                 let sum = self.add_variable(state, range);
                 self.require_type(sum, type_id, range, "the pattern")?;
+                self.record_constructor(*name, sum);
                 let parts = payload.iter().zip(types);
                 let parts =
                     parts.map(|(&part, part_type)| self.check_pattern_part(part, part_type, bound));
@@ -150,7 +179,9 @@ impl SourceChecker<'_> {
     /// Binds the names of a pattern whose value has a fault.
     pub(super) fn bind_faulty_pattern(&mut self, id: PatternId) {
         match &self.tree().patterns[id].kind {
-            PatternKind::Name(name) => self.bind_term(name.name, TermBinding::Faulty),
+            PatternKind::Name(name) => {
+                self.bind_term(name.name, TermBinding::Faulty(self.place(name.range)));
+            }
             PatternKind::Wildcard | PatternKind::Literal { .. } => {}
             PatternKind::Parentheses(inner)
             | PatternKind::Attributed { pattern: inner, .. }

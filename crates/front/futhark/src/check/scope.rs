@@ -74,13 +74,13 @@ impl SourceChecker<'_> {
                 return Err(self.fail_unknown(*part, "value or module", scope));
             };
             match term {
-                TermBinding::Module(ModuleValue::Structure(structure))
+                TermBinding::Module(ModuleValue::Structure(structure), _)
                     if index + 1 < parts.len() =>
                 {
                     holder = Rc::clone(structure);
                     scope = &holder;
                 }
-                TermBinding::Faulty => return Err(CheckFault(None)),
+                TermBinding::Faulty(_) => return Err(CheckFault(None)),
                 other => return Ok((other.clone(), index + 1)),
             }
         }
@@ -93,16 +93,16 @@ impl SourceChecker<'_> {
         for part in path {
             let scope = found.as_deref().unwrap_or(&self.scope);
             found = match scope.terms.get(&part.name) {
-                Some(TermBinding::Module(ModuleValue::Structure(structure))) => {
+                Some(TermBinding::Module(ModuleValue::Structure(structure), _)) => {
                     Some(Rc::clone(structure))
                 }
-                Some(TermBinding::Module(ModuleValue::Parametric(_))) => {
+                Some(TermBinding::Module(ModuleValue::Parametric(_), _)) => {
                     return Err(self.fail(
                         part.range,
                         "a parametric module has no members before it is applied",
                     ));
                 }
-                Some(TermBinding::Faulty) => return Err(CheckFault(None)),
+                Some(TermBinding::Faulty(_)) => return Err(CheckFault(None)),
                 Some(_) => {
                     let text = self.name_text(part.name);
                     return Err(self.fail(part.range, format!("`{text}` is a value, not a module")));
@@ -118,8 +118,8 @@ impl SourceChecker<'_> {
         let holder = self.find_structure(&path.modules)?;
         let scope = holder.as_deref().unwrap_or(&self.scope);
         match scope.terms.get(&path.name.name) {
-            Some(TermBinding::Module(module)) => Ok(module.clone()),
-            Some(TermBinding::Faulty) => Err(CheckFault(None)),
+            Some(TermBinding::Module(module, _)) => Ok(module.clone()),
+            Some(TermBinding::Faulty(_)) => Err(CheckFault(None)),
             Some(_) => {
                 let text = self.name_text(path.name.name);
                 Err(self.fail(

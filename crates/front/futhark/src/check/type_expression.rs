@@ -1,6 +1,7 @@
 //! Types that are written in the source.
 
 use super::environment::{TermBinding, TypeBinding, TypeParameterBinding};
+use super::name_record::{NameMeaning, PathTarget};
 use super::types::{TypeForm, TypeId, TypeParameterId};
 use super::unify::ScalarClass;
 use super::{CheckResult, SourceChecker};
@@ -10,7 +11,9 @@ use crate::syntax::tree::{
     ExpressionId, QualifiedName, SourceName, SourceNameId, TypeArgument, TypeDeclaration,
     TypeExpressionId, TypeKind, TypeLiftedness, TypeParameter, TypeParameterKind,
 };
-use crate::typed::{LocalId, LocalVariable, SizeTerm, SizedType, SizedTypeId, TypedKind};
+use crate::typed::{
+    LocalId, LocalVariable, ProgramPlace, SizeTerm, SizedType, SizedTypeId, TypedKind,
+};
 use std::collections::HashMap;
 
 /// A type that is written in the source: with its sizes, and without.
@@ -76,11 +79,14 @@ impl SourceChecker<'_> {
                         return Err(self.fail_twice(*name, before.range));
                     }
                 }
+                let names: Vec<_> = fields.iter().map(|(name, _)| *name).collect();
                 let fields: Vec<_> = fields
                     .iter()
                     .map(|(name, field)| (name.name, *field))
                     .collect();
-                self.check_record_type(&fields)
+                let record = self.check_record_type(&fields)?;
+                self.record_type_parts(&names, record.type_id);
+                Ok(record)
             }
             TypeKind::Sum(clauses) => self.check_sum_type(clauses),
             TypeKind::Array { size, element } => self.check_array_type(*size, *element),
@@ -91,7 +97,7 @@ impl SourceChecker<'_> {
             } => self.check_function_type(*name, *parameter, *result),
             TypeKind::Existential { sizes, body } => {
                 let mark = self.mark_scope();
-                let sizes = sizes.iter().map(|size| self.bind_size(size.name)).collect();
+                let sizes = sizes.iter().map(|size| self.bind_size(*size)).collect();
                 let body = self.check_type(*body)?;
                 self.end_scope(mark);
                 let sized = self.add_sized(SizedType::Existential(sizes, body.sized));
@@ -136,10 +142,17 @@ impl SourceChecker<'_> {
     }
 
     /// Binds the name of a size until the scope ends.
-    pub(super) fn bind_size(&mut self, name: SourceNameId) -> LocalId {
+    pub(super) fn bind_size(&mut self, size: SourceName) -> LocalId {
         let type_id = self.program.types.int64();
+        self.bind_size_variable(size, type_id)
+    }
+
+    /// Binds the name of a variable that sizes refer to until the scope ends.
+    fn bind_size_variable(&mut self, variable: SourceName, type_id: TypeId) -> LocalId {
+        let name = variable.name;
         let local = self.program.locals.push(LocalVariable { name, type_id });
         self.bind_term(name, TermBinding::Local(local, None));
+        self.record_local(variable, local);
         local
     }
 
@@ -203,6 +216,8 @@ impl SourceChecker<'_> {
             names[*left].cmp(&names[*right])
         });
         let type_id = self.program.types.sum(plain, names);
+        let names: Vec<_> = clauses.iter().map(|(name, _)| *name).collect();
+        self.record_type_parts(&names, type_id);
         let sized = self.add_sized(SizedType::Sum(sized));
         Ok(WrittenType {
             sized,
@@ -220,13 +235,7 @@ impl SourceChecker<'_> {
     ) -> CheckResult<WrittenType> {
         let parameter = self.check_type(parameter)?;
         let mark = self.mark_scope();
-        let local = name.map(|name| {
-            let name = name.name;
-            let type_id = parameter.type_id;
-            let local = self.program.locals.push(LocalVariable { name, type_id });
-            self.bind_term(name, TermBinding::Local(local, None));
-            local
-        });
+        let local = name.map(|name| self.bind_size_variable(name, parameter.type_id));
         let result = self.check_type(result)?;
         self.end_scope(mark);
         let type_id = self
@@ -287,6 +296,7 @@ impl SourceChecker<'_> {
         arguments: &[TypeArgument],
         range: TextRange,
     ) -> CheckResult<WrittenType> {
+        self.record_path(path, PathTarget::Types);
         let binding = self.find_type(path)?;
         if binding.parameters.len() != arguments.len() {
             let text = self.name_text(path.name.name);
@@ -427,8 +437,11 @@ impl SourceChecker<'_> {
                 return Err(self.fail_twice(parameter.name, before.name.range));
             }
             bound.push(match parameter.kind {
-                TypeParameterKind::Size => TypeParameterBinding::Size(self.bind_size(name)),
+                TypeParameterKind::Size => {
+                    TypeParameterBinding::Size(self.bind_size(parameter.name))
+                }
                 TypeParameterKind::Type(liftedness) => {
+                    self.record_definition(parameter.name, NameMeaning::Type);
                     let id = self.program.types.add_parameter(name, Some(liftedness));
                     let type_id = self.program.types.intern(TypeForm::Parameter(id));
                     let plain = self.add_plain(type_id);
@@ -439,6 +452,7 @@ impl SourceChecker<'_> {
                             liftedness,
                             sized: plain.sized,
                             type_id,
+                            place: self.place(parameter.name.range),
                         },
                     );
                     TypeParameterBinding::Type(id, liftedness)
@@ -482,6 +496,7 @@ impl SourceChecker<'_> {
             liftedness: declaration.liftedness,
             sized: written.sized,
             type_id: written.type_id,
+            place: self.place(declaration.name.range),
         })
     }
 
@@ -529,6 +544,15 @@ impl SourceChecker<'_> {
             liftedness: TypeLiftedness::Unlifted,
             sized: plain.sized,
             type_id,
+            place: self.built_in_place(),
+        }
+    }
+
+    /// The place of what no source defines.
+    pub(super) fn built_in_place(&self) -> ProgramPlace {
+        ProgramPlace {
+            file: self.files.intrinsics,
+            range: TextRange::default(),
         }
     }
 }

@@ -109,12 +109,7 @@ impl SizeInference<'_> {
 
     /// Whether a type refers to a variable of the program.
     pub(super) fn mentions(&self, id: ShapedTypeId, local: LocalId) -> bool {
-        let mut mentions = false;
-        SizeVariables::visit_sizes(self.table, id, &mut |size| {
-            self.table
-                .visit_locals(size, &mut |other| mentions |= other == local);
-        });
-        mentions
+        self.table.mentions(id, local)
     }
 
     /// The type of a result, with new sizes for those that functions among the arguments choose.

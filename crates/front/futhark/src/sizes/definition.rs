@@ -5,7 +5,7 @@ use super::function::{FunctionSource, InferredFunction};
 use super::read::UnwrittenSizes;
 use super::shape::{ShapedForm, ShapedScheme, ShapedTypeId, SizeVariableId};
 use super::variable::SizeOrigin;
-use super::{SizeInference, SizeResult};
+use super::{LocalShape, SizeInference, SizeResult};
 use crate::check::types::TypeParameterId;
 use crate::syntax::tree::TypeLiftedness;
 use crate::typed::{DefinitionId, LocalId, SizedTypeId};
@@ -20,6 +20,18 @@ impl SizeInference<'_> {
     /// The first fault about sizes.
     pub(crate) fn infer_definition(
         mut self,
+        id: DefinitionId,
+        types: Vec<(TypeParameterId, TypeLiftedness)>,
+    ) -> SizeResult<Rc<ShapedScheme>> {
+        let result = self.infer_definition_parts(id, types);
+        if self.table.record.is_some() {
+            self.close_record();
+        }
+        result
+    }
+
+    fn infer_definition_parts(
+        &mut self,
         id: DefinitionId,
         types: Vec<(TypeParameterId, TypeLiftedness)>,
     ) -> SizeResult<Rc<ShapedScheme>> {
@@ -52,7 +64,7 @@ impl SizeInference<'_> {
         let shape = self.variables.close_shape(self.table, shape);
         self.check_size_parameters(&definition.size_parameters, shape)?;
         self.check_ambiguity()?;
-        check_causality(&mut self, body)?;
+        check_causality(self, body)?;
         let scheme = Rc::new(ShapedScheme {
             sizes: sizes.clone(),
             types,
@@ -62,6 +74,30 @@ impl SizeInference<'_> {
         self.program.definitions[id].size_parameters = sizes;
         self.export();
         Ok(scheme)
+    }
+
+    /// Resolves the recorded types of the definition at hand.
+    fn close_record(&mut self) {
+        let Some(mut record) = self.table.record.take() else {
+            return;
+        };
+        for id in std::mem::take(&mut self.recorded) {
+            if let Some(shape) = record.expressions.get_mut(&id) {
+                *shape = self.variables.resolve_shape(self.table, *shape);
+            }
+        }
+        for (local, shape) in std::mem::take(&mut self.locals) {
+            let scheme = match shape {
+                LocalShape::Scheme(scheme) => scheme,
+                LocalShape::Value(shape) => Rc::new(ShapedScheme {
+                    sizes: Vec::new(),
+                    types: Vec::new(),
+                    shape: self.variables.resolve_shape(self.table, shape),
+                }),
+            };
+            record.locals.insert(local, scheme);
+        }
+        self.table.record = Some(record);
     }
 
     /// The type of a value of a module type.

@@ -28,6 +28,10 @@ impl SizeInference<'_> {
             let type_id = self.program.expressions[id].type_id;
             shape = self.shape_unknown(type_id);
         }
+        if let Some(record) = &mut self.table.record {
+            record.expressions.insert(id, shape);
+            self.recorded.push(id);
+        }
         self.place = outer;
         Ok(shape)
     }

@@ -28,8 +28,9 @@ mod export;
 pub mod facts;
 mod function;
 mod infer;
+mod message;
 mod pattern;
-mod print;
+pub(crate) mod print;
 mod read;
 mod repeat;
 mod replace;
@@ -101,6 +102,8 @@ pub(crate) struct SizeInference<'c> {
     variables: SizeVariables,
     locals: HashMap<LocalId, LocalShape>,
     record: SizeRecord,
+    /// The expressions whose types are recorded for tools.
+    recorded: Vec<TypedExpressionId>,
     /// The expression or pattern at hand.
     place: ProgramPlace,
     /// The number of shaped types beyond which no sizes are inferred: types may grow exponentially.
@@ -130,6 +133,7 @@ impl<'c> SizeInference<'c> {
             variables: SizeVariables::default(),
             locals: HashMap::new(),
             record: SizeRecord::default(),
+            recorded: Vec::new(),
             place,
             shape_limit,
             sees_hidden: false,

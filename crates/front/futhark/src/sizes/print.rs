@@ -1,18 +1,51 @@
-//! Shaped types and sizes in messages.
+//! Shaped types and sizes as text.
 
-use super::SizeInference;
-use super::shape::{FunctionShape, ShapedForm, ShapedTypeId, SizeForm, SizeHead, SizeId};
-use super::variable::{BinderKind, ClashReason, SizeClash};
-use crate::check::SourceFault;
+use super::shape::{
+    FunctionShape, ShapeTable, ShapedForm, ShapedScheme, ShapedTypeId, SizeForm, SizeHead, SizeId,
+};
+use crate::check::types::TypeParameterId;
 use crate::syntax::tree::SourceNameId;
-use crate::typed::{LocalId, ProgramPlace};
+use crate::typed::TypedProgram;
 
 /// Bytes after which a type in a message is cut off.
 const MAX_PRINTED: usize = 400;
 
-impl SizeInference<'_> {
-    /// A size for a message.
-    pub(super) fn print_size(&self, id: SizeId) -> String {
+/// Printer of shaped types without variables of inference.
+pub(crate) struct ShapePrinter<'p> {
+    pub(crate) table: &'p ShapeTable,
+    pub(crate) program: &'p TypedProgram,
+}
+
+impl ShapePrinter<'_> {
+    /// A type with parameters, as a module type has it behind the name of a value: `[n] 't : [n]t -> i64`.
+    pub(crate) fn print_scheme(&self, scheme: &ShapedScheme) -> String {
+        let names = &self.program.names;
+        let mut out = String::new();
+        for size in &scheme.sizes {
+            out.push_str(&format!("[{}] ", &names[self.program.locals[*size].name]));
+        }
+        for (parameter, _) in &scheme.types {
+            out.push_str(&self.print_parameter(*parameter));
+            out.push(' ');
+        }
+        out.push_str(": ");
+        out.push_str(&self.print_shape(scheme.shape));
+        out
+    }
+
+    /// A type parameter as it is declared. One that was inferred has no mark of liftedness.
+    pub(crate) fn print_parameter(&self, id: TypeParameterId) -> String {
+        let types = &self.program.types;
+        let name = &self.program.names[types.parameter_name(id)];
+        if types.is_inferred(id) {
+            format!("'{name}")
+        } else {
+            format!("{}{name}", types.parameter_liftedness(id).sigil())
+        }
+    }
+
+    /// A size.
+    pub(crate) fn print_size(&self, id: SizeId) -> String {
         let mut out = String::new();
         self.write_size(id, false, &mut out);
         out
@@ -98,9 +131,8 @@ impl SizeInference<'_> {
         }
     }
 
-    /// A type for a message.
-    pub(super) fn print_shape(&mut self, id: ShapedTypeId) -> String {
-        let id = self.variables.resolve_shape(self.table, id);
+    /// A type.
+    pub(crate) fn print_shape(&self, id: ShapedTypeId) -> String {
         let mut out = String::new();
         self.write_shape(id, 0, &mut out);
         if out.len() > MAX_PRINTED {
@@ -186,7 +218,7 @@ impl SizeInference<'_> {
     fn write_function(&self, function: &FunctionShape, out: &mut String) {
         let names = &self.program.names;
         match function.name {
-            Some(name) if self.mentions(function.result, name) => {
+            Some(name) if self.table.mentions(function.result, name) => {
                 out.push_str(&format!("({}: ", &names[self.program.locals[name].name]));
                 self.write_shape(function.parameter, 0, out);
                 out.push(')');
@@ -202,64 +234,5 @@ impl SizeInference<'_> {
             out.push('.');
         }
         self.write_shape(function.result, 0, out);
-    }
-
-    /// The fault that two types have different sizes.
-    pub(super) fn fail_clash(
-        &mut self,
-        clash: SizeClash,
-        place: ProgramPlace,
-        role: &str,
-        expected: ShapedTypeId,
-        found: ShapedTypeId,
-    ) -> Box<SourceFault> {
-        let left = self.variables.resolve(self.table, clash.left);
-        let right = self.variables.resolve(self.table, clash.right);
-        let expected = self.print_shape(expected);
-        let found = self.print_shape(found);
-        let (first, second) = (self.print_size(left), self.print_size(right));
-        let mut notes = vec![match clash.reason {
-            ClashReason::Differ => format!("the sizes `{first}` and `{second}` differ"),
-            ClashReason::Infinite => {
-                format!("the size would contain itself: `{first}` is `{second}`")
-            }
-            ClashReason::Scope(local) => {
-                let name = &self.program.names[self.program.locals[local].name];
-                format!("`{name}` is not in scope where the size is needed")
-            }
-            ClashReason::Anonymous => {
-                "a size that a function chooses for each result cannot be a size of the type of all results"
-                    .to_owned()
-            }
-        }];
-        for size in [left, right] {
-            self.table.visit_locals(size, &mut |local| {
-                notes.extend(self.describe_produced(local))
-            });
-        }
-        notes.dedup();
-        let message = format!("{role} is of type `{found}`, but `{expected}` is expected");
-        self.fail_at(place, message, |mut diagnostic| {
-            for note in notes {
-                diagnostic = diagnostic.with_note(note);
-            }
-            let diagnostic = diagnostic.with_label(format!("expected `{expected}`"));
-            match clash.reason {
-                ClashReason::Differ => diagnostic.with_hint(format!(
-                    "if the sizes are the same when the program runs, write `:> {expected}`"
-                )),
-                _ => diagnostic,
-            }
-        })
-    }
-
-    /// How a size came about.
-    pub(super) fn describe_produced(&self, local: LocalId) -> Option<String> {
-        let binder = self.variables.binders.get(&local)?;
-        let BinderKind::Produced(_, description) = &binder.kind else {
-            return None;
-        };
-        let name = &self.program.names[self.program.locals[local].name];
-        Some(format!("`{name}` is a size that is produced {description}"))
     }
 }

@@ -3,9 +3,10 @@
 //! Sizes and shaped types are interned, so that equal ones have one id. A size may be a variable of inference, whose state
 //! is in [`super::variable::SizeVariables`].
 
+use super::variable::SizeVariables;
 use crate::check::types::{AbstractTypeId, TypeId, TypeParameterId};
 use crate::syntax::tree::{SourceNameId, TypeLiftedness};
-use crate::typed::{DefinitionId, IntrinsicId, LocalId};
+use crate::typed::{DefinitionId, IntrinsicId, LocalId, TypedExpressionId};
 use spirula_entity::ValueInterner;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -142,6 +143,17 @@ pub struct ShapeTable {
     pub sizeless: HashMap<TypeId, bool>,
     /// The abstract types that are known to be others.
     pub abstracts: HashMap<AbstractTypeId, AbstractShape>,
+    /// The types of expressions and variables, if they are recorded.
+    pub record: Option<ShapeRecord>,
+}
+
+/// The types with sizes of expressions and variables, for tools that show them to people.
+#[derive(Debug, Default)]
+pub struct ShapeRecord {
+    /// The types of expressions.
+    pub expressions: HashMap<TypedExpressionId, ShapedTypeId>,
+    /// The types of variables. That of a local function is the one of its definition.
+    pub locals: HashMap<LocalId, Rc<ShapedScheme>>,
 }
 
 impl ShapeTable {
@@ -317,6 +329,15 @@ impl ShapeTable {
             ShapedForm::Abstract(_, sizes, _) => sizes.clone(),
             _ => Vec::new(),
         }
+    }
+
+    /// Whether a type has a size with a variable of the program.
+    pub fn mentions(&self, id: ShapedTypeId, local: LocalId) -> bool {
+        let mut mentions = false;
+        SizeVariables::visit_sizes(self, id, &mut |size| {
+            self.visit_locals(size, &mut |other| mentions |= other == local);
+        });
+        mentions
     }
 
     /// Calls a function for each variable of the program in a size.

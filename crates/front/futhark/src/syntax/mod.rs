@@ -8,9 +8,11 @@ mod lexer;
 mod literal;
 mod operator;
 mod parser;
+mod snippet;
 pub mod token;
 pub mod tree;
 
 pub use lexer::{TokenList, read_tokens};
 pub use operator::{OperatorPrecedence, find_precedence};
-pub use parser::parse_file;
+pub use parser::{parse_file, parse_partial_file};
+pub use snippet::{SnippetKind, classify_snippet};

@@ -608,3 +608,14 @@ pub enum TypeLiftedness {
     /// Types that may also contain functions (`type^`, `'^t`).
     FullyLifted,
 }
+
+impl TypeLiftedness {
+    /// The mark in front of a type parameter.
+    pub const fn sigil(self) -> &'static str {
+        match self {
+            TypeLiftedness::Unlifted => "'",
+            TypeLiftedness::SizeLifted => "'~",
+            TypeLiftedness::FullyLifted => "'^",
+        }
+    }
+}

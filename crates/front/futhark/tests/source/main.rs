@@ -7,6 +7,7 @@ mod format;
 mod messages;
 mod nesting;
 mod programs;
+mod query;
 mod recursive;
 mod rejected;
 mod restricted;

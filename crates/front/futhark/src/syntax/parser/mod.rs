@@ -34,7 +34,23 @@ pub fn parse_file(
     text: &str,
     names: &mut StringInterner<SourceNameId>,
 ) -> Result<SyntaxTree, Vec<SourceDiagnostic>> {
-    let mut list = read_tokens(text).map_err(|fault| vec![fault])?;
+    let (tree, faults) = parse_partial_file(text, names);
+    if faults.is_empty() {
+        Ok(tree)
+    } else {
+        Err(faults)
+    }
+}
+
+/// Parses a file as [`parse_file`] does. The tree lacks the declarations that have faults.
+pub fn parse_partial_file(
+    text: &str,
+    names: &mut StringInterner<SourceNameId>,
+) -> (SyntaxTree, Vec<SourceDiagnostic>) {
+    let mut list = match read_tokens(text) {
+        Ok(list) => list,
+        Err(fault) => return (SyntaxTree::default(), vec![fault]),
+    };
     let mut tokens = Vec::with_capacity(list.tokens.len());
     let mut documentation = Vec::new();
     for token in list.tokens.drain(..) {
@@ -57,11 +73,7 @@ pub fn parse_file(
         },
     };
     let faults = parser.parse_program();
-    if faults.is_empty() {
-        Ok(parser.tree)
-    } else {
-        Err(faults)
-    }
+    (parser.tree, faults)
 }
 
 /// State of the parser: a position in the tokens, and the tree so far.
