@@ -150,11 +150,16 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "spirula-language-server",
+        &["spirula-diagnostics", "spirula-futhark"],
+    ),
+    (
         "spirula-cli",
         &[
             "spirula",
             "spirula-diagnostics",
             "spirula-futhark",
+            "spirula-language-server",
             "spirula-spirv",
             "spirula-llvm",
             "spirula-kernel",

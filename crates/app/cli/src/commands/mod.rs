@@ -12,6 +12,7 @@ mod fmt;
 mod grammar;
 mod info;
 mod link;
+mod lsp;
 mod module;
 mod opt;
 mod reduce;
@@ -130,6 +131,12 @@ const COMMANDS: &[CliCommand] = &[
         about: "Serve a program to tools, by the line-oriented protocol of Futhark's executables",
         arguments: add_arguments::<args::ServerArgs>,
         run: |given| server::run_server(&read_matches(given)),
+    },
+    CliCommand {
+        name: "lsp",
+        about: "Serve editors of Futhark source, by the Language Server Protocol",
+        arguments: add_arguments::<args::LspArgs>,
+        run: |given| lsp::run_lsp(&read_matches(given)),
     },
     CliCommand {
         name: "tune",

@@ -12,6 +12,7 @@ mod grammar;
 mod harness;
 mod help;
 mod link;
+mod lsp;
 mod optimise;
 mod programs;
 mod reduce;

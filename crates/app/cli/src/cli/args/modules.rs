@@ -82,6 +82,14 @@ pub struct FmtArgs {
     pub check: bool,
 }
 
+/// Arguments of `lsp`.
+#[derive(ClapArgs)]
+pub struct LspArgs {
+    /// Accepted for editors that pass it: the server uses standard input and output in any case
+    #[arg(long, hide = true)]
+    pub stdio: bool,
+}
+
 /// Arguments of `opt`.
 #[derive(ClapArgs)]
 pub struct OptArgs {

@@ -1,0 +1,32 @@
+//! Requests of editors: a row of [`REQUESTS`] and a function for each.
+
+mod completion;
+mod edit;
+mod hover;
+mod navigation;
+mod symbol;
+
+use crate::protocol::RequestFault;
+use crate::server::EditorSession;
+use serde_json::Value;
+
+/// A function that answers a request.
+type RequestHandler = fn(&mut EditorSession<'_>, Value) -> Result<Value, RequestFault>;
+
+/// All requests that the server answers in an open session, by their methods.
+pub(crate) const REQUESTS: &[(&str, RequestHandler)] = &[
+    ("textDocument/hover", hover::answer_hover),
+    ("textDocument/signatureHelp", hover::answer_signature),
+    ("textDocument/inlayHint", hover::answer_hints),
+    ("textDocument/definition", navigation::answer_definition),
+    ("textDocument/references", navigation::answer_references),
+    (
+        "textDocument/documentHighlight",
+        navigation::answer_highlights,
+    ),
+    ("textDocument/documentSymbol", symbol::answer_symbols),
+    ("textDocument/completion", completion::answer_completion),
+    ("textDocument/prepareRename", edit::answer_renamable),
+    ("textDocument/rename", edit::answer_rename),
+    ("textDocument/formatting", edit::answer_formatting),
+];

@@ -1,0 +1,88 @@
+//! Lines and columns of a text as the protocol counts them: from 0, columns in units of UTF-16.
+
+use crate::protocol::{EditorPosition, EditorRange};
+use spirula_futhark::syntax::token::TextRange;
+
+/// A text with the beginnings of its lines.
+pub(crate) struct LineIndex<'t> {
+    text: &'t str,
+    starts: Vec<usize>,
+}
+
+impl<'t> LineIndex<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+        LineIndex {
+            text,
+            starts: std::iter::once(0).chain(breaks).collect(),
+        }
+    }
+
+    /// The position of a byte. A byte behind the end stands for the end.
+    pub(crate) fn find_position(&self, at: usize) -> EditorPosition {
+        let at = self.text.floor_char_boundary(at);
+        let line = self.starts.partition_point(|&start| start <= at) - 1;
+        let before = &self.text[self.starts[line]..at];
+        EditorPosition {
+            line: line as u32,
+            character: before.encode_utf16().count() as u32,
+        }
+    }
+
+    /// The positions of a range.
+    pub(crate) fn find_range(&self, range: TextRange) -> EditorRange {
+        EditorRange {
+            start: self.find_position(range.start as usize),
+            end: self.find_position(range.end as usize),
+        }
+    }
+
+    /// The byte at a position. A column behind its line stands for the end of the line, and a line behind the text for
+    /// the end of the text.
+    pub(crate) fn find_byte(&self, position: EditorPosition) -> usize {
+        let line = position.line as usize;
+        let Some(&start) = self.starts.get(line) else {
+            return self.text.len();
+        };
+        let end = self
+            .starts
+            .get(line + 1)
+            .map_or(self.text.len(), |next| next - 1);
+        let mut units = 0;
+        for (at, character) in self.text[start..end].char_indices() {
+            if units >= position.character as usize {
+                return start + at;
+            }
+            units += character.len_utf16();
+        }
+        end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_units_of_utf16() {
+        let text = "a\u{e6}\u{1f600}b\nc";
+        let index = LineIndex::new(text);
+        for (byte, line, character) in [
+            (0, 0, 0),
+            (1, 0, 1),
+            (3, 0, 2),
+            (7, 0, 4),
+            (8, 0, 5),
+            (9, 1, 0),
+            (10, 1, 1),
+        ] {
+            let position = EditorPosition { line, character };
+            assert_eq!(index.find_position(byte), position);
+            assert_eq!(index.find_byte(position), byte);
+        }
+        let position = |line, character| EditorPosition { line, character };
+        assert_eq!(index.find_byte(position(0, 99)), 8);
+        assert_eq!(index.find_byte(position(9, 0)), 10);
+        assert_eq!(index.find_position(99), position(1, 1));
+    }
+}
