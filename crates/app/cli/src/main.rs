@@ -6,6 +6,7 @@
 mod bench;
 mod cli;
 mod commands;
+mod repl;
 mod server;
 mod test;
 mod values;

@@ -248,6 +248,17 @@ impl CompileInput {
     }
 }
 
+/// Compiles entry points in the soac form to a program.
+///
+/// # Errors
+/// When a function needs something that is missing.
+pub fn compile_combinators(
+    entries: Vec<(SoacFunction, SoacEntry)>,
+    options: &CompileOptions,
+) -> Result<CompiledProgram, CompileError> {
+    compile_kernels(&lower_combinators(entries, options)?)
+}
+
 /// Lowers a program of array combinators to the kernel IR.
 fn lower_combinators(
     entries: Vec<(SoacFunction, SoacEntry)>,

@@ -26,7 +26,8 @@ mod vulkan;
 
 pub use compile::{
     CompileInput, CompileOutput, CompiledInput, IntermediateProgram, ScheduledProgram,
-    StageObserver, compile_input, list_tensor_stages, read_input, read_located_input,
+    StageObserver, compile_combinators, compile_input, list_tensor_stages, read_input,
+    read_located_input,
 };
 pub use error::{CompileError, CompileStage};
 pub use front::{

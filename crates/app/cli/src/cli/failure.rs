@@ -153,7 +153,7 @@ pub fn tell_line(severity: &str, text: &str, hint: Option<&str>) {
 }
 
 /// Whether standard error is a terminal with colours, and colours are wanted (see no-color.org).
-fn has_colour() -> bool {
+pub fn has_colour() -> bool {
     let unset = |name| std::env::var_os(name).is_none_or(|v| v.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     io::stderr().is_terminal() && unset("NO_COLOR") && !dumb

@@ -16,6 +16,7 @@ mod lsp;
 mod module;
 mod opt;
 mod reduce;
+mod repl;
 mod run;
 mod server;
 mod server_script;
@@ -137,6 +138,12 @@ const COMMANDS: &[CliCommand] = &[
         about: "Serve editors of Futhark source, by the Language Server Protocol",
         arguments: add_arguments::<args::LspArgs>,
         run: |given| lsp::run_lsp(&read_matches(given)),
+    },
+    CliCommand {
+        name: "repl",
+        about: "Evaluate Futhark expressions and declarations as they are entered",
+        arguments: add_arguments::<args::ReplArgs>,
+        run: |given| repl::run_repl(&read_matches(given)),
     },
     CliCommand {
         name: "tune",

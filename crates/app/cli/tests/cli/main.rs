@@ -16,6 +16,7 @@ mod lsp;
 mod optimise;
 mod programs;
 mod reduce;
+mod repl;
 mod run;
 mod rust;
 mod server;

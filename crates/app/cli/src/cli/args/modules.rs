@@ -90,6 +90,14 @@ pub struct LspArgs {
     pub stdio: bool,
 }
 
+/// Arguments of `repl`.
+#[derive(ClapArgs)]
+pub struct ReplArgs {
+    /// Futhark source whose declarations are in scope
+    #[arg(value_name = "FILE")]
+    pub path: Option<PathBuf>,
+}
+
 /// Arguments of `opt`.
 #[derive(ClapArgs)]
 pub struct OptArgs {
