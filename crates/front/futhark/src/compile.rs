@@ -6,11 +6,11 @@ use crate::lines::{LineColumn, LineStarts};
 use crate::source::{FaultyFile, SourceFiles, read_program};
 use crate::typed::{DefinitionId, FileId, ProgramPlace, TypedProgram};
 use crate::value_structure::{ValueStructure, describe_structure};
+use rustc_hash::FxHashMap;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_soac::fuse::FusionScope;
 use spirula_soac::ir::{SoacEntry, SoacFunction};
 use spirula_soac::optimise::optimise_function;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 /// Bytes of stack for passes over deeply nested programs.
@@ -199,7 +199,7 @@ fn check_on_stack(main: &str, read: &mut FileReader<'_>) -> Result<CheckedSource
 
 /// Faults with their files.
 pub(crate) fn add_files(files: &SourceFiles, faults: Vec<SourceFault>) -> Vec<FileFault> {
-    let mut named: HashMap<FileId, FileFault> = HashMap::new();
+    let mut named: FxHashMap<FileId, FileFault> = FxHashMap::default();
     let faults = faults.into_iter().map(|fault| {
         let diagnostic = fault.diagnostic;
         let file = &files.files[fault.file];

@@ -5,9 +5,9 @@ use crate::syntax::parse_partial_file;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{SourceName, SourceNameId, SyntaxTree};
 use crate::typed::{FileId, ProgramPlace};
+use rustc_hash::FxHashMap;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_entity::{EntityArena, StringInterner};
-use std::collections::HashMap;
 
 /// The files of the prelude, each with its path and text.
 const PRELUDE: &[(&str, &str)] = &[
@@ -45,7 +45,7 @@ pub struct SourceFiles {
     /// All names of all files.
     pub names: StringInterner<SourceNameId>,
     /// The file that an import of a file leads to.
-    pub imports: HashMap<(FileId, SourceNameId), FileId>,
+    pub imports: FxHashMap<(FileId, SourceNameId), FileId>,
     /// The types of the functions that the prelude takes from the compiler.
     pub intrinsics: FileId,
     /// What is in scope everywhere.
@@ -137,9 +137,9 @@ struct ProgramReader<'a> {
     read: &'a mut dyn FnMut(&str) -> Result<String, String>,
     files: EntityArena<FileId, ProgramFile>,
     names: StringInterner<SourceNameId>,
-    imports: HashMap<(FileId, SourceNameId), FileId>,
+    imports: FxHashMap<(FileId, SourceNameId), FileId>,
     /// The files that are read, by their paths without ending.
-    done: HashMap<String, FileId>,
+    done: FxHashMap<String, FileId>,
     /// The files whose imports are being read.
     open: Vec<String>,
     /// The files with faults so far. None if a fault ends the reading.
@@ -152,8 +152,8 @@ impl<'a> ProgramReader<'a> {
             read,
             files: EntityArena::default(),
             names: StringInterner::default(),
-            imports: HashMap::new(),
-            done: HashMap::new(),
+            imports: FxHashMap::default(),
+            done: FxHashMap::default(),
             open: Vec::new(),
             tolerated: None,
         }

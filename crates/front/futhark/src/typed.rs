@@ -9,9 +9,9 @@ use crate::check::types::{AbstractTypeId, TypeId, TypeParameterId, TypeTable};
 use crate::sizes::SizeFacts;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{RangeBound, SourceAttribute, SourceNameId};
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_diagnostics::SourceLocation;
 use spirula_entity::{EntityArena, StringInterner};
-use std::collections::{HashMap, HashSet};
 
 spirula_entity::define_ids! {
     /// A source file of a program.
@@ -50,15 +50,15 @@ pub struct TypedProgram {
     /// The functions of the compiler, by the names that the prelude has for them.
     pub intrinsics: EntityArena<IntrinsicId, SourceNameId>,
     /// The types that module types give to values, where these are used.
-    pub specified_uses: HashMap<TypedExpressionId, SpecifiedType>,
+    pub specified_uses: FxHashMap<TypedExpressionId, SpecifiedType>,
     /// The definitions that stand for values of a module type.
     pub ascriptions: Vec<ValueAscription>,
     /// The type parameters of local functions that have some.
-    pub local_type_parameters: HashMap<LocalId, Vec<TypeParameterId>>,
+    pub local_type_parameters: FxHashMap<LocalId, Vec<TypeParameterId>>,
     /// What is allowed but probably not intended.
     pub warnings: Vec<SourceFault>,
     /// The values of local functions, which are polymorphic in sizes.
-    pub local_functions: HashSet<TypedExpressionId>,
+    pub local_functions: FxHashSet<TypedExpressionId>,
     /// The sizes that values and expressions have.
     pub sizes: SizeFacts,
     /// The entry points, in the order of the source.

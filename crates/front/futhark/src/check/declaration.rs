@@ -15,7 +15,7 @@ use crate::syntax::tree::{
     DeclarationKind, SourceDeclaration, SourceName, TypeLiftedness, ValueDeclaration, ValueKeyword,
 };
 use crate::typed::{DefinitionId, FileId, LocalId};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 /// Size and type parameters of a declaration, apart.
@@ -290,9 +290,9 @@ impl SourceChecker<'_> {
     }
 
     /// The variables of a type.
-    fn collect_variables(&mut self, type_id: TypeId) -> HashSet<TypeVariableId> {
-        let mut found = HashSet::new();
-        let mut seen = HashSet::new();
+    fn collect_variables(&mut self, type_id: TypeId) -> FxHashSet<TypeVariableId> {
+        let mut found = FxHashSet::default();
+        let mut seen = FxHashSet::default();
         let mut pending = vec![type_id];
         while let Some(id) = pending.pop() {
             let id = self.resolve(id);

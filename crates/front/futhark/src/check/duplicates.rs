@@ -7,13 +7,13 @@ use crate::syntax::tree::{
     SourceNameId, SpecificationKind, TypeParameterKind,
 };
 use crate::typed::ProgramPlace;
+use rustc_hash::FxHashMap;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use std::collections::HashMap;
 
 /// Names that are bound together, with their places.
 #[derive(Debug, Default)]
 pub(super) struct BoundNames {
-    places: HashMap<SourceNameId, TextRange>,
+    places: FxHashMap<SourceNameId, TextRange>,
 }
 
 /// The name spaces of a module.
@@ -71,7 +71,7 @@ impl SourceChecker<'_> {
 
     /// Reports the names that declarations bind twice. A local declaration and an opened module may bind them again.
     pub(super) fn check_duplicate_declarations(&mut self, declarations: &[SourceDeclaration]) {
-        let mut seen = HashMap::new();
+        let mut seen = FxHashMap::default();
         for declaration in declarations {
             let (space, name) = match &declaration.kind {
                 DeclarationKind::Value(value) => (NameSpace::Term, value.name),
@@ -91,7 +91,7 @@ impl SourceChecker<'_> {
         &mut self,
         specifications: &[ModuleSpecification],
     ) {
-        let mut seen = HashMap::new();
+        let mut seen = FxHashMap::default();
         for specification in specifications {
             let (space, name) = match &specification.kind {
                 SpecificationKind::Value { name, .. } => (NameSpace::Term, *name),
@@ -105,7 +105,7 @@ impl SourceChecker<'_> {
 
     fn check_duplicate(
         &mut self,
-        seen: &mut HashMap<(NameSpace, SourceNameId), TextRange>,
+        seen: &mut FxHashMap<(NameSpace, SourceNameId), TextRange>,
         space: NameSpace,
         name: SourceName,
     ) {

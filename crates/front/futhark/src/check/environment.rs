@@ -7,18 +7,18 @@ use crate::syntax::tree::{
     ModuleExpressionId, ModuleParameter, ModuleTypeId, SourceName, SourceNameId, TypeLiftedness,
 };
 use crate::typed::{DefinitionId, FileId, IntrinsicId, LocalId, ProgramPlace, SizedTypeId};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// The names of a module, or those that are visible at a place of a file.
 #[derive(Clone, Debug, Default)]
 pub struct ModuleScope {
     /// Values and modules, which share a name space.
-    pub terms: HashMap<SourceNameId, TermBinding>,
+    pub terms: FxHashMap<SourceNameId, TermBinding>,
     /// Types.
-    pub types: HashMap<SourceNameId, TypeBinding>,
+    pub types: FxHashMap<SourceNameId, TypeBinding>,
     /// Module types.
-    pub module_types: HashMap<SourceNameId, Rc<ModuleTypeBinding>>,
+    pub module_types: FxHashMap<SourceNameId, Rc<ModuleTypeBinding>>,
 }
 
 impl ModuleScope {

@@ -5,7 +5,7 @@ use super::unify::{UnifyFault, VariableState};
 use super::{CheckFault, SourceChecker};
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::SourceNameId;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 impl SourceChecker<'_> {
     /// The fault that two types are not equal.
@@ -84,7 +84,7 @@ impl SourceChecker<'_> {
     /// Where two types differ, if that is only a part of them or more than their names.
     fn describe_difference(&mut self, found: TypeId, expected: TypeId) -> Option<String> {
         let mut path = Vec::new();
-        let reason = self.find_difference(found, expected, &mut path, &mut HashSet::new())?;
+        let reason = self.find_difference(found, expected, &mut path, &mut FxHashSet::default())?;
         if path.is_empty() {
             return (!reason.is_plain).then_some(reason.text);
         }
@@ -101,7 +101,7 @@ impl SourceChecker<'_> {
         found: TypeId,
         expected: TypeId,
         path: &mut Vec<String>,
-        seen: &mut HashSet<(TypeId, TypeId)>,
+        seen: &mut FxHashSet<(TypeId, TypeId)>,
     ) -> Option<TypeDifference> {
         let (found, expected) = (self.resolve(found), self.resolve(expected));
         if found == expected || !seen.insert((found, expected)) {
@@ -245,7 +245,7 @@ impl TypeDifference {
 /// Letters for the variables of inference in one message.
 #[derive(Default)]
 struct VariableLetters {
-    letters: HashMap<String, String>,
+    letters: FxHashMap<String, String>,
 }
 
 impl VariableLetters {

@@ -37,9 +37,9 @@ use crate::typed::{
 };
 use environment::{ModuleScope, TypeScheme};
 use name_record::NameRecord;
+use rustc_hash::FxHashMap;
 use scope::ScopeChange;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use std::collections::HashMap;
 use std::rc::Rc;
 use types::TypeId;
 use unify::{VariableState, VariableTable};
@@ -110,12 +110,12 @@ fn check_with(
         scope: ModuleScope::default(),
         changes: Vec::new(),
         file: files.main,
-        file_scopes: HashMap::new(),
+        file_scopes: FxHashMap::default(),
         initial: ModuleScope::default(),
         faults: Vec::new(),
         is_instance: false,
         shapes,
-        sealed: HashMap::new(),
+        sealed: FxHashMap::default(),
         names,
     };
     let main = checker.files.main;
@@ -156,14 +156,14 @@ struct SourceChecker<'a> {
     /// The file that is checked.
     file: FileId,
     /// The names of the files that are checked already.
-    file_scopes: HashMap<FileId, Rc<ModuleScope>>,
+    file_scopes: FxHashMap<FileId, Rc<ModuleScope>>,
     /// What names stand for at the beginning of each file.
     initial: ModuleScope,
     faults: Vec<SourceFault>,
     /// The types with sizes of all definitions.
     shapes: ShapeTable,
     /// The types of values that are seen through module types, where they are used.
-    sealed: HashMap<TypedExpressionId, SealedUse>,
+    sealed: FxHashMap<TypedExpressionId, SealedUse>,
     /// Whether the body of a parametric module is checked for an argument. It was checked for its faults before.
     is_instance: bool,
     /// The record of names, if there is to be one.

@@ -11,16 +11,16 @@ use crate::sizes::shape::ShapedScheme;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{QualifiedName, SourceName, SourceNameId};
 use crate::typed::{DefinitionId, FileId, LocalId, ProgramPlace, TypedExpressionId};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// The names of a program.
 #[derive(Debug, Default)]
 pub struct NameRecord {
     /// All occurrences of names, those of definitions among them.
-    pub occurrences: HashMap<ProgramPlace, NameOccurrence>,
+    pub occurrences: FxHashMap<ProgramPlace, NameOccurrence>,
     /// Where variables of expressions are bound.
-    pub local_places: HashMap<LocalId, ProgramPlace>,
+    pub local_places: FxHashMap<LocalId, ProgramPlace>,
     /// The variables of expressions, with the text in which each is visible.
     pub visible_locals: Vec<VisibleLocal>,
     /// The names of files and of the bodies of modules. The innermost text around a place counts.

@@ -14,7 +14,7 @@ use crate::syntax::tree::{
 use crate::typed::{
     LocalId, LocalVariable, ProgramPlace, SizeTerm, SizedType, SizedTypeId, TypedKind,
 };
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A type that is written in the source: with its sizes, and without.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +30,8 @@ pub(super) struct WrittenType {
 /// What stands for the parameters of an abbreviation.
 #[derive(Default)]
 struct TypeSubstitution {
-    types: HashMap<TypeParameterId, WrittenType>,
-    sizes: HashMap<LocalId, SizeTerm>,
+    types: FxHashMap<TypeParameterId, WrittenType>,
+    sizes: FxHashMap<LocalId, SizeTerm>,
 }
 
 impl SourceChecker<'_> {

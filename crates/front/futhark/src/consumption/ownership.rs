@@ -3,8 +3,8 @@
 use crate::check::types::{TypeForm, TypeId};
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{SizedType, SizedTypeId, TypedProgram};
+use rustc_hash::FxHashMap;
 use spirula_entity::ValueInterner;
-use std::collections::HashMap;
 
 spirula_entity::define_ids! {
     /// A type with uniqueness.
@@ -55,10 +55,10 @@ impl OwnershipSummary {
 pub(super) struct OwnershipTable {
     forms: ValueInterner<OwnershipId, OwnershipForm>,
     summaries: Vec<OwnershipSummary>,
-    plain: HashMap<(TypeId, bool), OwnershipId>,
-    sized: HashMap<(SizedTypeId, TypeId, bool), OwnershipId>,
-    viewed: HashMap<(OwnershipId, TypeId, bool), OwnershipId>,
-    marked: HashMap<(OwnershipId, bool), OwnershipId>,
+    plain: FxHashMap<(TypeId, bool), OwnershipId>,
+    sized: FxHashMap<(SizedTypeId, TypeId, bool), OwnershipId>,
+    viewed: FxHashMap<(OwnershipId, TypeId, bool), OwnershipId>,
+    marked: FxHashMap<(OwnershipId, bool), OwnershipId>,
 }
 
 impl OwnershipTable {

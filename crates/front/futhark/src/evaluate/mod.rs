@@ -17,8 +17,8 @@ pub(crate) use pattern::{read_float, read_literal};
 
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{DefinitionId, ProgramPlace, TypedKind, TypedProgram};
+use rustc_hash::FxHashMap;
 use spirula_program::ProgramValue;
-use std::collections::HashMap;
 use std::rc::Rc;
 use value::{EvaluatedValue, FunctionValue, InstanceValue, VariableFrame};
 
@@ -41,7 +41,7 @@ type EvaluateResult<T> = Result<T, EvaluationFault>;
 pub struct ProgramEvaluator<'p> {
     program: &'p TypedProgram,
     /// The values of constants.
-    constants: HashMap<DefinitionId, EvaluatedValue>,
+    constants: FxHashMap<DefinitionId, EvaluatedValue>,
     /// The expression that is evaluated.
     place: Option<ProgramPlace>,
     /// Steps that are left before the evaluator gives up.
@@ -60,7 +60,7 @@ impl<'p> ProgramEvaluator<'p> {
         let name = |text: &str| program.names.find(text).unwrap_or(SourceNameId::new(0));
         ProgramEvaluator {
             program,
-            constants: HashMap::new(),
+            constants: FxHashMap::default(),
             place: None,
             fuel,
             depth: 0,
@@ -133,7 +133,7 @@ impl<'p> ProgramEvaluator<'p> {
         let mut frame = VariableFrame {
             base: definition.locals.start,
             values: vec![None; definition.locals.len()],
-            shapes: HashMap::new(),
+            shapes: FxHashMap::default(),
         };
         if let Some(instance) = instance {
             self.bind_instance(id, instance, &mut frame);

@@ -3,8 +3,8 @@
 use crate::check::types::{PrimitiveType, TypeId, TypeParameterId};
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{DefinitionId, IntrinsicId, TypedExpressionId};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A value.
@@ -76,7 +76,7 @@ pub struct VariableFrame {
     /// The values of the variables that have one.
     pub values: Vec<Option<EvaluatedValue>>,
     /// The sizes of the types for type parameters.
-    pub shapes: HashMap<TypeParameterId, Vec<i64>>,
+    pub shapes: FxHashMap<TypeParameterId, Vec<i64>>,
 }
 
 impl EvaluatedValue {

@@ -7,9 +7,9 @@ use crate::syntax::tree::{NumberType, SourceNameId};
 use crate::typed::{
     DefinitionId, LocalId, ProgramPlace, TypedBinding, TypedExpressionId, TypedKind,
 };
+use rustc_hash::FxHashMap;
 use spirula_program::{ScalarLiteral, ScalarType as MachineType};
 use spirula_soac::ir::{SoacOperand, SoacOperation, SoacType, SoacVariableId};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 impl SourceInternaliser<'_> {
@@ -216,7 +216,7 @@ impl SourceInternaliser<'_> {
             .iter()
             .map(|&argument| self.concretise(argument, &frame.types));
         let arguments: Vec<_> = arguments.collect();
-        let mut types = HashMap::clone(&captured.types);
+        let mut types = FxHashMap::clone(&captured.types);
         types.extend(parameters.into_iter().zip(arguments));
         let mut captured = captured.clone();
         captured.types = Rc::new(types);
@@ -327,7 +327,7 @@ impl SourceInternaliser<'_> {
             .iter()
             .map(|&argument| self.concretise(argument, &frame.types));
         let arguments: Vec<_> = arguments.collect();
-        let mut types: HashMap<_, _> = parameters.iter().copied().zip(arguments).collect();
+        let mut types: FxHashMap<_, _> = parameters.iter().copied().zip(arguments).collect();
         if types.len() < parameters.len() {
             // A recursive use has the types of the function that it is in.
             let own =

@@ -4,8 +4,8 @@ use super::SourceInternaliser;
 use crate::lines::{LineColumn, LineStarts};
 use crate::source::SourceFiles;
 use crate::typed::{FileId, ProgramPlace};
+use rustc_hash::FxHashMap;
 use spirula_soac::ir::{SoacMessage, SoacMessagePart, SoacOperand};
-use std::collections::HashMap;
 
 /// Largest number of places that a check names.
 const MAX_PLACES: usize = 20;
@@ -20,14 +20,14 @@ const PRELUDE: &str = "/prelude/";
 pub(super) struct PlacePrinter<'p> {
     files: &'p SourceFiles,
     /// The lines of the files.
-    lines: HashMap<FileId, LineStarts>,
+    lines: FxHashMap<FileId, LineStarts>,
 }
 
 impl<'p> PlacePrinter<'p> {
     pub(super) fn new(files: &'p SourceFiles) -> Self {
         PlacePrinter {
             files,
-            lines: HashMap::new(),
+            lines: FxHashMap::default(),
         }
     }
 

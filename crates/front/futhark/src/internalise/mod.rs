@@ -30,6 +30,7 @@ use crate::typed::{
 use call_key::DefinitionCall;
 use message::PlacePrinter;
 use recursion::RecursiveFunctions;
+use rustc_hash::FxHashMap;
 use spirula_program::ScalarLiteral;
 use spirula_soac::build::SoacBuilder;
 use spirula_soac::differentiate::CustomRules;
@@ -38,7 +39,6 @@ use spirula_soac::ir::{
 };
 use spirula_soac::ownership::settle_ownership;
 use spirula_soac::simplify::{prune_signatures, remove_dead_code};
-use std::collections::HashMap;
 use std::rc::Rc;
 use value::{StaticFrame, StaticFunction, StaticInstance, StaticValue, TypeArguments};
 
@@ -84,7 +84,7 @@ pub fn internalise_entry(
         call_depth: 0,
         inlined: 0,
         call_places: Vec::new(),
-        loop_sizes: HashMap::new(),
+        loop_sizes: FxHashMap::default(),
         loop_depth: 0,
         pair: [name("0"), name("1")],
         reverse_depth: 0,
@@ -145,7 +145,7 @@ struct SourceInternaliser<'p> {
     /// The places of the calls around the expression.
     call_places: Vec<ProgramPlace>,
     /// The sizes that change in the loops within the outermost one. A loop that is made again does not have to find them.
-    loop_sizes: HashMap<TypedPatternId, Vec<usize>>,
+    loop_sizes: FxHashMap<TypedPatternId, Vec<usize>>,
     /// The number of loops around the expression.
     loop_depth: usize,
     /// The names `0` and `1` of the fields of a pair.
@@ -474,7 +474,7 @@ impl SourceInternaliser<'_> {
             base: definition.locals.start,
             values: vec![None; definition.locals.len()],
             types: call.types,
-            shapes: HashMap::new(),
+            shapes: FxHashMap::default(),
         };
         if let Some(instance) = &call.instance {
             self.bind_instance(id, instance, &mut frame);

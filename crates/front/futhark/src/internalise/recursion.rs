@@ -17,7 +17,6 @@ use spirula_soac::ir::{
     ArgumentOwnership, SoacArgument, SoacBody, SoacFunction, SoacFunctionId, SoacMessagePart,
     SoacOperand, SoacOperation, SoacType, SoacVariableId,
 };
-use std::collections::HashMap;
 
 /// How deep calls of recursive functions may be nested when the program runs.
 const MAX_DEPTH: i64 = 16384;
@@ -42,7 +41,7 @@ pub(super) struct RecursiveFunctions {
 struct OuterFunction {
     builder: SoacBuilder,
     call_places: Vec<ProgramPlace>,
-    loop_sizes: HashMap<TypedPatternId, Vec<usize>>,
+    loop_sizes: FxHashMap<TypedPatternId, Vec<usize>>,
     loop_depth: usize,
     reverse_depth: usize,
     is_unsafe: bool,

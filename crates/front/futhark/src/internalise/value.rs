@@ -7,8 +7,8 @@ use crate::check::types::{PrimitiveType, TypeId, TypeParameterId};
 use crate::intrinsic::machine_type;
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{DefinitionId, IntrinsicId, TypedExpressionId};
+use rustc_hash::FxHashMap;
 use spirula_soac::ir::{SoacOperand, SoacType, SoacVariableId};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A value.
@@ -38,7 +38,7 @@ pub(super) struct StaticArray {
 }
 
 /// The types for the type parameters of a definition.
-pub(super) type TypeArguments = Rc<HashMap<TypeParameterId, TypeId>>;
+pub(super) type TypeArguments = Rc<FxHashMap<TypeParameterId, TypeId>>;
 
 /// A function.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ pub(super) struct StaticFrame {
     /// The types for type parameters.
     pub(super) types: TypeArguments,
     /// The sizes of the types for type parameters.
-    pub(super) shapes: HashMap<TypeParameterId, StaticShape>,
+    pub(super) shapes: FxHashMap<TypeParameterId, StaticShape>,
 }
 
 impl StaticValue {

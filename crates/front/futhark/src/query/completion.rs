@@ -5,7 +5,7 @@ use crate::check::environment::{ModuleScope, ModuleValue, TermBinding, ValueBind
 use crate::check::types::{TypeForm, TypeId};
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{FileId, LocalId, ProgramPlace};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 /// The kinds of names that complete a text.
@@ -86,7 +86,7 @@ impl SourceAnalysis {
         }
         match holder {
             Some(MemberHolder::Module(scope)) => {
-                self.list_module_scope(&scope, &HashSet::new(), &|_| true)
+                self.list_module_scope(&scope, &FxHashSet::default(), &|_| true)
             }
             Some(MemberHolder::Record(type_id)) => self.list_fields(type_id),
             None => Vec::new(),
@@ -117,7 +117,7 @@ impl SourceAnalysis {
     }
 
     fn list_scope(&self, file: FileId, at: u32) -> Vec<CompletionName> {
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::default();
         let mut found = Vec::new();
         for (name, local) in self.list_visible(file, at) {
             if seen.insert(name) {
@@ -140,7 +140,7 @@ impl SourceAnalysis {
     fn list_module_scope(
         &self,
         scope: &ModuleScope,
-        seen: &HashSet<SourceNameId>,
+        seen: &FxHashSet<SourceNameId>,
         is_visible: &dyn Fn(ProgramPlace) -> bool,
     ) -> Vec<CompletionName> {
         let mut found = Vec::new();

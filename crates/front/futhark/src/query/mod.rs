@@ -31,7 +31,7 @@ use crate::sizes::print::ShapePrinter;
 use crate::source::{FaultyFile, ProgramFile, SourceFiles, read_partial_program};
 use crate::syntax::token::TextRange;
 use crate::typed::{FileId, ProgramPlace};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use symbol::SymbolIndex;
 
 /// What the checker found about a program, with its files.
@@ -42,7 +42,7 @@ pub struct SourceAnalysis {
     checked: RecordedProgram,
     faulty_files: Vec<FaultyFile>,
     /// The occurrences of names in each file, in order.
-    occurrences: HashMap<FileId, Vec<(TextRange, NameOccurrence)>>,
+    occurrences: FxHashMap<FileId, Vec<(TextRange, NameOccurrence)>>,
     symbols: SymbolIndex,
 }
 
@@ -57,7 +57,7 @@ pub fn analyse_source(
 ) -> Result<SourceAnalysis, FaultyFile> {
     let (mut files, faulty_files) = read_partial_program(main, read)?;
     let mut checked = check_recorded_program(&mut files);
-    let mut occurrences: HashMap<FileId, Vec<(TextRange, NameOccurrence)>> = HashMap::new();
+    let mut occurrences: FxHashMap<FileId, Vec<(TextRange, NameOccurrence)>> = FxHashMap::default();
     for (place, occurrence) in std::mem::take(&mut checked.names.occurrences) {
         let list = occurrences.entry(place.file).or_default();
         list.push((place.range, occurrence));

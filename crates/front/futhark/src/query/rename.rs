@@ -5,7 +5,7 @@ use crate::check::name_record::NameMeaning;
 use crate::syntax::read_tokens;
 use crate::syntax::token::{TextRange, TokenKind};
 use crate::typed::{FileId, ProgramPlace};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt;
 
 /// A text that replaces what stands at a place.
@@ -99,7 +99,7 @@ impl SourceAnalysis {
 
     /// Whether the program has no new fault after edits, and the names that were edited still mean the same.
     fn keeps_meaning(&self, edits: &[RenameEdit], new_name: &str) -> bool {
-        let mut texts: HashMap<&str, String> = HashMap::new();
+        let mut texts: FxHashMap<&str, String> = FxHashMap::default();
         for (id, file) in self.files.files.iter() {
             let own = edits.iter().filter(|edit| edit.place.file == id);
             texts.insert(&file.name, apply_edits(&file.text, own));

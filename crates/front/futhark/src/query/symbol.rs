@@ -7,8 +7,8 @@ use crate::syntax::tree::{
     SourceDeclaration, SourceName, SourceNameId, SpecificationKind, SyntaxTree, ValueKeyword,
 };
 use crate::typed::{FileId, ProgramPlace};
+use rustc_hash::FxHashMap;
 use spirula_entity::StringInterner;
-use std::collections::HashMap;
 
 /// The kinds of symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +49,8 @@ pub struct SymbolNode {
 /// The symbols of all files.
 #[derive(Debug, Default)]
 pub(super) struct SymbolIndex {
-    trees: HashMap<FileId, Vec<SymbolNode>>,
-    by_place: HashMap<ProgramPlace, SymbolNode>,
+    trees: FxHashMap<FileId, Vec<SymbolNode>>,
+    by_place: FxHashMap<ProgramPlace, SymbolNode>,
 }
 
 impl SymbolIndex {

@@ -3,12 +3,12 @@
 use super::shape::{ShapedForm, ShapedTypeId, SizeForm, SizeId};
 use super::{SizeInference, SizeResult};
 use crate::typed::{LocalId, TypedExpressionId, TypedPatternId};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Sizes of two branches that differ, with the size in their place.
 #[derive(Default)]
 struct MergedSizes {
-    known: HashMap<(SizeId, SizeId), SizeId>,
+    known: FxHashMap<(SizeId, SizeId), SizeId>,
     produced: Vec<LocalId>,
 }
 

@@ -8,15 +8,15 @@ use super::shape::{ShapedForm, ShapedTypeId};
 use super::variable::BinderKind;
 use super::{SizeInference, SizeResult};
 use crate::typed::{LocalId, TypedExpressionId, TypedIndex, TypedKind, TypedLoopForm, TypedStep};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The check of a definition.
 struct CausalityCheck<'i, 'c> {
     inference: &'i mut SizeInference<'c>,
     /// The sizes that expressions produce.
-    results: HashMap<TypedExpressionId, Vec<LocalId>>,
+    results: FxHashMap<TypedExpressionId, Vec<LocalId>>,
     /// The sizes that arguments are.
-    values: HashMap<TypedExpressionId, LocalId>,
+    values: FxHashMap<TypedExpressionId, LocalId>,
 }
 
 /// Checks the body of a definition whose sizes are inferred.
@@ -36,12 +36,12 @@ pub(super) fn check_causality(
         results,
         values,
     };
-    check.visit(body, &mut HashSet::new())
+    check.visit(body, &mut FxHashSet::default())
 }
 
 impl CausalityCheck<'_, '_> {
     /// Visits an expression. The sizes that it produces are added to those that are known.
-    fn visit(&mut self, id: TypedExpressionId, known: &mut HashSet<LocalId>) -> SizeResult<()> {
+    fn visit(&mut self, id: TypedExpressionId, known: &mut FxHashSet<LocalId>) -> SizeResult<()> {
         let kind = self.inference.program.expressions[id].kind.clone();
         match &kind {
             TypedKind::Local(..) | TypedKind::Global(..) | TypedKind::Intrinsic(..) => {
@@ -105,7 +105,11 @@ impl CausalityCheck<'_, '_> {
     }
 
     /// Requires that the sizes of the type of an expression are known.
-    fn require_known(&mut self, id: TypedExpressionId, known: &HashSet<LocalId>) -> SizeResult<()> {
+    fn require_known(
+        &mut self,
+        id: TypedExpressionId,
+        known: &FxHashSet<LocalId>,
+    ) -> SizeResult<()> {
         let Some(&shape) = self.inference.record.shapes.get(&id) else {
             return Ok(());
         };
@@ -117,7 +121,7 @@ impl CausalityCheck<'_, '_> {
         self.visit_free(
             shape,
             &mut Vec::new(),
-            &mut HashSet::new(),
+            &mut FxHashSet::default(),
             &mut |inference, local| {
                 let binder = inference.variables.binders.get(&local);
                 let is_produced =
@@ -138,7 +142,7 @@ impl CausalityCheck<'_, '_> {
         &self,
         id: ShapedTypeId,
         bound: &mut Vec<LocalId>,
-        seen: &mut HashSet<ShapedTypeId>,
+        seen: &mut FxHashSet<ShapedTypeId>,
         visit: &mut dyn FnMut(&SizeInference<'_>, LocalId),
     ) {
         if bound.is_empty() && !seen.insert(id) {

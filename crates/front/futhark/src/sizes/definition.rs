@@ -9,7 +9,7 @@ use super::{LocalShape, SizeInference, SizeResult};
 use crate::check::types::TypeParameterId;
 use crate::syntax::tree::TypeLiftedness;
 use crate::typed::{DefinitionId, LocalId, SizedTypeId};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 impl SizeInference<'_> {
@@ -110,7 +110,7 @@ impl SizeInference<'_> {
         self.variables.level = 1;
         let request = self.request(SizeOrigin::Anonymous);
         let mut unwritten = UnwrittenSizes::Found(request);
-        let result = self.read_sized(sized, &mut unwritten, &HashMap::new());
+        let result = self.read_sized(sized, &mut unwritten, &FxHashMap::default());
         let parameters = Vec::new();
         let function = InferredFunction { parameters, result };
         self.generalise(&function, &mut sizes);
@@ -138,7 +138,7 @@ impl SizeInference<'_> {
 
     /// The type that an abstract type is or hides.
     pub(crate) fn shape_hidden(mut self, sized: SizedTypeId) -> ShapedTypeId {
-        let shape = self.read_sized(sized, &mut UnwrittenSizes::Ignored, &HashMap::new());
+        let shape = self.read_sized(sized, &mut UnwrittenSizes::Ignored, &FxHashMap::default());
         self.variables.close_shape(self.table, shape)
     }
 
@@ -159,7 +159,7 @@ impl SizeInference<'_> {
         }
         let own_sizes = definition.size_parameters.clone();
         let mut unwritten = UnwrittenSizes::Chosen(Vec::new());
-        let result = self.read_sized(written, &mut unwritten, &HashMap::new());
+        let result = self.read_sized(written, &mut unwritten, &FxHashMap::default());
         let UnwrittenSizes::Chosen(chosen) = unwritten else {
             return;
         };

@@ -7,13 +7,13 @@ use crate::typed::{
     SizeTerm, SizedType, SizedTypeId, TypedExpression, TypedExpressionId, TypedIndex, TypedKind,
     TypedLiteral,
 };
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Sizes and types that were exported before.
 #[derive(Default)]
 struct ExportedSizes {
-    sizes: HashMap<SizeId, SizeTerm>,
-    types: HashMap<ShapedTypeId, SizedTypeId>,
+    sizes: FxHashMap<SizeId, SizeTerm>,
+    types: FxHashMap<ShapedTypeId, SizedTypeId>,
 }
 
 impl SizeInference<'_> {

@@ -4,23 +4,23 @@ use crate::typed::{
     LocalId, SizeTerm, SizedTypeId, TypedExpressionId, TypedIndex, TypedKind, TypedPatternId,
     TypedProgram,
 };
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The sizes of a program, as far as values do not have them.
 #[derive(Debug, Default)]
 pub struct SizeFacts {
     /// The sizes and types for the parameters of a definition, local function or function of the compiler, where it is used.
-    pub instances: HashMap<TypedExpressionId, SizeInstance>,
+    pub instances: FxHashMap<TypedExpressionId, SizeInstance>,
     /// The sizes that an expression produces, and its type: the sizes are those of its value.
-    pub results: HashMap<TypedExpressionId, ProducedSizes>,
+    pub results: FxHashMap<TypedExpressionId, ProducedSizes>,
     /// The size that the value of an integer expression is.
-    pub values: HashMap<TypedExpressionId, LocalId>,
+    pub values: FxHashMap<TypedExpressionId, LocalId>,
     /// The types of arrays without elements, and of sums.
-    pub types: HashMap<TypedExpressionId, SizedTypeId>,
+    pub types: FxHashMap<TypedExpressionId, SizedTypeId>,
     /// The types of parameters, and of what loops pass on. Each iteration of a loop produces sizes.
-    pub patterns: HashMap<TypedPatternId, ProducedSizes>,
+    pub patterns: FxHashMap<TypedPatternId, ProducedSizes>,
     /// Applications whose arguments are evaluated from the first to the last: those of infix operators.
-    pub infix: HashSet<TypedExpressionId>,
+    pub infix: FxHashSet<TypedExpressionId>,
 }
 
 /// What stands for the parameters of a value, in terms of the variables where it is used.

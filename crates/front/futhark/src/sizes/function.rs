@@ -10,7 +10,7 @@ use crate::typed::{
     LocalId, LocalVariable, SizedTypeId, TypedBinding, TypedExpressionId, TypedKind, TypedLambda,
     TypedPatternId, TypedPatternKind,
 };
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// A function whose body is inferred.
@@ -55,7 +55,7 @@ impl SizeInference<'_> {
             let shape = match self.program.patterns[parameter].ascribed {
                 Some(ascribed) => {
                     let mut unwritten = UnwrittenSizes::Found(request);
-                    self.read_sized(ascribed, &mut unwritten, &HashMap::new())
+                    self.read_sized(ascribed, &mut unwritten, &FxHashMap::default())
                 }
                 None => self.shape_type(type_id, request),
             };
@@ -92,7 +92,7 @@ impl SizeInference<'_> {
         };
         let request = self.request(SizeOrigin::Anonymous);
         let mut unwritten = UnwrittenSizes::Found(request);
-        let written = self.read_sized(written, &mut unwritten, &HashMap::new());
+        let written = self.read_sized(written, &mut unwritten, &FxHashMap::default());
         match self.unify(written, shape, self.place) {
             Ok(()) => Ok(self.variables.resolve_shape(self.table, written)),
             Err(clash) => Err(self.fail_clash(clash, self.place, "the body", written, shape)),
@@ -174,7 +174,7 @@ impl SizeInference<'_> {
     /// Calls a function for each size of a type that is no part of a function type.
     pub(super) fn visit_immediate(&self, id: ShapedTypeId, visit: &mut dyn FnMut(SizeId)) {
         let mut open = vec![id];
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = rustc_hash::FxHashSet::default();
         while let Some(part) = open.pop() {
             let is_function = matches!(
                 self.table.shape(part),

@@ -12,7 +12,7 @@ use crate::typed::{
     DefinitionId, LocalId, SizedTypeId, TypedBinding, TypedExpressionId, TypedKind,
     TypedPatternKind,
 };
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 impl SizeInference<'_> {
@@ -128,7 +128,7 @@ impl SizeInference<'_> {
                 let shape = self.infer(*value)?;
                 let request = self.request(SizeOrigin::Anonymous);
                 let mut unwritten = UnwrittenSizes::Found(request);
-                let written = self.read_sized(*sized, &mut unwritten, &HashMap::new());
+                let written = self.read_sized(*sized, &mut unwritten, &FxHashMap::default());
                 match self.unify(written, shape, self.place) {
                     Ok(()) => Ok(shape),
                     Err(clash) => {
@@ -284,7 +284,7 @@ impl SizeInference<'_> {
         fields: &[(SourceNameId, TypedExpressionId)],
         type_id: TypeId,
     ) -> SizeResult<ShapedTypeId> {
-        let mut shapes = HashMap::new();
+        let mut shapes = FxHashMap::default();
         for (name, field) in fields {
             shapes.insert(*name, self.infer(*field)?);
         }
@@ -465,7 +465,7 @@ impl SizeInference<'_> {
         let first = self.variables.count_all();
         let request = self.request(SizeOrigin::Anonymous);
         let mut unwritten = UnwrittenSizes::Found(request);
-        let written = self.read_sized(sized, &mut unwritten, &HashMap::new());
+        let written = self.read_sized(sized, &mut unwritten, &FxHashMap::default());
         let request = self.request(SizeOrigin::Coercion);
         let open = self.open_sizes(written, first, request);
         if let Err(clash) = self.unify(open, shape, self.place) {

@@ -49,9 +49,9 @@ use crate::check::unify::VariableTable;
 use crate::typed::{
     LocalId, LocalVariable, ProgramPlace, TypedExpressionId, TypedPatternId, TypedProgram,
 };
+use rustc_hash::FxHashMap;
 use shape::{ShapeTable, ShapedScheme, ShapedTypeId, SizeId};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use std::collections::HashMap;
 use std::rc::Rc;
 use variable::{BinderKind, SizeBinder, SizeVariables};
 
@@ -88,7 +88,7 @@ struct SizeRecord {
     /// The integers that are sizes of results, but no size expressions.
     values: Vec<(TypedExpressionId, LocalId)>,
     /// The types of values that are used, functions, constructors and arrays without elements.
-    shapes: HashMap<TypedExpressionId, ShapedTypeId>,
+    shapes: FxHashMap<TypedExpressionId, ShapedTypeId>,
     /// The types of parameters, and of what loops pass on.
     patterns: Vec<(TypedPatternId, Vec<LocalId>, ShapedTypeId)>,
 }
@@ -98,9 +98,9 @@ pub(crate) struct SizeInference<'c> {
     program: &'c mut TypedProgram,
     type_variables: &'c mut VariableTable,
     table: &'c mut ShapeTable,
-    sealed: &'c HashMap<TypedExpressionId, SealedUse>,
+    sealed: &'c FxHashMap<TypedExpressionId, SealedUse>,
     variables: SizeVariables,
-    locals: HashMap<LocalId, LocalShape>,
+    locals: FxHashMap<LocalId, LocalShape>,
     record: SizeRecord,
     /// The expressions whose types are recorded for tools.
     recorded: Vec<TypedExpressionId>,
@@ -121,7 +121,7 @@ impl<'c> SizeInference<'c> {
         program: &'c mut TypedProgram,
         type_variables: &'c mut VariableTable,
         table: &'c mut ShapeTable,
-        sealed: &'c HashMap<TypedExpressionId, SealedUse>,
+        sealed: &'c FxHashMap<TypedExpressionId, SealedUse>,
         place: ProgramPlace,
     ) -> Self {
         let shape_limit = table.count_shapes() + MAX_SHAPES;
@@ -131,7 +131,7 @@ impl<'c> SizeInference<'c> {
             table,
             sealed,
             variables: SizeVariables::default(),
-            locals: HashMap::new(),
+            locals: FxHashMap::default(),
             record: SizeRecord::default(),
             recorded: Vec::new(),
             place,

@@ -5,7 +5,7 @@ use super::shape::{ShapedForm, ShapedTypeId};
 use super::variable::SizeOrigin;
 use super::{LocalShape, SizeInference, SizeResult};
 use crate::typed::{LocalId, TypedPatternId, TypedPatternKind};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 impl SizeInference<'_> {
     /// Binds the variables of a pattern that matches values of a type. They are added to `bound`.
@@ -81,7 +81,7 @@ impl SizeInference<'_> {
     ) -> SizeResult<ShapedTypeId> {
         let request = self.request(SizeOrigin::Pattern);
         let mut unwritten = UnwrittenSizes::Found(request);
-        let written = self.read_sized(ascribed, &mut unwritten, &HashMap::new());
+        let written = self.read_sized(ascribed, &mut unwritten, &FxHashMap::default());
         let mut open = written;
         for &size in sizes {
             let variable = self.variables.add(self.table, request);

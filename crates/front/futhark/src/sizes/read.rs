@@ -11,7 +11,7 @@ use crate::typed::{
     LocalId, LocalVariable, SizeTerm, SizedType, SizedTypeId, TypedExpressionId, TypedIndex,
     TypedKind, TypedLiteral,
 };
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// What becomes of sizes that are not written.
 pub(super) enum UnwrittenSizes {
@@ -110,7 +110,7 @@ impl SizeInference<'_> {
     pub(super) fn add_record_shape(
         &mut self,
         type_id: TypeId,
-        fields: &HashMap<crate::syntax::tree::SourceNameId, ShapedTypeId>,
+        fields: &FxHashMap<crate::syntax::tree::SourceNameId, ShapedTypeId>,
         request: VariableRequest,
     ) -> ShapedTypeId {
         let type_id = self.resolve_type(type_id);
@@ -136,7 +136,7 @@ impl SizeInference<'_> {
         &mut self,
         id: SizedTypeId,
         unwritten: &mut UnwrittenSizes,
-        renamed: &HashMap<LocalId, SizeId>,
+        renamed: &FxHashMap<LocalId, SizeId>,
     ) -> ShapedTypeId {
         let form = match self.program.sized_types[id].clone() {
             SizedType::Plain(type_id) => {
@@ -239,7 +239,7 @@ impl SizeInference<'_> {
         &mut self,
         term: SizeTerm,
         unwritten: &mut UnwrittenSizes,
-        renamed: &HashMap<LocalId, SizeId>,
+        renamed: &FxHashMap<LocalId, SizeId>,
     ) -> SizeId {
         match term {
             SizeTerm::Anonymous => self.add_unwritten(unwritten, None),

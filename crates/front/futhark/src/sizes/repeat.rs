@@ -8,7 +8,7 @@ use super::shape::{ShapedForm, ShapedTypeId, SizeForm, SizeId, SizeVariableId};
 use super::variable::{BinderKind, SizeBinder, SizeOrigin, SizeVariables};
 use super::{LocalShape, SizeInference, SizeResult};
 use crate::typed::{LocalId, LocalVariable, TypedExpressionId, TypedLoop, TypedLoopForm};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A size of the value of a loop.
 struct LoopSize {
@@ -118,11 +118,11 @@ impl SizeInference<'_> {
         self.fix_sizes(sizes);
         let mut pairs = Vec::new();
         self.pair_sizes(state, body, &mut pairs);
-        let firsts: HashMap<SizeVariableId, SizeId> = sizes
+        let firsts: FxHashMap<SizeVariableId, SizeId> = sizes
             .iter()
             .map(|size| (size.variable, size.first))
             .collect();
-        let mut changes = HashMap::new();
+        let mut changes = FxHashMap::default();
         for (before, after) in pairs {
             let before = self.variables.resolve(self.table, before);
             let after = self.variables.resolve(self.table, after);
@@ -323,8 +323,8 @@ impl SizeInference<'_> {
 }
 
 /// The least set of sizes that are new or copies of sizes in the set.
-fn close_under_copies(changes: &HashMap<SizeVariableId, SizeChange>) -> Vec<SizeVariableId> {
-    let mut changing: HashSet<SizeVariableId> = HashSet::new();
+fn close_under_copies(changes: &FxHashMap<SizeVariableId, SizeChange>) -> Vec<SizeVariableId> {
+    let mut changing: FxHashSet<SizeVariableId> = FxHashSet::default();
     loop {
         let before = changing.len();
         for (variable, change) in changes {

@@ -4,7 +4,7 @@ use super::SizeInference;
 use super::shape::{FunctionShape, ShapedForm, ShapedTypeId, SizeForm, SizeId};
 use super::variable::SizeVariables;
 use crate::typed::{LocalId, LocalVariable};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Sizes that are replaced, and their replacements.
 pub(super) struct SizeReplacement<'r> {
@@ -33,7 +33,7 @@ impl SizeInference<'_> {
         if !is_affected {
             return (id, produced);
         }
-        let mut done = HashMap::new();
+        let mut done = FxHashMap::default();
         self.replace_witnesses(id, replacement, &mut done, &mut produced, true);
         let shape = self.replace_part(id, replacement, &mut done, &mut produced, true);
         (shape, produced)
@@ -44,7 +44,7 @@ impl SizeInference<'_> {
         &mut self,
         id: ShapedTypeId,
         replacement: &SizeReplacement<'_>,
-        done: &mut HashMap<SizeId, SizeId>,
+        done: &mut FxHashMap<SizeId, SizeId>,
         produced: &mut Vec<LocalId>,
         is_outermost: bool,
     ) {
@@ -76,7 +76,7 @@ impl SizeInference<'_> {
         &mut self,
         size: SizeId,
         replacement: &SizeReplacement<'_>,
-        done: &mut HashMap<SizeId, SizeId>,
+        done: &mut FxHashMap<SizeId, SizeId>,
         produced: &mut Vec<LocalId>,
         is_outermost: bool,
     ) -> SizeId {
@@ -104,7 +104,7 @@ impl SizeInference<'_> {
     }
 
     /// A size whose parts are replaced as others were.
-    fn rebuild_size(&mut self, size: SizeId, done: &HashMap<SizeId, SizeId>) -> SizeId {
+    fn rebuild_size(&mut self, size: SizeId, done: &FxHashMap<SizeId, SizeId>) -> SizeId {
         if let Some(&known) = done.get(&size) {
             return known;
         }
@@ -123,7 +123,7 @@ impl SizeInference<'_> {
         &mut self,
         id: ShapedTypeId,
         replacement: &SizeReplacement<'_>,
-        done: &mut HashMap<SizeId, SizeId>,
+        done: &mut FxHashMap<SizeId, SizeId>,
         produced: &mut Vec<LocalId>,
         is_outermost: bool,
     ) -> ShapedTypeId {
@@ -163,7 +163,7 @@ impl SizeInference<'_> {
         &mut self,
         function: FunctionShape,
         replacement: &SizeReplacement<'_>,
-        done: &HashMap<SizeId, SizeId>,
+        done: &FxHashMap<SizeId, SizeId>,
     ) -> ShapedTypeId {
         let mut inner = done.clone();
         let mut chosen = Vec::new();
@@ -186,7 +186,7 @@ impl SizeInference<'_> {
         &mut self,
         id: ShapedTypeId,
         replacement: &SizeReplacement<'_>,
-        done: &HashMap<SizeId, SizeId>,
+        done: &FxHashMap<SizeId, SizeId>,
     ) -> ShapedTypeId {
         let unknown = self.table.add_size(SizeForm::Unknown);
         let sizes = self.table.own_sizes(id).into_iter().map(|size| {

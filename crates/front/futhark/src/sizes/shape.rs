@@ -7,8 +7,8 @@ use super::variable::SizeVariables;
 use crate::check::types::{AbstractTypeId, TypeId, TypeParameterId};
 use crate::syntax::tree::{SourceNameId, TypeLiftedness};
 use crate::typed::{DefinitionId, IntrinsicId, LocalId, TypedExpressionId};
+use rustc_hash::FxHashMap;
 use spirula_entity::ValueInterner;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 spirula_entity::define_ids! {
@@ -125,9 +125,9 @@ pub struct AbstractShape {
 #[derive(Clone, Debug, Default)]
 pub struct ShapeSubstitution {
     /// The sizes for variables.
-    pub sizes: HashMap<LocalId, SizeId>,
+    pub sizes: FxHashMap<LocalId, SizeId>,
     /// The types for type parameters.
-    pub types: HashMap<TypeParameterId, ShapedTypeId>,
+    pub types: FxHashMap<TypeParameterId, ShapedTypeId>,
 }
 
 /// All sizes and shaped types of a program.
@@ -136,13 +136,13 @@ pub struct ShapeTable {
     sizes: ValueInterner<SizeId, SizeForm>,
     shapes: ValueInterner<ShapedTypeId, ShapedForm>,
     /// The types of definitions.
-    pub definitions: HashMap<DefinitionId, Rc<ShapedScheme>>,
+    pub definitions: FxHashMap<DefinitionId, Rc<ShapedScheme>>,
     /// The number of size parameters of abstract types that have some.
-    pub abstract_sizes: HashMap<AbstractTypeId, usize>,
+    pub abstract_sizes: FxHashMap<AbstractTypeId, usize>,
     /// Whether types contain no arrays, functions, type parameters and hidden types.
-    pub sizeless: HashMap<TypeId, bool>,
+    pub sizeless: FxHashMap<TypeId, bool>,
     /// The abstract types that are known to be others.
-    pub abstracts: HashMap<AbstractTypeId, AbstractShape>,
+    pub abstracts: FxHashMap<AbstractTypeId, AbstractShape>,
     /// The types of expressions and variables, if they are recorded.
     pub record: Option<ShapeRecord>,
 }
@@ -151,9 +151,9 @@ pub struct ShapeTable {
 #[derive(Debug, Default)]
 pub struct ShapeRecord {
     /// The types of expressions.
-    pub expressions: HashMap<TypedExpressionId, ShapedTypeId>,
+    pub expressions: FxHashMap<TypedExpressionId, ShapedTypeId>,
     /// The types of variables. That of a local function is the one of its definition.
-    pub locals: HashMap<LocalId, Rc<ShapedScheme>>,
+    pub locals: FxHashMap<LocalId, Rc<ShapedScheme>>,
 }
 
 impl ShapeTable {
@@ -219,7 +219,7 @@ impl ShapeTable {
     pub fn substitute_size(
         &mut self,
         id: SizeId,
-        substitution: &HashMap<LocalId, SizeId>,
+        substitution: &FxHashMap<LocalId, SizeId>,
     ) -> SizeId {
         match self.size(id) {
             SizeForm::Local(local) => substitution.get(local).copied().unwrap_or(id),
@@ -281,14 +281,14 @@ impl ShapeTable {
         if substitution.sizes.is_empty() && substitution.types.is_empty() {
             return id;
         }
-        self.substitute_part(id, substitution, &mut HashMap::new())
+        self.substitute_part(id, substitution, &mut FxHashMap::default())
     }
 
     fn substitute_part(
         &mut self,
         id: ShapedTypeId,
         substitution: &ShapeSubstitution,
-        done: &mut HashMap<ShapedTypeId, ShapedTypeId>,
+        done: &mut FxHashMap<ShapedTypeId, ShapedTypeId>,
     ) -> ShapedTypeId {
         if let Some(&known) = done.get(&id) {
             return known;

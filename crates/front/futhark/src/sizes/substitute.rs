@@ -1,13 +1,13 @@
 //! Substitution of variables in sizes of typed source.
 
 use crate::typed::{LocalId, SizeTerm, TypedExpressionId, TypedIndex, TypedKind, TypedProgram};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The size with other sizes in place of variables.
 pub(crate) fn substitute_size(
     program: &mut TypedProgram,
     size: SizeTerm,
-    sizes: &HashMap<LocalId, SizeTerm>,
+    sizes: &FxHashMap<LocalId, SizeTerm>,
 ) -> SizeTerm {
     match size {
         SizeTerm::Anonymous => size,
@@ -21,7 +21,7 @@ pub(crate) fn substitute_size(
 fn substitute_part(
     program: &mut TypedProgram,
     id: TypedExpressionId,
-    sizes: &HashMap<LocalId, SizeTerm>,
+    sizes: &FxHashMap<LocalId, SizeTerm>,
 ) -> TypedExpressionId {
     let mut expression = program.expressions[id].clone();
     let mut replace = |part: &mut TypedExpressionId| *part = substitute_part(program, *part, sizes);

@@ -2,7 +2,7 @@
 
 use super::shape::{ShapeTable, ShapedTypeId, SizeForm, SizeHead, SizeId, SizeVariableId};
 use crate::typed::{LocalId, ProgramPlace};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Why a size is to be found, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub struct SizeVariables {
     /// The depth of scopes.
     pub level: u32,
     /// Where variables of the program are bound.
-    pub binders: HashMap<LocalId, SizeBinder>,
+    pub binders: FxHashMap<LocalId, SizeBinder>,
     /// The variables that function types bind around what is compared.
     pub enclosing: Vec<LocalId>,
 }
@@ -194,14 +194,14 @@ impl SizeVariables {
 
     /// The shaped type with the variables in it replaced by what they are.
     pub fn resolve_shape(&self, table: &mut ShapeTable, id: ShapedTypeId) -> ShapedTypeId {
-        self.resolve_part(table, id, &mut HashMap::new())
+        self.resolve_part(table, id, &mut FxHashMap::default())
     }
 
     fn resolve_part(
         &self,
         table: &mut ShapeTable,
         id: ShapedTypeId,
-        done: &mut HashMap<ShapedTypeId, ShapedTypeId>,
+        done: &mut FxHashMap<ShapedTypeId, ShapedTypeId>,
     ) -> ShapedTypeId {
         if let Some(&known) = done.get(&id) {
             return known;
@@ -219,7 +219,7 @@ impl SizeVariables {
     pub fn close_shape(&self, table: &mut ShapeTable, id: ShapedTypeId) -> ShapedTypeId {
         let id = self.resolve_shape(table, id);
         let unknown = table.add_size(SizeForm::Unknown);
-        self.close_part(table, id, unknown, &mut HashMap::new())
+        self.close_part(table, id, unknown, &mut FxHashMap::default())
     }
 
     fn close_part(
@@ -227,7 +227,7 @@ impl SizeVariables {
         table: &mut ShapeTable,
         id: ShapedTypeId,
         unknown: SizeId,
-        done: &mut HashMap<ShapedTypeId, ShapedTypeId>,
+        done: &mut FxHashMap<ShapedTypeId, ShapedTypeId>,
     ) -> ShapedTypeId {
         if let Some(&known) = done.get(&id) {
             return known;
@@ -247,7 +247,7 @@ impl SizeVariables {
 
     /// Calls a function for each size of a shaped type, once for each part that occurs several times.
     pub fn visit_sizes(table: &ShapeTable, id: ShapedTypeId, visit: &mut dyn FnMut(SizeId)) {
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::default();
         let mut open = vec![id];
         while let Some(part) = open.pop() {
             if seen.insert(part) {

@@ -9,9 +9,9 @@ use crate::ir::{
     SoacAccumulation, SoacBody, SoacHistogram, SoacLambda, SoacOperand, SoacOperation,
     SoacStatement, SoacVariableId,
 };
+use rustc_hash::FxHashMap;
 use spirula_entity::EntitySet;
 use spirula_program::{ScalarLiteral, ScalarOperator};
-use std::collections::HashMap;
 
 /// The active variables.
 #[derive(Clone, Debug, Default)]
@@ -20,9 +20,9 @@ pub(super) struct ActivitySet {
     /// Variables that are not made active, such as the arguments of functions whose gradient is given.
     cut: EntitySet<SoacVariableId>,
     /// The results of such functions, which are active if an argument is.
-    linked: HashMap<SoacVariableId, Vec<SoacOperand>>,
+    linked: FxHashMap<SoacVariableId, Vec<SoacOperand>>,
     /// The results that stand for the arrays of an accumulator.
-    targets: HashMap<SoacVariableId, Vec<SoacVariableId>>,
+    targets: FxHashMap<SoacVariableId, Vec<SoacVariableId>>,
 }
 
 /// Scalars of which nothing is known, to ask a rule for its form.

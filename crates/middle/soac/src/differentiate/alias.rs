@@ -1,12 +1,12 @@
 //! Aliases: which arrays a statement consumes, through views of them.
 
 use crate::ir::{SoacBody, SoacOperand, SoacOperation, SoacStatement, SoacVariableId};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The arrays that variables may be views of. A variable that is not in the table is only its own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AliasTable {
-    roots: HashMap<SoacVariableId, Vec<SoacVariableId>>,
+    roots: FxHashMap<SoacVariableId, Vec<SoacVariableId>>,
 }
 
 impl AliasTable {

@@ -6,12 +6,12 @@ use crate::ir::{
     SoacFusedMap, SoacHistogram, SoacLambda, SoacLoopForm, SoacMessage, SoacMessagePart,
     SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariableId,
 };
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// State of a copy: operands for variables.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BodyCopier {
-    operands: HashMap<SoacVariableId, SoacOperand>,
+    operands: FxHashMap<SoacVariableId, SoacOperand>,
     /// The variables that were copied, with their copies.
     pub(super) copies: Vec<(SoacVariableId, SoacVariableId)>,
 }

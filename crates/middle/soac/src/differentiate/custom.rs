@@ -3,7 +3,7 @@
 use super::copy::BodyCopier;
 use crate::build::SoacBuilder;
 use crate::ir::{SoacLambda, SoacOperand, SoacVariableId};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A call of a function whose gradient is given. The statements of the function are part of the body in which it is called;
 /// they read copies of its arguments and end with copies of its results.
@@ -24,7 +24,7 @@ pub struct CustomRule {
 pub struct CustomRules {
     rules: Vec<CustomRule>,
     /// The rule that a result belongs to.
-    by_result: HashMap<SoacVariableId, usize>,
+    by_result: FxHashMap<SoacVariableId, usize>,
 }
 
 impl CustomRules {
@@ -65,7 +65,7 @@ impl CustomRules {
     /// Adds copies of the calls whose statements were copied. Returns where they begin.
     pub(super) fn copy(&mut self, builder: &mut SoacBuilder, copier: &BodyCopier) -> usize {
         let first = self.rules.len();
-        let copies: HashMap<_, _> = copier.copies.iter().copied().collect();
+        let copies: FxHashMap<_, _> = copier.copies.iter().copied().collect();
         let rename = |ids: &[SoacVariableId]| {
             let renamed = ids.iter().map(|id| copies.get(id).copied().unwrap_or(*id));
             renamed.collect::<Vec<_>>()

@@ -9,17 +9,17 @@ use crate::ir::{
     ReductionOrder, SoacBody, SoacHistogram, SoacLambda, SoacLoopForm, SoacOperand, SoacOperation,
     SoacStatement, SoacType, SoacVariableId,
 };
+use rustc_hash::FxHashMap;
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
-use std::collections::HashMap;
 
 /// State of the transformation.
 pub(super) struct ForwardTransform<'b> {
     pub(super) builder: &'b mut SoacBuilder,
     pub(super) active: ActivitySet,
     /// The tangents of active variables.
-    tangents: HashMap<SoacVariableId, SoacOperand>,
+    tangents: FxHashMap<SoacVariableId, SoacOperand>,
     /// Accumulators of tangents, for those whose function adds.
-    pub(super) accumulators: HashMap<SoacVariableId, SoacVariableId>,
+    pub(super) accumulators: FxHashMap<SoacVariableId, SoacVariableId>,
 }
 
 impl<'b> ForwardTransform<'b> {
@@ -38,7 +38,7 @@ impl<'b> ForwardTransform<'b> {
             builder,
             active,
             tangents: inputs.iter().copied().collect(),
-            accumulators: HashMap::new(),
+            accumulators: FxHashMap::default(),
         }
     }
 

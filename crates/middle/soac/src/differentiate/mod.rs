@@ -35,7 +35,7 @@ use crate::ir::{SoacBody, SoacOperand, SoacOperation, SoacType, SoacVariableId};
 use activity::ActivitySet;
 use adjoint::AdjointMap;
 use reverse::{ReverseTransform, SweepRecord};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Adds the statements of a body, and those that compute the tangents of its results for tangents of inputs.
 ///
@@ -55,8 +55,8 @@ pub fn add_forward(
 pub struct ReverseSweep {
     records: Vec<SweepRecord>,
     active: ActivitySet,
-    saved: HashMap<SoacVariableId, SoacOperand>,
-    originals: HashMap<SoacVariableId, SoacVariableId>,
+    saved: FxHashMap<SoacVariableId, SoacOperand>,
+    originals: FxHashMap<SoacVariableId, SoacVariableId>,
     inputs: Vec<SoacVariableId>,
     results: Vec<SoacOperand>,
 }
@@ -86,9 +86,9 @@ pub fn add_primal(
         active,
         rules: rules.clone(),
         adjoints: AdjointMap::default(),
-        saved: HashMap::new(),
-        originals: HashMap::new(),
-        written: HashMap::new(),
+        saved: FxHashMap::default(),
+        originals: FxHashMap::default(),
+        written: FxHashMap::default(),
         fault: None,
     };
     let records = transform.sweep_forward(body.statements);
@@ -123,7 +123,7 @@ pub fn add_reverse(
         adjoints: AdjointMap::default(),
         saved: sweep.saved.clone(),
         originals: sweep.originals.clone(),
-        written: HashMap::new(),
+        written: FxHashMap::default(),
         fault: None,
     };
     for (&result, &adjoint) in sweep.results.iter().zip(adjoints) {

@@ -9,8 +9,8 @@ use crate::ir::{
     SliceSelector, SoacBody, SoacLambda, SoacLoopForm, SoacOperand, SoacOperation, SoacStatement,
     SoacVariableId,
 };
+use rustc_hash::FxHashSet;
 use spirula_program::{ScalarOp, ScalarOperator};
-use std::collections::HashSet;
 
 /// The analysis, with the variables that it found.
 pub(super) struct NeedAnalysis<'a> {
@@ -18,7 +18,7 @@ pub(super) struct NeedAnalysis<'a> {
     pub(super) active: &'a ActivitySet,
     pub(super) rules: &'a CustomRules,
     /// The variables whose values are read.
-    pub(super) needed: HashSet<SoacVariableId>,
+    pub(super) needed: FxHashSet<SoacVariableId>,
 }
 
 impl NeedAnalysis<'_> {

@@ -16,8 +16,9 @@ use crate::ir::{
     ReductionOrder, SliceSelector, SoacBody, SoacLambda, SoacOperand, SoacOperation, SoacStatement,
     SoacType, SoacVariableId,
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 /// State of the transformation.
 pub(super) struct ReverseTransform<'b> {
@@ -26,11 +27,11 @@ pub(super) struct ReverseTransform<'b> {
     pub(super) rules: CustomRules,
     pub(super) adjoints: AdjointMap,
     /// Copies of arrays that are consumed before the reverse sweep reads them.
-    pub(super) saved: HashMap<SoacVariableId, SoacOperand>,
+    pub(super) saved: FxHashMap<SoacVariableId, SoacOperand>,
     /// The variables whose copies have no adjoints of their own.
-    pub(super) originals: HashMap<SoacVariableId, SoacVariableId>,
+    pub(super) originals: FxHashMap<SoacVariableId, SoacVariableId>,
     /// The adjoints of the arrays of accumulators whose bodies are swept.
-    pub(super) written: HashMap<SoacVariableId, Vec<Option<SoacOperand>>>,
+    pub(super) written: FxHashMap<SoacVariableId, Vec<Option<SoacOperand>>>,
     /// Why the transformation is not possible.
     pub(super) fault: Option<String>,
 }
@@ -47,13 +48,13 @@ impl ReverseTransform<'_> {
     /// Runs statements. What the sweep in reverse needs is kept.
     pub(super) fn sweep_forward(&mut self, statements: Vec<SoacStatement>) -> Vec<SweepRecord> {
         let arrays = self.find_read_arrays(&statements);
-        let mut bound = HashSet::new();
+        let mut bound = FxHashSet::default();
         for statement in &statements {
             visit_bound(statement, &mut |id| {
                 bound.insert(id);
             });
         }
-        let mut by_root: HashMap<SoacVariableId, Vec<SoacVariableId>> = HashMap::new();
+        let mut by_root: FxHashMap<SoacVariableId, Vec<SoacVariableId>> = FxHashMap::default();
         for &id in arrays.iter().filter(|&id| !bound.contains(id)) {
             by_root.entry(id).or_default().push(id);
         }
@@ -83,7 +84,7 @@ impl ReverseTransform<'_> {
             builder: self.builder,
             active: &self.active,
             rules: &self.rules,
-            needed: HashSet::new(),
+            needed: FxHashSet::default(),
         };
         for statement in statements {
             analysis.need_reverse(statement);

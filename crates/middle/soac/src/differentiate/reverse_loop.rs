@@ -14,8 +14,9 @@ use crate::ir::{
     SliceSelector, SoacBody, SoacLoopForm, SoacOperand, SoacOperation, SoacStatement, SoacType,
     SoacVariableId,
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 /// The values that a loop kept.
 #[derive(Clone, Debug)]
@@ -133,12 +134,12 @@ impl ReverseTransform<'_> {
             let variable_type = transform.builder.type_of(SoacOperand::Variable(id));
             matches!(variable_type, SoacType::Array(..))
         };
-        let mut changing: HashSet<SoacVariableId> = parameters
+        let mut changing: FxHashSet<SoacVariableId> = parameters
             .iter()
             .map(|(id, _)| *id)
             .filter(|&id| is_array(self, id))
             .collect();
-        let mut cuts = HashSet::new();
+        let mut cuts = FxHashSet::default();
         for statement in &body.statements {
             let mut reads_changing = false;
             visit_reads(statement, &mut |operand| {
@@ -161,7 +162,7 @@ impl ReverseTransform<'_> {
             builder: self.builder,
             active: &self.active,
             rules: &self.rules,
-            needed: HashSet::new(),
+            needed: FxHashSet::default(),
         };
         for statement in &body.statements {
             analysis.need_reverse(statement);
@@ -187,7 +188,7 @@ impl ReverseTransform<'_> {
         counter: SoacVariableId,
         body: &SoacBody,
     ) {
-        let mut bound: HashSet<_> = parameters.iter().map(|(id, _)| *id).collect();
+        let mut bound: FxHashSet<_> = parameters.iter().map(|(id, _)| *id).collect();
         bound.insert(counter);
         for statement in &body.statements {
             visit_bound(statement, &mut |id| {
@@ -240,7 +241,7 @@ impl ReverseTransform<'_> {
         let index = self.widen(SoacOperand::Variable(taped.counter));
         let is_parameter =
             |id: SoacVariableId| taped.parameters.iter().any(|(other, _)| *other == id);
-        let mut written = HashMap::new();
+        let mut written = FxHashMap::default();
         for (id, tape, tape_type) in tapes.iter().filter(|(id, ..)| is_parameter(*id)) {
             written.insert(*id, self.write_tape(*tape, index, *id, tape_type));
         }
@@ -363,7 +364,7 @@ impl ReverseTransform<'_> {
         parameters: &[(SoacVariableId, SoacOperand)],
         body: &SoacBody,
     ) -> Vec<SoacVariableId> {
-        let mut bound: HashSet<_> = parameters.iter().map(|(id, _)| *id).collect();
+        let mut bound: FxHashSet<_> = parameters.iter().map(|(id, _)| *id).collect();
         let mut outside = BTreeSet::new();
         for statement in &body.statements {
             visit_bound(statement, &mut |id| {
@@ -408,7 +409,7 @@ impl ReverseTransform<'_> {
             counter = self.builder.add_scalar(narrow, &[index]);
         }
         copier.replace(tape.counter, counter);
-        let kept: HashMap<_, _> = tape.kept.iter().copied().collect();
+        let kept: FxHashMap<_, _> = tape.kept.iter().copied().collect();
         let consumed = AliasTable::default().visit_body(body);
         let mut copies = Vec::with_capacity(parameters.len());
         for &(id, _) in parameters {

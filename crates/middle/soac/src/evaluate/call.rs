@@ -2,7 +2,7 @@
 
 use super::{FunctionEvaluator, SoacValue};
 use crate::ir::{SoacArgument, SoacFunctionId};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// How many bodies may be evaluated within each other, those of functions that are called included.
 pub(super) const MAX_NESTING: u32 = 1000;
@@ -25,7 +25,7 @@ impl FunctionEvaluator<'_> {
             function,
             callees: self.callees,
             values: vec![None; function.variables.len()],
-            accumulators: HashMap::new(),
+            accumulators: FxHashMap::default(),
             fuel: self.fuel,
             nesting: self.nesting,
         };

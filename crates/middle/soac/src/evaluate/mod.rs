@@ -10,9 +10,9 @@ use crate::ir::{
     SoacMessagePart, SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariableId,
 };
 use accumulator::AccumulatorState;
+use rustc_hash::FxHashMap;
 use spirula_entity::EntityArena;
 use spirula_program::{ScalarLiteral, ScalarType};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A value.
@@ -97,7 +97,7 @@ pub fn evaluate_function(
         function,
         callees: &function.callees,
         values: vec![None; function.variables.len()],
-        accumulators: HashMap::new(),
+        accumulators: FxHashMap::default(),
         fuel,
         nesting: 0,
     };
@@ -114,7 +114,7 @@ struct FunctionEvaluator<'f> {
     callees: &'f EntityArena<SoacFunctionId, SoacFunction>,
     values: Vec<Option<SoacValue>>,
     /// The accumulators that are in scope.
-    accumulators: HashMap<SoacVariableId, AccumulatorState>,
+    accumulators: FxHashMap<SoacVariableId, AccumulatorState>,
     fuel: u64,
     /// The number of bodies that are evaluated within each other.
     nesting: u32,
