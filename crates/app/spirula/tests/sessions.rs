@@ -1,8 +1,11 @@
 //! Consecutive calls of one session.
 
 use spirula::{CompileOptions, CompileOutput, compile_input};
-use spirula_program::{ProgramError, ProgramSession, ProgramValue, ScalarType};
-use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
+use spirula_program::{
+    CompiledProgram, KernelMachine, LaunchRequest, ProgramError, ProgramParameter, ProgramSession,
+    ProgramValue, ResidentValue, ScalarType, SizeClass,
+};
+use spirula_runtime::{ComputeDevice, DeviceError, DeviceMachine, DeviceOptions};
 
 /// Counts the calls of a program in its own memory. A failing kernel has counted already.
 const COUNTING: &str = "
@@ -57,4 +60,160 @@ fn a_program_begins_anew_after_a_failure() {
     let counts = [1, 1, 10, 1, 1].map(&mut next);
     let expected = [Some("1i32"), Some("2i32"), None, Some("1i32"), Some("2i32")];
     assert_eq!(counts.each_ref().map(|c| c.as_deref()), expected);
+}
+
+const RESIDENT: &str = "
+entry add (xs: []i32) (y: i32) : []i32 = map (+ y) xs
+entry same (xs: []i32) : []i32 = xs
+entry fill (xs: *[]i32) : *[]i32 = xs with [0] = 9
+entry table : []i32 = [1, 2, 3]
+entry pick (xs: []i32) (i: i64) : i32 = let ys = map (* 2) xs in ys[i]
+";
+
+fn compile_program(source: &str) -> CompiledProgram {
+    let compiled = compile_input(source.as_bytes(), &CompileOptions::default());
+    match compiled.expect("the program compiles").output {
+        CompileOutput::Program(program) => *program,
+        CompileOutput::Module(_) => panic!("it is a program"),
+    }
+}
+
+/// A machine that counts the blocks that are not freed, and keeps none for reuse.
+struct CountedMachine<'d> {
+    machine: DeviceMachine<'d>,
+    count: usize,
+}
+
+impl<'d> KernelMachine for CountedMachine<'d> {
+    type Block = <DeviceMachine<'d> as KernelMachine>::Block;
+    type Error = DeviceError;
+
+    fn allocate_block(&mut self, bytes: u64) -> Result<Self::Block, DeviceError> {
+        self.count += 1;
+        self.machine.allocate_block(bytes)
+    }
+
+    fn free_block(&mut self, block: Self::Block) {
+        self.count -= 1;
+        self.machine.free_block(block);
+    }
+
+    fn write_block(
+        &mut self,
+        block: Self::Block,
+        at: u64,
+        bytes: &[u8],
+    ) -> Result<(), DeviceError> {
+        self.machine.write_block(block, at, bytes)
+    }
+
+    fn read_block(
+        &mut self,
+        block: Self::Block,
+        at: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        self.machine.read_block(block, at, out)
+    }
+
+    fn launch_kernel(
+        &mut self,
+        request: &LaunchRequest<'_, Self::Block>,
+    ) -> Result<(), DeviceError> {
+        self.machine.launch_kernel(request)
+    }
+
+    fn wait_idle(&mut self) -> Result<(), DeviceError> {
+        self.machine.wait_idle()
+    }
+
+    fn is_host(&self) -> bool {
+        self.machine.is_host()
+    }
+
+    fn reuses_blocks(&self) -> bool {
+        false
+    }
+
+    fn parameter_value(&self, parameter: &ProgramParameter) -> u64 {
+        self.machine.parameter_value(parameter)
+    }
+
+    fn limit_value(&self, class: &SizeClass) -> u64 {
+        self.machine.limit_value(class)
+    }
+}
+
+type CountedSession<'p, 'd> = ProgramSession<'p, CountedMachine<'d>>;
+
+fn upload(session: &mut CountedSession<'_, '_>, values: &[i32]) -> ResidentValue {
+    let bytes: Vec<u8> = values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
+    let shape = vec![values.len() as u64];
+    let array = session.upload_array(ScalarType::I32, false, shape, &bytes);
+    array.expect("there is memory")
+}
+
+fn download(session: &mut CountedSession<'_, '_>, array: &ResidentValue) -> Vec<i32> {
+    let mut bytes = vec![0; array.byte_count() as usize];
+    let read = session.read_resident(array, 0, &mut bytes);
+    read.expect("the array is there");
+    let values = bytes.chunks_exact(4);
+    values
+        .map(|value| i32::from_le_bytes(value.try_into().expect("four bytes")))
+        .collect()
+}
+
+fn call(
+    session: &mut CountedSession<'_, '_>,
+    entry: &str,
+    given: &[&ResidentValue],
+) -> ResidentValue {
+    let mut results = session.call_resident(entry, given).expect("it runs");
+    assert_eq!(results.len(), 1);
+    results.remove(0)
+}
+
+/// Arguments stay as they are, unless they are consumed. Constants of the program are never changed. Nothing is kept of
+/// values that were released, and of calls that failed.
+#[test]
+fn resident_values_are_shared_and_released() {
+    let program = compile_program(RESIDENT);
+    let mut device =
+        ComputeDevice::open("cpu", &DeviceOptions::default()).expect("there is a processor");
+    let machine = CountedMachine {
+        machine: DeviceMachine::new(&mut device),
+        count: 0,
+    };
+    let mut session = ProgramSession::new(&program, machine).expect("it begins");
+    let scalar = |bits| ResidentValue::from_scalar(ScalarType::I32, false, bits);
+    let number = |bits| ResidentValue::from_scalar(ScalarType::I64, false, bits);
+    let mut counts = Vec::new();
+    for _ in 0..3 {
+        let xs = upload(&mut session, &[1, 2]);
+        let sum = call(&mut session, "add", &[&xs, &scalar(10)]);
+        assert_eq!(download(&mut session, &sum), [11, 12]);
+        assert_eq!(download(&mut session, &xs), [1, 2]);
+        let same = call(&mut session, "same", &[&xs]);
+        let filled = call(&mut session, "fill", &[&sum]);
+        assert_eq!(download(&mut session, &filled), [9, 12]);
+        let table = call(&mut session, "table", &[]);
+        assert_eq!(download(&mut session, &table), [1, 2, 3]);
+        let changed = call(&mut session, "fill", &[&table]);
+        let picked = call(&mut session, "pick", &[&same, &number(1)]);
+        assert_eq!(picked.scalar_bits(), Some(4));
+        for wrong in [2, u64::MAX] {
+            let failed = session.call_resident("pick", &[&xs, &number(wrong)]);
+            assert!(matches!(failed, Err(ProgramError::Failed(..))));
+        }
+        let refused = session.call_resident("pick", &[&number(1), &number(1)]);
+        assert!(matches!(refused, Err(ProgramError::Invalid(_))));
+        for value in [xs, sum, same, filled, table, changed, picked] {
+            session.release_value(value);
+        }
+        counts.push(session.machine().count);
+    }
+    assert_eq!(counts[1..], [counts[0], counts[0]]);
 }

@@ -111,6 +111,18 @@ impl<M: KernelMachine> ProgramHeap<M> {
         self.pool.mark_all_unused();
     }
 
+    /// Frees the blocks that are kept for reuse.
+    pub fn free_unused(&mut self) {
+        let kept = self.pool.drain();
+        kept.into_iter()
+            .for_each(|block| self.machine.free_block(block));
+    }
+
+    /// Whether a block is on the device.
+    pub fn is_on_device(&self, block: usize) -> bool {
+        self.blocks[block].device.is_some()
+    }
+
     /// Allocates a block of the host with one reference.
     pub fn allocate_host(&mut self, bytes: Vec<u8>) -> usize {
         self.insert_block(RefCountedBlock {

@@ -3,6 +3,7 @@
 //! - [`CompiledProgram`]: kernels, steps of the host, entry points. [`program`] has its parts.
 //! - [`archive`]: programs as files.
 //! - [`ProgramSession`]: runs the host's steps on a [`KernelMachine`].
+//! - [`ResidentValue`]: arguments and results that stay on the machine between calls.
 //! - [`ProgramValue`]: arguments and results of entry points; [`read_string`] reads string literals.
 //! - [`ScalarType`], [`ScalarLiteral`]: types and values of scalars.
 //! - [`ScalarOperator`]: the scalar operators, one table for compilers and for the steps of the host.
@@ -32,9 +33,9 @@ pub use operator::{
     ScalarTypeClass,
 };
 pub use program::CompiledProgram;
-pub use program_value::{ProgramValue, ValueError};
+pub use program_value::{ProgramValue, ValueError, element_type_name, parse_element_type};
 pub use scalar::{ScalarLiteral, ScalarType};
-pub use session::{CallValue, CompletedCall, PreparedCall, ProgramSession};
+pub use session::{CallValue, CompletedCall, PreparedCall, ProgramSession, ResidentValue};
 pub use string_literal::read_string;
 pub use tuning_parameter::{ProgramParameter, SizeClass};
 pub use validate::ProgramFault;

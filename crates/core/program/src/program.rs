@@ -309,6 +309,34 @@ pub struct ProgramEntry {
     pub results: Vec<EntryResult>,
 }
 
+impl ProgramEntry {
+    /// The scalars and arrays of all parameters, each with the name of its parameter.
+    pub fn parameter_parts(&self) -> impl Iterator<Item = (&str, &EntryValueType)> {
+        self.parameters.iter().flat_map(|parameter| {
+            let parts = value_parts(parameter.value.as_ref(), parameter.opaque.as_ref());
+            parts.map(|part| (parameter.name.as_str(), part))
+        })
+    }
+
+    /// The scalars and arrays of all results.
+    pub fn result_parts(&self) -> impl Iterator<Item = &EntryValueType> {
+        let results = self.results.iter();
+        results.flat_map(|result| value_parts(result.value.as_ref(), result.opaque.as_ref()))
+    }
+}
+
+/// The scalars and arrays of a parameter or result.
+fn value_parts<'a>(
+    value: Option<&'a EntryValueType>,
+    opaque: Option<&'a EntryOpaque>,
+) -> impl Iterator<Item = &'a EntryValueType> {
+    let parts = match (value, opaque) {
+        (Some(value), _) => std::slice::from_ref(value),
+        (None, opaque) => opaque.map_or(&[][..], |opaque| &opaque.parts),
+    };
+    parts.iter()
+}
+
 /// A parameter of an entry point.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProgramEntryParameter {

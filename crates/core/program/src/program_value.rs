@@ -43,7 +43,7 @@ const DEPTH: usize = 32;
 impl ProgramValue {
     /// Name of the type of the elements: `u8` to `u64` where they have no sign.
     pub fn type_name(&self) -> String {
-        type_name(self.element, self.unsigned)
+        element_type_name(self.element, self.unsigned)
     }
 
     /// The elements' bits.
@@ -102,8 +102,8 @@ impl ProgramValue {
     }
 }
 
-/// The name of a type with or without sign.
-pub(crate) fn type_name(element: ScalarType, unsigned: bool) -> String {
+/// The name of a scalar type with or without sign, such as `u8`.
+pub fn element_type_name(element: ScalarType, unsigned: bool) -> String {
     if unsigned && element.is_int() {
         format!("u{}", element.width())
     } else {
@@ -111,7 +111,8 @@ pub(crate) fn type_name(element: ScalarType, unsigned: bool) -> String {
     }
 }
 
-fn parse_type(name: &str) -> Option<(ScalarType, bool)> {
+/// The scalar type of a name such as `u8`, and whether its integers have no sign.
+pub fn parse_element_type(name: &str) -> Option<(ScalarType, bool)> {
     let unsigned = name.strip_prefix('u').map(|width| format!("i{width}"));
     match unsigned.as_deref().and_then(ScalarType::from_name) {
         Some(ty) => Some((ty, true)),
@@ -258,7 +259,7 @@ impl<'a> ValueTextReader<'a> {
             return self.make_fault("the input ends within a value");
         };
         let name = std::str::from_utf8(name).unwrap_or("").trim();
-        let Some((element, unsigned)) = parse_type(name) else {
+        let Some((element, unsigned)) = parse_element_type(name) else {
             return self.make_fault(format!("unknown type {name:?}"));
         };
         self.at += 7;
@@ -303,7 +304,7 @@ impl<'a> ValueTextReader<'a> {
                 return self.make_fault("expected \"]\"");
             }
         }
-        let Some((element, unsigned)) = parse_type(&self.read_word()) else {
+        let Some((element, unsigned)) = parse_element_type(&self.read_word()) else {
             return self.make_fault("expected a type");
         };
         if !shape.contains(&0) || !self.eat_byte(b')') {
@@ -403,7 +404,7 @@ impl<'a> ValueTextReader<'a> {
         if value.element == ScalarType::Unit {
             (value.element, value.unsigned) = (element, unsigned);
         }
-        let (wanted, found) = (value.type_name(), type_name(element, unsigned));
+        let (wanted, found) = (value.type_name(), element_type_name(element, unsigned));
         if wanted != found {
             self.at = at;
             return self.make_fault(format!("expected {wanted}, not {found}"));
@@ -431,7 +432,7 @@ impl<'a> ValueTextReader<'a> {
         } = parsed;
         if !fits && !self.is_wrapping {
             self.at = at;
-            let name = type_name(element, unsigned);
+            let name = element_type_name(element, unsigned);
             return self.make_fault(format!("{word} does not fit {name}"));
         }
         self.note_element_type(value, element, unsigned, at)?;
@@ -481,7 +482,7 @@ fn parse_element(word: &str, known: Option<(ScalarType, bool)>) -> Option<Elemen
         ("", Some(known)) => known,
         ("", None) if is_real => (ScalarType::F64, false),
         ("", None) => (ScalarType::I32, false),
-        (name, _) => parse_type(name)?,
+        (name, _) => parse_element_type(name)?,
     };
     if ty.is_float() {
         let value: f64 = digits.parse().ok()?;

@@ -5,12 +5,12 @@ use crate::heap::MachineResult;
 use crate::program::{
     EntrySize, EntryValueType, GLOBAL, HostRegister, HostSlot, ProgramEntry, SourceTensorType,
 };
-use crate::program_value::type_name;
+use crate::program_value::element_type_name;
 use crate::{KernelMachine, ProgramError, ProgramValue, ScalarType};
 
 /// The form of a type in messages, `[][]u8`.
 fn value_type(element: ScalarType, unsigned: bool, rank: usize) -> String {
-    "[]".repeat(rank) + &type_name(element, unsigned)
+    "[]".repeat(rank) + &element_type_name(element, unsigned)
 }
 
 /// Checks the range of integers of fewer than 8 bits, which are stored in 8 bits.
@@ -131,6 +131,19 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         entry: &str,
         given: Vec<CallArgument<'_>>,
     ) -> MachineResult<PreparedCall<'p>, M> {
+        let entry = self.begin_entry(entry)?;
+        let mut frame = self.begin_frame(entry.function, &[]);
+        match self.bind_parameters(entry, &given, &mut frame) {
+            Ok(()) => Ok(PreparedCall { entry, frame }),
+            Err(error) => {
+                self.drop_frame(frame);
+                Err(error)
+            }
+        }
+    }
+
+    /// The entry point of a name, with the session prepared for a call.
+    pub(super) fn begin_entry(&mut self, entry: &str) -> MachineResult<&'p ProgramEntry, M> {
         let program = self.program;
         let Some(entry) = program.entries.iter().find(|e| e.name == entry) else {
             let names: Vec<&str> = program.entries.iter().map(|e| e.name.as_str()).collect();
@@ -141,9 +154,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         if self.is_unfinished {
             self.run_initialisation()?;
         }
-        let mut frame = self.begin_frame(entry.function, &[]);
-        self.bind_parameters(entry, &given, &mut frame)?;
-        Ok(PreparedCall { entry, frame })
+        Ok(entry)
     }
 
     /// Runs a call until the machine has completed it: the second part of [`ProgramSession::call_entry`].
@@ -260,15 +271,43 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         frame: &mut HostFrame,
         known: &mut Vec<HostRegister>,
     ) -> MachineResult<(), M> {
+        let found = (given.element, given.unsigned);
+        self.bind_shape(name, value, found, &given.shape, frame, known)?;
+        match value.slot {
+            HostSlot::Scalar(reg) => {
+                let bits = given.elements().next().unwrap_or(0);
+                self.set_scalar(frame, reg, bits);
+                known.push(reg);
+            }
+            HostSlot::Memory(mem) => {
+                let block = self.blocks.allocate_device(given.bytes.len() as u64)?;
+                self.blocks.write_bytes(block, 0, &given.bytes)?;
+                self.set_reference(frame, mem, Some(block));
+                self.blocks.release_block(block);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the type of a value, and binds its sizes or compares them with those that are known. `found` are the type of its
+    /// elements, and whether they have no sign.
+    pub(super) fn bind_shape(
+        &mut self,
+        name: &str,
+        value: &EntryValueType,
+        found: (ScalarType, bool),
+        found_shape: &[u64],
+        frame: &mut HostFrame,
+        known: &mut Vec<HostRegister>,
+    ) -> MachineResult<(), M> {
         let rank = value.shape.as_ref().map_or(0, Vec::len);
-        let fits = value.element == given.element && value.unsigned == given.unsigned;
-        if !fits || rank != given.shape.len() {
+        if (value.element, value.unsigned) != found || rank != found_shape.len() {
             let wanted = value_type(value.element, value.unsigned, rank);
-            let found = value_type(given.element, given.unsigned, given.shape.len());
+            let found = value_type(found.0, found.1, found_shape.len());
             let message = format!("{name} takes {wanted}, not {found}");
             return Err(ProgramError::Invalid(message));
         }
-        for (size, found) in value.shape.iter().flatten().zip(&given.shape) {
+        for (size, found) in value.shape.iter().flatten().zip(found_shape) {
             let wanted = match *size {
                 EntrySize::Known(size) => Some(size),
                 // Values of the program's initialisation are known before all calls.
@@ -290,20 +329,17 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                 return Err(ProgramError::Invalid(message));
             }
         }
-        match value.slot {
-            HostSlot::Scalar(reg) => {
-                let bits = given.elements().next().unwrap_or(0);
-                self.set_scalar(frame, reg, bits);
-                known.push(reg);
-            }
-            HostSlot::Memory(mem) => {
-                let block = self.blocks.allocate_device(given.bytes.len() as u64)?;
-                self.blocks.write_bytes(block, 0, &given.bytes)?;
-                self.set_reference(frame, mem, Some(block));
-                self.blocks.release_block(block);
-            }
-        }
         Ok(())
+    }
+
+    /// The shape of a result.
+    pub(super) fn find_shape(&self, value: &EntryValueType, frame: &HostFrame) -> Vec<u64> {
+        let sizes = value.shape.iter().flatten();
+        let sizes = sizes.map(|size| match *size {
+            EntrySize::Known(size) => size,
+            EntrySize::Scalar(reg) => self.get_scalar(frame, reg),
+        });
+        sizes.collect()
     }
 
     fn fetch_result(
@@ -311,13 +347,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         value: &EntryValueType,
         frame: &HostFrame,
     ) -> MachineResult<ProgramValue, M> {
-        let mut shape = Vec::new();
-        for size in value.shape.iter().flatten() {
-            shape.push(match *size {
-                EntrySize::Known(size) => size,
-                EntrySize::Scalar(reg) => self.get_scalar(frame, reg),
-            });
-        }
+        let shape = self.find_shape(value, frame);
         let size = value.element.size();
         let bytes = match value.slot {
             HostSlot::Scalar(reg) => {

@@ -4,8 +4,10 @@ mod call;
 mod failure;
 mod frame;
 mod launch;
+mod resident;
 
 pub use call::{CallValue, CompletedCall, PreparedCall};
+pub use resident::ResidentValue;
 
 use crate::copy_call;
 use crate::heap::{MachineResult, ProgramHeap};
@@ -83,6 +85,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         let first = self.begin_frame(self.program.initialise, &[]);
         let frame = self.run_frames(first)?;
         self.drop_frame(frame);
+        self.check_failures()?;
         self.is_unfinished = false;
         Ok(())
     }
@@ -154,20 +157,36 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         self.spare.push(frame);
     }
 
-    /// Runs a call to its end; returns its frame.
+    /// Runs a call to its end; returns its frame. If it fails, the references of all frames are dropped.
     fn run_frames(&mut self, first: HostFrame<'p>) -> MachineResult<HostFrame<'p>, M> {
-        let program = self.program;
         let mut frame = first;
         let mut callers: Vec<HostFrame<'p>> = Vec::new();
+        match self.run_steps(&mut frame, &mut callers) {
+            Ok(()) => Ok(frame),
+            Err(error) => {
+                callers.push(frame);
+                callers.into_iter().for_each(|frame| self.drop_frame(frame));
+                Err(error)
+            }
+        }
+    }
+
+    /// Runs the steps of a frame and of those that it calls, until it has ended.
+    fn run_steps(
+        &mut self,
+        frame: &mut HostFrame<'p>,
+        callers: &mut Vec<HostFrame<'p>>,
+    ) -> MachineResult<(), M> {
+        let program = self.program;
         let mut function = &program.functions[frame.function];
         let mut next = 0;
         loop {
             let Some(step) = function.steps.get(next) else {
                 let Some(mut caller) = callers.pop() else {
-                    return Ok(frame);
+                    return Ok(());
                 };
-                self.copy_slots(&frame, &function.outputs, &mut caller, frame.outputs);
-                self.drop_frame(std::mem::replace(&mut frame, caller));
+                self.copy_slots(frame, &function.outputs, &mut caller, frame.outputs);
+                self.drop_frame(std::mem::replace(frame, caller));
                 function = &program.functions[frame.function];
                 next = frame.next;
                 continue;
@@ -176,7 +195,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
             match step {
                 HostStep::Jump(to) => next = *to,
                 HostStep::Unless(reg, to) => {
-                    if self.get_scalar(&frame, *reg) == 0 {
+                    if self.get_scalar(frame, *reg) == 0 {
                         next = *to;
                     }
                 }
@@ -186,28 +205,28 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                     }
                     function = &program.functions[*callee];
                     let mut inner = self.begin_frame(*callee, outputs);
-                    self.copy_slots(&frame, inputs, &mut inner, &function.inputs);
+                    self.copy_slots(frame, inputs, &mut inner, &function.inputs);
                     frame.next = std::mem::take(&mut next);
-                    callers.push(std::mem::replace(&mut frame, inner));
+                    callers.push(std::mem::replace(frame, inner));
                 }
                 HostStep::Copy(copy) => {
-                    if let Some(copier) = self.run_copy(&frame, copy)? {
+                    if let Some(copier) = self.run_copy(frame, copy)? {
                         function = &program.functions[copier.function];
                         frame.next = std::mem::take(&mut next);
-                        callers.push(std::mem::replace(&mut frame, copier));
+                        callers.push(std::mem::replace(frame, copier));
                     }
                 }
-                HostStep::Set(to, bits) => self.set_scalar(&mut frame, *to, *bits),
+                HostStep::Set(to, bits) => self.set_scalar(frame, *to, *bits),
                 HostStep::Move(to, from) => {
-                    let bits = self.get_scalar(&frame, *from);
-                    self.set_scalar(&mut frame, *to, bits);
+                    let bits = self.get_scalar(frame, *from);
+                    self.set_scalar(frame, *to, bits);
                     let is_wrapped = frame.is_wrapped(*from);
                     frame.note_wrapped(*to, is_wrapped);
                 }
                 HostStep::Apply(operator, to, operands) => {
-                    self.apply_operator(&mut frame, *operator, *to, operands);
+                    self.apply_operator(frame, *operator, *to, operands);
                 }
-                step => self.run_step(&mut frame, step)?,
+                step => self.run_step(frame, step)?,
             }
         }
     }
