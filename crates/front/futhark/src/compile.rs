@@ -1,6 +1,7 @@
 //! Compilation of source to the soac form.
 
 use crate::check::{SourceFault, check_program};
+use crate::constants::find_used_constants;
 use crate::internalise::internalise_entry;
 use crate::lines::{LineColumn, LineStarts};
 use crate::source::{FaultyFile, SourceFiles, read_program};
@@ -9,9 +10,12 @@ use crate::value_structure::{ValueStructure, describe_structure};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_soac::fuse::FusionScope;
-use spirula_soac::ir::{SoacEntry, SoacFunction};
+use spirula_soac::ir::{SoacEntry, SoacFunction, SoacOperation};
 use spirula_soac::optimise::optimise_function;
 use std::sync::{Arc, Mutex};
+
+/// The beginning of the names of the prelude's files.
+const PRELUDE: &str = "/prelude/";
 
 /// Bytes of stack for passes over deeply nested programs.
 const STACK_BYTES: usize = 256 << 20;
@@ -64,7 +68,8 @@ pub fn check_source(
     check_files(main, read).map_err(describe_all)
 }
 
-/// Compiles a program to a function of the soac form for each of its entry points.
+/// Compiles a program to a function of the soac form for each of its entry points. Behind them are functions for the constants
+/// whose evaluation may fail; these run when the program begins.
 ///
 /// # Errors
 ///
@@ -91,7 +96,9 @@ pub fn internalise_with_warnings(
         warnings.extend(describe_all(std::mem::take(&mut checked.warnings)));
         let entries = checked.program.entries.iter();
         let functions = entries.map(|&entry| checked.make_function(entry));
-        functions.collect::<Result<Vec<_>, _>>()
+        let mut functions = functions.collect::<Result<Vec<_>, _>>()?;
+        functions.extend(checked.make_initialisers());
+        Ok::<_, Vec<SourceDiagnostic>>(functions)
     })?;
     if functions.is_empty() {
         let fault =
@@ -165,6 +172,28 @@ impl CheckedSource {
         Ok((function, entry))
     }
 
+    /// Functions that evaluate the constants which entry points use, as far as their evaluation may fail.
+    fn make_initialisers(&self) -> Vec<(SoacFunction, SoacEntry)> {
+        let constants = find_used_constants(&self.program).into_iter();
+        let is_own = |id: &DefinitionId| {
+            let file = self.program.definitions[*id].place.file;
+            !self.files.files[file].name.starts_with(PRELUDE)
+        };
+        // A constant that cannot be compiled by itself fails where it is used.
+        let functions = constants
+            .filter(is_own)
+            .filter_map(|id| self.make_function(id).ok());
+        let fallible = functions.filter(|(function, _)| can_fail(function));
+        let initialisers = fallible.map(|(function, entry)| {
+            let entry = SoacEntry {
+                is_initialiser: true,
+                ..entry
+            };
+            (function, entry)
+        });
+        initialisers.collect()
+    }
+
     /// A fault at a place of the program.
     fn locate(&self, place: Option<ProgramPlace>, message: String) -> SourceDiagnostic {
         let Some(place) = place else {
@@ -179,6 +208,18 @@ impl CheckedSource {
         let file = &self.files.files[place.file];
         describe_elsewhere(&file.name, &file.text, fault)
     }
+}
+
+/// Whether a function has checks.
+fn can_fail(function: &SoacFunction) -> bool {
+    let mut has_check = false;
+    let callees = function.callees.iter().map(|(_, callee)| &callee.body);
+    for body in callees.chain([&function.body]) {
+        body.for_each_statement(&mut |statement| {
+            has_check |= matches!(statement.operation, SoacOperation::Check(..));
+        });
+    }
+    has_check
 }
 
 fn check_on_stack(main: &str, read: &mut FileReader<'_>) -> Result<CheckedSource, Vec<FileFault>> {

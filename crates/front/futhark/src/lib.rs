@@ -23,6 +23,7 @@
 
 pub mod check;
 pub mod compile;
+mod constants;
 mod consumption;
 pub mod evaluate;
 pub mod format;

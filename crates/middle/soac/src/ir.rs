@@ -27,6 +27,9 @@ pub struct SoacEntry {
     pub parameters: Vec<SoacEntryValue>,
     /// Its results, in the order of the function's.
     pub results: Vec<SoacEntryValue>,
+    /// Whether the function runs when the program begins, instead of being called from outside. It has no parameters, and its
+    /// results are dropped.
+    pub is_initialiser: bool,
 }
 
 /// A parameter or result of an entry point: some scalars and arrays of the function.

@@ -36,7 +36,7 @@ use element::VirtualArray;
 use group_map::GroupScope;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
-    ArrayDimension, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind, FuncId,
+    ArrayDimension, CallStmt, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind, FuncId,
     KernelProgram, PlainValue, StmtKind, VarId, VariableType,
 };
 use spirula_program::ScalarType;
@@ -103,6 +103,7 @@ pub fn compile_entries(
     profile: SegmentProfile,
 ) -> Result<KernelProgram, String> {
     let mut builder = ProgramBuilder::new();
+    let mut initialisers = Vec::new();
     for (function, entry) in entries {
         let function = translate_function(function, profile);
         let callees: Rc<[_]> = declare_callees(&mut builder, &function, &entry.name).into();
@@ -112,10 +113,31 @@ pub fn compile_entries(
             builder = lowering.builder;
         }
         let mut lowering = FunctionLowering::new(&function, &callees, builder, profile);
-        lowering.lower_function(&function, &entry)?;
+        if entry.is_initialiser {
+            initialisers.push(lowering.lower_initialiser(&function, &entry)?);
+        } else {
+            lowering.lower_function(&function, &entry)?;
+        }
         builder = lowering.builder;
     }
+    if !initialisers.is_empty() {
+        call_initialisers(&mut builder, &initialisers);
+    }
     Ok(builder.finish_program())
+}
+
+/// Has functions run when the program begins.
+fn call_initialisers(builder: &mut ProgramBuilder, functions: &[FuncId]) {
+    builder.begin_block();
+    for &function in functions {
+        builder.push_statement(StmtKind::Call(Box::new(CallStmt {
+            function,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        })));
+    }
+    let body = builder.end_block();
+    builder.set_initialiser(body);
 }
 
 impl<'f> FunctionLowering<'f> {
@@ -173,6 +195,21 @@ impl<'f> FunctionLowering<'f> {
             self.declare_entry(entry, function, &inputs, results, &outputs, &sizes)?;
         self.builder.add_entry(declaration);
         Ok(())
+    }
+
+    /// Lowers a function without parameters whose results are dropped.
+    fn lower_initialiser(
+        &mut self,
+        segments: &SegmentFunction,
+        entry: &SoacEntry,
+    ) -> Result<FuncId, String> {
+        let function = self.builder.declare_function(&entry.name);
+        self.builder.begin_function(function);
+        self.builder.begin_block();
+        self.lower_host_statements(&segments.body.statements)?;
+        let body = self.builder.end_block();
+        self.builder.define_function(function, body);
+        Ok(function)
     }
 
     /// Binds the parameters of the function: scalars first, as sizes are among them.
