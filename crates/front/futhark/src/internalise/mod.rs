@@ -40,7 +40,7 @@ use spirula_soac::ir::{
 use spirula_soac::ownership::settle_ownership;
 use spirula_soac::simplify::{prune_signatures, remove_dead_code};
 use std::rc::Rc;
-use value::{StaticFrame, StaticFunction, StaticInstance, StaticValue, TypeArguments};
+use value::{StaticFrame, StaticFunction, StaticInstance, StaticPart, StaticValue, TypeArguments};
 
 /// Why a program cannot be internalised.
 #[derive(Clone, Debug)]
@@ -113,7 +113,10 @@ pub fn internalise_entry(
         return Err(internaliser.fail("the result of an entry point contains a function"));
     }
     interface.results = internaliser.describe_results(type_id, &result);
-    let mut function = internaliser.builder.finish(result.leaves());
+    let results = result.parts().into_iter().map(|part| match part {
+        StaticPart::Data(_, operand) | StaticPart::Size(operand) => operand,
+    });
+    let mut function = internaliser.builder.finish(results.collect());
     function.callees = internaliser.recursive.functions;
     if function.callees.is_empty() {
         remove_dead_code(&mut function);
@@ -173,15 +176,29 @@ impl SourceInternaliser<'_> {
     fn add_argument(&mut self, type_id: TypeId) -> InternaliseResult<StaticValue> {
         let int64 = SoacType::Scalar(spirula_program::ScalarType::I64);
         let structure = self.default_value(type_id)?;
-        let structure = structure.map_lengths(&mut |_| {
-            SoacOperand::Variable(self.builder.add_parameter("n", int64.clone()))
+        let structure = structure.map_array_lengths(&mut |has_data, length| {
+            if has_data {
+                SoacOperand::Variable(self.builder.add_parameter("n", int64.clone()))
+            } else {
+                length
+            }
         });
-        let mut leaves = Vec::new();
-        for leaf_type in structure.leaf_types() {
-            leaves.push(SoacOperand::Variable(
-                self.builder.add_parameter("a", leaf_type),
-            ));
+        let mut leaf_types = structure.leaf_types().into_iter();
+        let (mut leaves, mut sizes) = (Vec::new(), Vec::new());
+        for part in structure.parts() {
+            let (name, part_type, parts) = match part {
+                StaticPart::Data(..) => ("a", leaf_types.next(), &mut leaves),
+                StaticPart::Size(_) => ("n", Some(int64.clone()), &mut sizes),
+            };
+            let part_type = part_type.unwrap_or_else(|| int64.clone());
+            let parameter = self.builder.add_parameter(name, part_type);
+            parts.push(SoacOperand::Variable(parameter));
         }
+        let mut sizes = sizes.into_iter();
+        let structure = structure.map_array_lengths(&mut |has_data, length| {
+            let size = if has_data { None } else { sizes.next() };
+            size.unwrap_or(length)
+        });
         Ok(structure.with_leaves(&leaves))
     }
 
@@ -206,7 +223,9 @@ impl SourceInternaliser<'_> {
     /// How a value of a type looks from outside.
     fn describe_value(&self, type_id: TypeId, value: &StaticValue) -> SoacEntryValue {
         let mut unsigned = Vec::new();
-        value.visit_scalars(&mut |scalar| unsigned.push(scalar.is_some_and(is_unsigned)));
+        value.visit_parts(&mut |part| {
+            unsigned.push(matches!(part, StaticPart::Data(Some(scalar), _) if is_unsigned(scalar)));
+        });
         let mut element = type_id;
         while let TypeForm::Array(inner) = self.types.form(element) {
             element = *inner;

@@ -37,6 +37,15 @@ pub(super) struct StaticArray {
     pub(super) element: StaticValue,
 }
 
+/// A part of a value that an entry point exchanges.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum StaticPart {
+    /// Data, with its scalar type. The number of a constructor has none.
+    Data(Option<PrimitiveType>, SoacOperand),
+    /// The size of an array without data.
+    Size(SoacOperand),
+}
+
 /// The types for the type parameters of a definition.
 pub(super) type TypeArguments = Rc<FxHashMap<TypeParameterId, TypeId>>;
 
@@ -126,6 +135,46 @@ impl StaticValue {
         }
     }
 
+    /// Whether it has data: an array of values without data has none.
+    fn has_data(&self) -> bool {
+        let mut has_data = false;
+        self.visit_leaves(&mut |_| has_data = true);
+        has_data
+    }
+
+    /// Calls a function with each part that an entry point exchanges: the data, and the sizes of arrays without data.
+    pub(super) fn visit_parts(&self, visit: &mut impl FnMut(StaticPart)) {
+        match self {
+            StaticValue::Scalar(scalar, operand) => {
+                visit(StaticPart::Data(Some(*scalar), *operand));
+            }
+            StaticValue::Array(array) => {
+                if !array.element.has_data() {
+                    visit(StaticPart::Size(array.length));
+                }
+                array.element.visit_parts(visit);
+            }
+            StaticValue::Record(fields) => fields
+                .iter()
+                .for_each(|(_, field)| field.visit_parts(visit)),
+            StaticValue::Sum(tag, clauses) => {
+                visit(StaticPart::Data(None, *tag));
+                clauses
+                    .iter()
+                    .flat_map(|(_, payload)| payload)
+                    .for_each(|part| part.visit_parts(visit));
+            }
+            StaticValue::Function(_) | StaticValue::Accumulator(_) => {}
+        }
+    }
+
+    /// The parts that an entry point exchanges.
+    pub(super) fn parts(&self) -> Vec<StaticPart> {
+        let mut parts = Vec::new();
+        self.visit_parts(&mut |part| parts.push(part));
+        parts
+    }
+
     /// The operands that are data, in order.
     pub(super) fn leaves(&self) -> Vec<SoacOperand> {
         let mut leaves = Vec::new();
@@ -187,18 +236,26 @@ impl StaticValue {
         &self,
         map: &mut impl FnMut(SoacOperand) -> SoacOperand,
     ) -> StaticValue {
+        self.map_array_lengths(&mut |_, length| map(length))
+    }
+
+    /// The same, where the function is told whether the array has data.
+    pub(super) fn map_array_lengths(
+        &self,
+        map: &mut impl FnMut(bool, SoacOperand) -> SoacOperand,
+    ) -> StaticValue {
         match self {
             StaticValue::Scalar(..) | StaticValue::Function(_) | StaticValue::Accumulator(_) => {
                 self.clone()
             }
             StaticValue::Array(array) => {
-                let length = map(array.length);
-                StaticValue::from_element(length, array.element.map_lengths(map))
+                let length = map(array.element.has_data(), array.length);
+                StaticValue::from_element(length, array.element.map_array_lengths(map))
             }
             StaticValue::Record(fields) => StaticValue::Record(
                 fields
                     .iter()
-                    .map(|(name, field)| (*name, field.map_lengths(map)))
+                    .map(|(name, field)| (*name, field.map_array_lengths(map)))
                     .collect(),
             ),
             StaticValue::Sum(tag, clauses) => {
@@ -207,7 +264,10 @@ impl StaticValue {
                     .map(|(name, payload)| {
                         (
                             *name,
-                            payload.iter().map(|part| part.map_lengths(map)).collect(),
+                            payload
+                                .iter()
+                                .map(|part| part.map_array_lengths(map))
+                                .collect(),
                         )
                     })
                     .collect();
