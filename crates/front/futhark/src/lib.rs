@@ -13,6 +13,7 @@
 //! - `lines`: lines and columns of a text.
 //! - [`interface`]: the entry points of a program, for tools that call them.
 //! - [`value_structure`]: structures of values, for tools that print them.
+//! - [`export`]: the entry points of a program with the names of foreign interfaces.
 //! - [`intrinsic`]: the scalar functions of the compiler.
 //! - [`internalise`]: from typed source to the soac form ([`spirula_soac`]).
 //! - [`query`]: questions about source at a place, for editors.
@@ -26,6 +27,7 @@ pub mod compile;
 mod constants;
 mod consumption;
 pub mod evaluate;
+pub mod export;
 pub mod format;
 pub mod interface;
 pub mod internalise;
@@ -40,5 +42,6 @@ pub mod syntax;
 pub mod typed;
 mod typed_children;
 pub mod value_structure;
+mod written_type;
 
 pub use printed::{looks_like_futhark, read_futhark};

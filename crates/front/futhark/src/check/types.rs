@@ -298,6 +298,28 @@ impl TypeTable {
         Some(self.substitute(hidden, &parameters, arguments))
     }
 
+    /// The type with the types that abstract types hide in place of these.
+    pub fn expand_hidden(&mut self, id: TypeId) -> TypeId {
+        let form = self.form(id).clone();
+        let TypeForm::Abstract(name, arguments) = form else {
+            return self.map_parts(id, Self::expand_hidden);
+        };
+        match self.expand_representation(name, &arguments) {
+            Some(hidden) => self.expand_hidden(hidden),
+            None => id,
+        }
+    }
+
+    /// The rank of an array, and the type of its elements.
+    pub fn split_array(&self, mut id: TypeId) -> (usize, TypeId) {
+        let mut rank = 0;
+        while let TypeForm::Array(element) = *self.form(id) {
+            id = element;
+            rank += 1;
+        }
+        (rank, id)
+    }
+
     /// The type with arguments in place of type parameters.
     pub fn substitute(
         &mut self,
