@@ -170,6 +170,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("spirula-c", &["spirula-diagnostics", "spirula-spirv"]),
+    ("spirula-futhark-c", &["spirula-program", "spirula-runtime"]),
     ("spirula-testing", &["spirula-diagnostics", "spirula-spirv"]),
     (
         "spirula-differential",
