@@ -3,6 +3,7 @@
 //! - [`compile_input`] compiles the bytes of any accepted input to a module, or to a program of kernels and the host
 //!   part that launches them. Its two halves are [`read_input`] and [`CompileInput::compile_with`].
 //! - [`detect_input_format`] detects the format of an input from its content.
+//! - [`generate_c_library`] writes the C interface of a Futhark program.
 //! - [`FRONT_ENDS`] lists the input languages. A new one is a file in `front/` and a row of that table.
 //!
 //! ```
@@ -15,6 +16,7 @@
 //!
 //! This crate reads no files, prints nothing, and knows no devices. `spirula-runtime` runs its outputs.
 
+mod c_library;
 mod compile;
 mod error;
 mod front;
@@ -24,6 +26,7 @@ mod options;
 mod signature;
 mod vulkan;
 
+pub use c_library::{CLibraryFiles, CLibraryParts, generate_c_library};
 pub use compile::{
     CompileInput, CompileOutput, CompiledInput, IntermediateProgram, ScheduledProgram,
     StageObserver, compile_combinators, compile_input, list_tensor_stages, read_input,
