@@ -153,6 +153,29 @@ pub fn choose_schedule_profile(asked: Option<&ScheduleSpec>, device: &str) -> Sc
     asked.profile_for_device(asked.kind.unwrap_or_else(suits), info.as_ref())
 }
 
+/// The profiles of a program that is compiled for devices which are chosen when it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct LibrarySchedules {
+    /// That of the processor; none where it is not wanted.
+    pub processor: Option<ScheduleProfile>,
+    /// That of any graphics device; none where it is not wanted.
+    pub graphics: Option<ScheduleProfile>,
+}
+
+/// The profiles for both kinds of devices, or for the requested kind.
+pub fn choose_library_schedules(asked: Option<&ScheduleSpec>) -> LibrarySchedules {
+    let plain = ScheduleSpec::default();
+    let asked = asked.unwrap_or(&plain);
+    let processor = ComputeDevice::find_info("cpu").ok();
+    let is_wanted = |kind| asked.kind.is_none_or(|asked| asked == kind);
+    LibrarySchedules {
+        processor: is_wanted(ScheduleDevice::Cpu)
+            .then(|| asked.profile_for_device(ScheduleDevice::Cpu, processor.as_ref())),
+        graphics: is_wanted(ScheduleDevice::Gpu)
+            .then(|| asked.profile_for_device(ScheduleDevice::Gpu, None)),
+    }
+}
+
 /// The cooperative matrices of a device.
 fn matrix_profile_of(device: &DeviceInfo) -> Option<MatrixProfile> {
     let shapes = device.matrices.iter().filter_map(to_fragment_shape);

@@ -1,5 +1,6 @@
 //! `spirula compile`: compiles an input and writes a representation of it.
 
+use super::c_library::write_c_library;
 use super::server_script::write_server_script;
 use crate::cli::args::{CompileArgs, EmitFormat, LoweringArgs, SpirvFileFormat};
 use crate::cli::input_file::InputFile;
@@ -15,6 +16,9 @@ use std::path::{Path, PathBuf};
 
 /// Runs `spirula compile`.
 pub fn run_compile(args: &CompileArgs) -> CommandResult {
+    if args.library {
+        return write_c_library(args);
+    }
     let input = files::read_input_file(&args.from.path)?;
     let emit = args.emit.unwrap_or_else(|| emit_format_of(&args.output));
     if emit == EmitFormat::Kernel {

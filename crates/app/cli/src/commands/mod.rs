@@ -2,6 +2,7 @@
 
 mod assemble;
 mod bench;
+mod c_library;
 mod cfg;
 mod check;
 mod compile;

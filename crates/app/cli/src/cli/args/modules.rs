@@ -25,6 +25,10 @@ pub struct CompileArgs {
     /// Write an executable file that serves the program to Futhark's tools (see spirula server), after compiling it
     #[arg(long, requires = "output", conflicts_with_all = ["emit", "kernel"])]
     pub server: bool,
+    /// Write the C interface of a Futhark program in the form of Futhark's own: OUT.h, OUT.c with the compiled program, and
+    /// OUT.json. OUT is by default the source without its extension
+    #[arg(long, conflicts_with_all = ["emit", "kernel", "server", "entry", "print_after"])]
+    pub library: bool,
     /// Accepted as by Futhark's compilers; all entry points of the source are compiled
     #[arg(long, value_name = "NAME", hide = true)]
     pub entry_point: Vec<String>,
