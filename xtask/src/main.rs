@@ -1,5 +1,6 @@
 //! Tasks of the repository, run as `cargo xtask TASK`.
 
+mod c_interface;
 mod grammar;
 mod mutants;
 mod outputs;

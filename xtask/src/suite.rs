@@ -6,6 +6,7 @@
 //! folder how many programs are accepted, refused, compiled and right; below it are the reasons of failures with their
 //! numbers.
 
+use crate::c_interface::run_c_tests;
 use crate::find_repository_root;
 use anyhow::{Context, Result, ensure};
 use clap::{Args as ClapArgs, ValueEnum};
@@ -32,12 +33,14 @@ const NAMED: usize = 3;
 const REASON: usize = 110;
 
 /// Languages with a suite.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum SuiteLanguage {
     /// Futhark's test programs, from their source
     Futhark,
     /// Futhark's benchmarks, from their source
     FutharkBenchmarks,
+    /// Futhark's tests of its C libraries, against the C interface; the corpus is a checkout of Futhark
+    FutharkC,
 }
 
 impl SuiteLanguage {
@@ -46,6 +49,7 @@ impl SuiteLanguage {
         match self {
             SuiteLanguage::Futhark => "tests.tsv",
             SuiteLanguage::FutharkBenchmarks => "benchmarks.tsv",
+            SuiteLanguage::FutharkC => "",
         }
     }
 
@@ -54,6 +58,7 @@ impl SuiteLanguage {
         match self {
             SuiteLanguage::Futhark => "",
             SuiteLanguage::FutharkBenchmarks => "benchmarks",
+            SuiteLanguage::FutharkC => "tests_lib/c",
         }
     }
 
@@ -62,6 +67,7 @@ impl SuiteLanguage {
         match self {
             SuiteLanguage::Futhark => "Futhark's test programs",
             SuiteLanguage::FutharkBenchmarks => "Futhark's benchmarks",
+            SuiteLanguage::FutharkC => "Futhark's tests of C libraries",
         }
     }
 }
@@ -139,6 +145,9 @@ pub fn run_suite(options: &SuiteOptions) -> Result<()> {
     };
     let spirula = root.join(&options.spirula);
     ensure!(spirula.is_file(), "there is no {}", spirula.display());
+    if language == SuiteLanguage::FutharkC {
+        return run_c_tests(&corpus, &spirula);
+    }
     let suite = ProgramSuite {
         programs: read_list(&corpus.join(language.list()), &options.filter)?,
         folder: corpus.join(language.program_folder()),
