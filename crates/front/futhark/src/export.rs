@@ -7,12 +7,12 @@
 use crate::check::types::{TypeForm, TypeId, TypeTable};
 use crate::compile::CheckedSource;
 use crate::intrinsic::{is_unsigned, machine_type};
+use crate::spelled_type::{SpelledType, SpelledTypes};
 use crate::syntax::tree::{
     DeclarationKind, PatternId, PatternKind, SourceAttribute, SourceDeclaration, SourceNameId,
     TypeExpressionId, ValueDeclaration,
 };
 use crate::typed::{DefinitionId, FileId};
-use crate::written_type::{WrittenType, WrittenTypes};
 use spirula_program::ScalarType;
 use std::collections::BTreeMap;
 
@@ -127,7 +127,7 @@ pub fn describe_exports(source: &CheckedSource) -> Result<ProgramExports, String
     let mut description = ExportDescription {
         source,
         types: source.program.types.clone(),
-        written: WrittenTypes::new(source),
+        written: SpelledTypes::new(source),
         exports: BTreeMap::new(),
     };
     let entries = source.program.entries.iter();
@@ -143,7 +143,7 @@ pub fn describe_exports(source: &CheckedSource) -> Result<ProgramExports, String
 struct ExportDescription<'s> {
     source: &'s CheckedSource,
     types: TypeTable,
-    written: WrittenTypes<'s>,
+    written: SpelledTypes<'s>,
     exports: BTreeMap<String, ExportedType>,
 }
 
@@ -231,7 +231,7 @@ impl<'s> ExportDescription<'s> {
         file: FileId,
         written: Option<TypeExpressionId>,
     ) -> Result<ExportedValue, String> {
-        let written = written.map(|id| WrittenType { file, id, rank: 0 });
+        let written = written.map(|id| SpelledType { file, id, rank: 0 });
         let type_id = self.types.expand_hidden(type_id);
         Ok(ExportedValue {
             name,
@@ -244,7 +244,7 @@ impl<'s> ExportDescription<'s> {
     fn describe_type(
         &mut self,
         id: TypeId,
-        written: Option<WrittenType>,
+        written: Option<SpelledType>,
     ) -> Result<String, String> {
         let (rank, element) = self.types.split_array(id);
         if let TypeForm::Scalar(scalar) = *self.types.form(element) {
@@ -295,7 +295,7 @@ impl<'s> ExportDescription<'s> {
     fn describe_form(
         &mut self,
         id: TypeId,
-        written: Option<WrittenType>,
+        written: Option<SpelledType>,
     ) -> Result<(ExportedForm, Vec<ExportedPart>), String> {
         match self.types.form(id).clone() {
             TypeForm::Record(fields) => {
@@ -337,7 +337,7 @@ impl<'s> ExportDescription<'s> {
         &mut self,
         rank: usize,
         element_id: TypeId,
-        written: Option<WrittenType>,
+        written: Option<SpelledType>,
     ) -> Result<(ExportedForm, Vec<ExportedPart>), String> {
         let row = written.and_then(|written| self.written.find_row(written, rank));
         let element = self.describe_type(element_id, row)?;
@@ -362,7 +362,7 @@ impl<'s> ExportDescription<'s> {
     fn describe_fields(
         &mut self,
         fields: &[(SourceNameId, TypeId)],
-        written: Option<WrittenType>,
+        written: Option<SpelledType>,
         rank: usize,
     ) -> Result<Vec<(String, String)>, String> {
         let written = written.and_then(|written| self.written.find_record(written));

@@ -38,6 +38,7 @@ pub mod query;
 mod restrictions;
 pub mod sizes;
 pub mod source;
+mod spelled_type;
 pub mod syntax;
 pub mod typed;
 mod typed_children;

@@ -12,7 +12,7 @@ use spirula_entity::StringInterner;
 
 /// A type expression, as the element of an array.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WrittenType {
+pub(crate) struct SpelledType {
     /// The file that it is in.
     pub file: FileId,
     /// The expression.
@@ -21,10 +21,10 @@ pub(crate) struct WrittenType {
     pub rank: usize,
 }
 
-impl WrittenType {
+impl SpelledType {
     /// The type with more dimensions around it.
-    pub fn with_rank(self, rank: usize) -> WrittenType {
-        WrittenType {
+    pub fn with_rank(self, rank: usize) -> SpelledType {
+        SpelledType {
             rank: self.rank + rank,
             ..self
         }
@@ -32,21 +32,21 @@ impl WrittenType {
 }
 
 /// The type expressions of a program.
-pub(crate) struct WrittenTypes<'f> {
+pub(crate) struct SpelledTypes<'f> {
     files: &'f SourceFiles,
     names: &'f StringInterner<SourceNameId>,
 }
 
-impl<'f> WrittenTypes<'f> {
+impl<'f> SpelledTypes<'f> {
     /// Those of a program.
     pub fn new(source: &'f CheckedSource) -> Self {
-        WrittenTypes {
+        SpelledTypes {
             files: &source.files,
             names: &source.program.names,
         }
     }
 
-    fn kind(&self, of: WrittenType) -> &'f TypeKind {
+    fn kind(&self, of: SpelledType) -> &'f TypeKind {
         &self.files.files[of.file].tree.types[of.id].kind
     }
 
@@ -55,7 +55,7 @@ impl<'f> WrittenTypes<'f> {
     }
 
     /// The type without parentheses, uniqueness and arguments that are sizes.
-    fn strip_sizes(&self, mut of: WrittenType) -> WrittenType {
+    fn strip_sizes(&self, mut of: SpelledType) -> SpelledType {
         while of.rank == 0 {
             of.id = match self.kind(of) {
                 TypeKind::Parentheses(inner)
@@ -72,7 +72,7 @@ impl<'f> WrittenTypes<'f> {
     }
 
     /// Whether the type has no alias.
-    pub fn is_unique(&self, mut of: WrittenType) -> bool {
+    pub fn is_unique(&self, mut of: SpelledType) -> bool {
         loop {
             of.id = match self.kind(of) {
                 TypeKind::Unique(_) => return true,
@@ -88,7 +88,7 @@ impl<'f> WrittenTypes<'f> {
         file: FileId,
         written: Option<TypeExpressionId>,
     ) -> (Option<TypeExpressionId>, Option<TypeExpressionId>) {
-        let root = written.map(|id| self.strip_sizes(WrittenType { file, id, rank: 0 }));
+        let root = written.map(|id| self.strip_sizes(SpelledType { file, id, rank: 0 }));
         match root.map(|root| self.kind(root)) {
             Some(TypeKind::Function {
                 parameter, result, ..
@@ -98,7 +98,7 @@ impl<'f> WrittenTypes<'f> {
     }
 
     /// The type of an array's elements, below a number of dimensions.
-    pub fn find_row(&self, mut of: WrittenType, mut rank: usize) -> Option<WrittenType> {
+    pub fn find_row(&self, mut of: SpelledType, mut rank: usize) -> Option<SpelledType> {
         while rank > 0 {
             if of.rank > 0 {
                 of.rank -= 1;
@@ -118,9 +118,9 @@ impl<'f> WrittenTypes<'f> {
     }
 
     /// The types of a record's fields, in canonical order.
-    pub fn find_record(&self, of: WrittenType) -> Option<Vec<WrittenType>> {
+    pub fn find_record(&self, of: SpelledType) -> Option<Vec<SpelledType>> {
         let root = self.expand_names(of);
-        let part = |id| WrittenType { id, ..root };
+        let part = |id| SpelledType { id, ..root };
         match self.kind(root) {
             _ if root.rank > 0 => None,
             TypeKind::Tuple(elements) => Some(elements.iter().map(|id| part(*id)).collect()),
@@ -136,14 +136,14 @@ impl<'f> WrittenTypes<'f> {
     }
 
     /// The types of the payloads of a sum, in the order of the constructors' names.
-    pub fn find_sum(&self, of: WrittenType) -> Option<Vec<Vec<WrittenType>>> {
+    pub fn find_sum(&self, of: SpelledType) -> Option<Vec<Vec<SpelledType>>> {
         let root = self.expand_names(of);
         match self.kind(root) {
             TypeKind::Sum(clauses) if root.rank == 0 => {
                 let mut clauses: Vec<_> = clauses.iter().collect();
                 clauses.sort_by_key(|(name, _)| self.text(name.name));
                 let payload = |ids: &Vec<TypeExpressionId>| {
-                    let parts = ids.iter().map(|id| WrittenType { id: *id, ..root });
+                    let parts = ids.iter().map(|id| SpelledType { id: *id, ..root });
                     parts.collect()
                 };
                 Some(clauses.into_iter().map(|(_, ids)| payload(ids)).collect())
@@ -153,7 +153,7 @@ impl<'f> WrittenTypes<'f> {
     }
 
     /// The definition of a type that is written as the name of an abbreviation at top level, which may be one again.
-    fn expand_names(&self, of: WrittenType) -> WrittenType {
+    fn expand_names(&self, of: SpelledType) -> SpelledType {
         let root = self.strip_sizes(of);
         match self.kind(root) {
             TypeKind::Name(path) if root.rank == 0 => match self.find_abbreviation(root.file, path)
@@ -166,18 +166,18 @@ impl<'f> WrittenTypes<'f> {
     }
 
     /// The definition of an abbreviation at top level that is in scope at a place of a file.
-    fn find_abbreviation(&self, file: FileId, path: &QualifiedName) -> Option<WrittenType> {
+    fn find_abbreviation(&self, file: FileId, path: &QualifiedName) -> Option<SpelledType> {
         let is_plain = path.modules.is_empty();
         is_plain.then(|| self.find_before(file, path.name.name, path.name.range.start))?
     }
 
     /// The last definition of a name before a place of a file, or in the files that it imports.
-    fn find_before(&self, file: FileId, name: SourceNameId, end: u32) -> Option<WrittenType> {
+    fn find_before(&self, file: FileId, name: SourceNameId, end: u32) -> Option<SpelledType> {
         let tree = &self.files.files[file].tree;
         let before = tree.declarations.iter().rev();
         let mut before = before.filter(|declaration| declaration.range.end <= end);
         if let Some(id) = before.find_map(|declaration| find_definition(declaration, name)) {
-            return Some(WrittenType { file, id, rank: 0 });
+            return Some(SpelledType { file, id, rank: 0 });
         }
         let mut imports = tree.imports.iter();
         imports.find_map(|import| {
@@ -187,10 +187,10 @@ impl<'f> WrittenTypes<'f> {
     }
 
     /// The name of a type.
-    pub fn print_name(&self, of: WrittenType) -> String {
+    pub fn print_name(&self, of: SpelledType) -> String {
         let root = self.strip_sizes(of);
         if root.rank > 0 || matches!(self.kind(root), TypeKind::Array { .. }) {
-            let mut element = WrittenType { rank: 0, ..root };
+            let mut element = SpelledType { rank: 0, ..root };
             let mut rank = root.rank;
             while let TypeKind::Array { element: inner, .. } = self.kind(element) {
                 element.id = *inner;
@@ -198,7 +198,7 @@ impl<'f> WrittenTypes<'f> {
             }
             return "[]".repeat(rank) + &self.print_name(element);
         }
-        let print = |id: &TypeExpressionId| self.print_name(WrittenType { id: *id, ..root });
+        let print = |id: &TypeExpressionId| self.print_name(SpelledType { id: *id, ..root });
         match self.kind(root) {
             TypeKind::Tuple(elements) => {
                 let elements: Vec<String> = elements.iter().map(print).collect();
@@ -237,7 +237,7 @@ impl<'f> WrittenTypes<'f> {
     }
 
     /// The text of a type in its file.
-    fn print_source(&self, of: WrittenType) -> String {
+    fn print_source(&self, of: SpelledType) -> String {
         let file = &self.files.files[of.file];
         let range = file.tree.types[of.id].range;
         let text = file.text.get(range.start as usize..range.end as usize);
