@@ -217,3 +217,51 @@ fn resident_values_are_shared_and_released() {
     }
     assert_eq!(counts[1..], [counts[0], counts[0]]);
 }
+
+/// A constant that an entry point uses is evaluated when the program begins, also one whose kernels fail.
+#[test]
+fn programs_with_faulty_constants_do_not_begin() {
+    for (constant, message) in [
+        ("let bad = assert false 0i32", "Assertion is false"),
+        (
+            "let bad = let xs = iota 10 in (map (\\i -> xs[i - 1]) xs)[5]",
+            "Index [-1] out of bounds",
+        ),
+    ] {
+        let source = format!("{constant} entry f (x: i32) = x + i32.i64 (i64.bool (bad == bad))");
+        let program = compile_program(&source);
+        let mut device =
+            ComputeDevice::open("cpu", &DeviceOptions::default()).expect("there is a processor");
+        let begun = ProgramSession::new(&program, DeviceMachine::new(&mut device));
+        match begun.err() {
+            Some(ProgramError::Failed(found, _)) => assert!(found.contains(message), "{found}"),
+            other => panic!("{source}: {other:?}"),
+        }
+    }
+    let program = compile_program("let bad = assert false 0i32 entry f (x: i32) = x");
+    let mut device =
+        ComputeDevice::open("cpu", &DeviceOptions::default()).expect("there is a processor");
+    assert!(ProgramSession::new(&program, DeviceMachine::new(&mut device)).is_ok());
+}
+
+/// The sizes of an array without data are parts of its value, and parameters behind it keep their places.
+#[test]
+fn sizes_without_data_are_parts_of_values() {
+    let program = compile_program(
+        "entry make (n: i64) : [0][n]() = []
+         entry size [n] (_: [0][n]()) (x: i64) : i64 = 100 * n + x",
+    );
+    let mut device =
+        ComputeDevice::open("cpu", &DeviceOptions::default()).expect("there is a processor");
+    let machine = DeviceMachine::new(&mut device);
+    let mut session = ProgramSession::new(&program, machine).expect("it begins");
+    let number = |bits| ResidentValue::from_scalar(ScalarType::I64, false, bits);
+    let made = session.call_resident("make", &[&number(7)]);
+    let made = made.expect("it runs");
+    let sizes: Vec<_> = made.iter().map(ResidentValue::scalar_bits).collect();
+    assert_eq!(sizes, [Some(0), Some(7)]);
+    let last = number(5);
+    let given: Vec<&ResidentValue> = made.iter().chain([&last]).collect();
+    let result = session.call_resident("size", &given).expect("it runs");
+    assert_eq!(result[0].scalar_bits(), Some(705));
+}
