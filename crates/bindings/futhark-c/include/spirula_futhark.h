@@ -173,6 +173,11 @@ int spirula_futhark_value_project(struct SpirulaFutharkContext *context,
 int spirula_futhark_value_variant(struct SpirulaFutharkContext *context,
                                   const struct SpirulaFutharkValue *value);
 
+// Fails where a sum has another constructor than that of a number.
+int spirula_futhark_value_check_variant(struct SpirulaFutharkContext *context,
+                                        const struct SpirulaFutharkValue *value,
+                                        int variant);
+
 // Extracts an element of an array of records or sums, below its first `rank` dimensions.
 int spirula_futhark_value_index(struct SpirulaFutharkContext *context,
                                 const struct SpirulaFutharkValue *array,
@@ -325,6 +330,11 @@ int spirula_futhark_value_project(struct SpirulaFutharkContext *context,
 // The number of a sum's constructor; negative for a value that is no sum.
 int spirula_futhark_value_variant(struct SpirulaFutharkContext *context,
                                   const struct SpirulaFutharkValue *value);
+
+// Fails where a sum has another constructor than that of a number.
+int spirula_futhark_value_check_variant(struct SpirulaFutharkContext *context,
+                                        const struct SpirulaFutharkValue *value,
+                                        int variant);
 
 // Extracts an element of an array of records or sums, below its first `rank` dimensions.
 int spirula_futhark_value_index(struct SpirulaFutharkContext *context,

@@ -148,15 +148,39 @@ pub unsafe extern "C" fn spirula_futhark_value_variant(
     let mut variant = -1;
     let body = |state: &mut ContextState| {
         // SAFETY: the crate's contract.
-        let value = unsafe { state.find_value(value) }?;
-        let tag = value.parts.first().and_then(ResidentValue::scalar_bits);
-        let tag = tag.ok_or_else(|| CallFailure::from_message("the value is no sum"))?;
-        variant = tag as c_int;
+        variant = read_variant(unsafe { state.find_value(value) }?)?;
         Ok(())
     };
     // SAFETY: the crate's contract.
     unsafe { run_guarded(context, body) };
     variant
+}
+
+/// Fails where a sum has another constructor than that of a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_futhark_value_check_variant(
+    context: *mut SpirulaFutharkContext,
+    value: *const SpirulaFutharkValue,
+    variant: c_int,
+) -> c_int {
+    let body = |state: &mut ContextState| {
+        // SAFETY: the crate's contract.
+        let found = read_variant(unsafe { state.find_value(value) }?)?;
+        if found == variant {
+            return Ok(());
+        }
+        let message = format!("the value has the constructor {found}, not {variant}");
+        Err(CallFailure::from_message(message))
+    };
+    // SAFETY: the crate's contract.
+    unsafe { run_guarded(context, body) }
+}
+
+/// The number of a sum's constructor.
+fn read_variant(value: &SpirulaFutharkValue) -> Result<c_int, CallFailure> {
+    let tag = value.parts.first().and_then(ResidentValue::scalar_bits);
+    let tag = tag.ok_or_else(|| CallFailure::from_message("the value is no sum"))?;
+    Ok(tag as c_int)
 }
 
 /// Extracts an element of an array of records or sums, below its first `rank` dimensions.

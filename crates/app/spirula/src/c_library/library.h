@@ -43,6 +43,7 @@ const int64_t *spirula_futhark_value_shape(const SpirulaFutharkValue *value);
 int spirula_futhark_value_new(SpirulaFutharkContext *context, const char *words, size_t rank, const void *const *fields, SpirulaFutharkValue **out);
 int spirula_futhark_value_project(SpirulaFutharkContext *context, const SpirulaFutharkValue *value, size_t first, size_t count, const char *word, void *out);
 int spirula_futhark_value_variant(SpirulaFutharkContext *context, const SpirulaFutharkValue *value);
+int spirula_futhark_value_check_variant(SpirulaFutharkContext *context, const SpirulaFutharkValue *value, int variant);
 int spirula_futhark_value_index(SpirulaFutharkContext *context, const SpirulaFutharkValue *array, size_t rank, const int64_t *indices, SpirulaFutharkValue **out);
 int spirula_futhark_value_set(SpirulaFutharkContext *context, const SpirulaFutharkValue *array, const SpirulaFutharkValue *element, size_t rank, const int64_t *indices);
 SpirulaFutharkValue *spirula_futhark_value_restore(SpirulaFutharkContext *context, const char *words, const void *bytes);

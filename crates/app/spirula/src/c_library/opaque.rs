@@ -155,7 +155,9 @@ fn make_sum_functions(
         let parts = &sum.exported.parts;
         let words = variant_words(number, parts, first, count, &payload);
         functions.push(make_construct_function(stem, construct, &payload, &words));
-        functions.push(make_destruct_function(stem, destruct, &payload, first));
+        functions.push(make_destruct_function(
+            stem, destruct, number, &payload, first,
+        ));
         first += count;
     }
     functions.push(ApiFunction::with_code(
@@ -203,20 +205,20 @@ fn make_construct_function(
 fn make_destruct_function(
     stem: &str,
     name: String,
+    variant: usize,
     payload: &[&ApiType<'_>],
     mut first: usize,
 ) -> ApiFunction {
     let mut parameters = Vec::new();
-    let mut body = vec!["int code = 0;".to_owned()];
+    let mut body = vec![format!(
+        "int code = spirula_futhark_value_check_variant(CONTEXT(ctx), VALUE(obj), {variant});"
+    )];
     for (number, part) in payload.iter().enumerate() {
         let name = format!("v{number}");
         parameters.push(part.output_parameter(&name));
         let call = project_call(first, part, &name);
         body.push(format!("if (code == 0) code = {call};"));
         first += part.exported.parts.len();
-    }
-    if payload.is_empty() {
-        body.push("(void)ctx; (void)obj;".to_owned());
     }
     body.push("return code;".to_owned());
     parameters.push(format!("const struct futhark_{stem} *obj"));

@@ -70,6 +70,11 @@ static void check_opaque_values(struct futhark_context *ctx) {
   EXPECT(1, "Index out of bounds.", futhark_set_opaque_arr1d_point(ctx, points, point, 2));
   struct futhark_opaque_point *elements[] = {point, NULL};
   EXPECT(1, "null", futhark_new_opaque_arr1d_point(ctx, &points, elements, 2));
+  struct futhark_opaque_mark *mark;
+  int64_t payload = 7;
+  CHECK(futhark_new_opaque_mark_odd(ctx, &mark) == 0);
+  EXPECT(1, "the constructor 1, not 0", futhark_destruct_opaque_mark_even(ctx, &payload, mark));
+  CHECK(payload == 7 && futhark_free_opaque_mark(ctx, mark) == 0);
   char garbage[64] = {0};
   EXPECT(NULL, "no value of this type", futhark_restore_opaque_shape(ctx, garbage));
   EXPECT(NULL, "null", futhark_restore_opaque_shape(ctx, NULL));
