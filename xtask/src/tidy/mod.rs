@@ -149,6 +149,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-legalize",
         ],
     ),
+    ("spirula-package", &["spirula-diagnostics"]),
     (
         "spirula-language-server",
         &["spirula-diagnostics", "spirula-futhark"],
@@ -164,6 +165,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-llvm",
             "spirula-kernel",
             "spirula-opt",
+            "spirula-package",
             "spirula-program",
             "spirula-runtime",
             "spirula-stablehlo",

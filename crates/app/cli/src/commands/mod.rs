@@ -16,6 +16,7 @@ mod link;
 mod lsp;
 mod module;
 mod opt;
+mod pkg;
 mod reduce;
 mod repl;
 mod run;
@@ -85,6 +86,12 @@ const COMMANDS: &[CliCommand] = &[
         about: "Format Futhark source",
         arguments: add_arguments::<args::FmtArgs>,
         run: |given| fmt::run_fmt(&read_matches(given)),
+    },
+    CliCommand {
+        name: "pkg",
+        about: "Manage the packages that Futhark source requires",
+        arguments: add_arguments::<args::PkgArgs>,
+        run: |given| pkg::run_pkg(&read_matches(given)),
     },
     CliCommand {
         name: "link",

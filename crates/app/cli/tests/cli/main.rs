@@ -15,6 +15,7 @@ mod help;
 mod link;
 mod lsp;
 mod optimise;
+mod pkg;
 mod programs;
 mod reduce;
 mod repl;

@@ -1,9 +1,11 @@
 //! Arguments of the commands.
 
+mod futhark;
 mod modules;
 mod running;
 mod testing;
 
+pub use futhark::*;
 pub use modules::*;
 pub use running::*;
 pub use testing::*;
