@@ -155,10 +155,15 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["spirula-diagnostics", "spirula-futhark"],
     ),
     (
+        "spirula-document",
+        &["spirula-diagnostics", "spirula-entity", "spirula-futhark"],
+    ),
+    (
         "spirula-cli",
         &[
             "spirula",
             "spirula-diagnostics",
+            "spirula-document",
             "spirula-futhark",
             "spirula-language-server",
             "spirula-spirv",

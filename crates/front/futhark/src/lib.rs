@@ -9,6 +9,7 @@
 //! - `consumption`: uniqueness types and aliases.
 //! - [`sizes`]: sizes as types, on typed source.
 //! - [`typed`]: programs with names resolved and types inferred.
+//! - [`document`]: the documentation of a program's definitions.
 //! - [`format`]: source text as the formatter lays it out.
 //! - `lines`: lines and columns of a text.
 //! - [`interface`]: the entry points of a program, for tools that call them.
@@ -26,6 +27,7 @@ pub mod check;
 pub mod compile;
 mod constants;
 mod consumption;
+pub mod document;
 pub mod evaluate;
 pub mod export;
 pub mod format;

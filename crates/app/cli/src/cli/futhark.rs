@@ -1,5 +1,6 @@
 //! Futhark programs of files, for commands that work on source.
 
+use super::{CommandFailure, failure};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_futhark::compile::{CheckedSource, FileFault, check_files};
 use std::fs;
@@ -22,4 +23,13 @@ pub fn check_program_file(path: &Path) -> Result<CheckedSource, Vec<FileFault>> 
     check_files(main, &mut |file| {
         fs::read_to_string(file).map_err(|error| error.to_string())
     })
+}
+
+/// Reports faults of a program on standard error, each with its file.
+pub fn report_file_faults(faults: Vec<FileFault>) -> CommandFailure {
+    for fault in faults {
+        let diagnostic = std::slice::from_ref(&fault.diagnostic);
+        failure::report_diagnostics(&fault.name, fault.text.as_bytes(), diagnostic);
+    }
+    CommandFailure::Told
 }

@@ -9,6 +9,7 @@ mod compile;
 mod convert;
 mod devices;
 mod dis;
+mod doc;
 mod fmt;
 mod grammar;
 mod info;
@@ -86,6 +87,12 @@ const COMMANDS: &[CliCommand] = &[
         about: "Format Futhark source",
         arguments: add_arguments::<args::FmtArgs>,
         run: |given| fmt::run_fmt(&read_matches(given)),
+    },
+    CliCommand {
+        name: "doc",
+        about: "Write the documentation of Futhark source as HTML",
+        arguments: add_arguments::<args::DocArgs>,
+        run: |given| doc::run_doc(&read_matches(given)),
     },
     CliCommand {
         name: "pkg",

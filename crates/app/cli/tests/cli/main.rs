@@ -5,6 +5,7 @@ mod bad_input;
 mod c_library;
 mod convert;
 mod corpora;
+mod document;
 mod folders;
 mod formats;
 mod futhark;

@@ -2,6 +2,7 @@
 
 use clap::{Args as ClapArgs, Subcommand};
 use spirula_package::{PackagePath, PackageVersion};
+use std::path::PathBuf;
 
 /// Arguments of `pkg`.
 #[derive(ClapArgs)]
@@ -11,6 +12,17 @@ pub struct PkgArgs {
     /// Report the commands that are run
     #[arg(short, long, global = true)]
     pub verbose: bool,
+}
+
+/// Arguments of `doc`.
+#[derive(ClapArgs)]
+pub struct DocArgs {
+    /// Futhark source, or a folder whose sources are documented with all that they import
+    #[arg(value_name = "FILE|FOLDER")]
+    pub path: PathBuf,
+    /// Folder for the pages
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
 }
 
 /// Actions of `pkg`.
