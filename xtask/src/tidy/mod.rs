@@ -164,6 +164,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula",
             "spirula-diagnostics",
             "spirula-document",
+            "spirula-entity",
             "spirula-futhark",
             "spirula-language-server",
             "spirula-spirv",

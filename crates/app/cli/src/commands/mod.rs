@@ -14,6 +14,7 @@ mod fmt;
 mod grammar;
 mod info;
 mod link;
+mod literate;
 mod lsp;
 mod module;
 mod opt;
@@ -21,6 +22,7 @@ mod pkg;
 mod reduce;
 mod repl;
 mod run;
+mod script;
 mod server;
 mod server_script;
 mod test;
@@ -93,6 +95,18 @@ const COMMANDS: &[CliCommand] = &[
         about: "Write the documentation of Futhark source as HTML",
         arguments: add_arguments::<args::DocArgs>,
         run: |given| doc::run_doc(&read_matches(given)),
+    },
+    CliCommand {
+        name: "literate",
+        about: "Write a literate Futhark program as Markdown with its results",
+        arguments: add_arguments::<args::LiterateArgs>,
+        run: |given| literate::run_literate(&read_matches(given)),
+    },
+    CliCommand {
+        name: "script",
+        about: "Evaluate an expression over the definitions of a Futhark program",
+        arguments: add_arguments::<args::ScriptArgs>,
+        run: |given| script::run_script(&read_matches(given)),
     },
     CliCommand {
         name: "pkg",

@@ -1,5 +1,6 @@
 //! Outcomes of tests.
 
+use crate::script::ScriptFault;
 use serde::{Deserialize, Serialize};
 use spirula::{CompileError, CompileStage};
 use spirula_diagnostics::SourceDiagnostic;
@@ -73,6 +74,15 @@ impl From<ProgramError<DeviceError>> for TestOutcome {
             ProgramError::Unsupported(what) => TestOutcome::unsupported(what),
             ProgramError::Machine(error) => error.into(),
             ProgramError::Failed(..) | ProgramError::Invalid(_) => TestOutcome::failed(error),
+        }
+    }
+}
+
+impl From<ScriptFault> for TestOutcome {
+    fn from(fault: ScriptFault) -> Self {
+        match fault {
+            ScriptFault::Failed(text) => TestOutcome::failed(text),
+            ScriptFault::Unsupported(what) => TestOutcome::unsupported(what),
         }
     }
 }

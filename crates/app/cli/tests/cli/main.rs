@@ -15,6 +15,7 @@ mod harness;
 mod help;
 mod link;
 mod lsp;
+mod literate;
 mod optimise;
 mod pkg;
 mod programs;

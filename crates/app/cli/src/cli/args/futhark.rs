@@ -25,6 +25,51 @@ pub struct DocArgs {
     pub output: PathBuf,
 }
 
+/// Arguments of `script`.
+#[derive(ClapArgs)]
+pub struct ScriptArgs {
+    /// Futhark source
+    #[arg(value_name = "PROGRAM")]
+    pub path: PathBuf,
+    /// Expression, such as `f 1 (x, 2)`
+    #[arg(value_name = "EXPRESSION", allow_hyphen_values = true)]
+    pub expression: Option<String>,
+    /// Expression to evaluate before; only the last value is shown
+    #[arg(
+        short,
+        long = "expression",
+        value_name = "EXPRESSION",
+        id = "expressions"
+    )]
+    pub expressions: Vec<String>,
+    /// File with an expression to evaluate before
+    #[arg(short, long = "file", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Write the value in binary form
+    #[arg(short, long)]
+    pub binary: bool,
+    /// Device to run on (see spirula devices)
+    #[arg(short, long, default_value = "cpu")]
+    pub device: String,
+}
+
+/// Arguments of `literate`.
+#[derive(ClapArgs)]
+pub struct LiterateArgs {
+    /// Futhark source
+    #[arg(value_name = "PROGRAM")]
+    pub path: PathBuf,
+    /// Markdown file; by default that of the program's name. Files of results go to a folder beside it, NAME-img
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// End at the first directive that fails, without writing the document
+    #[arg(long)]
+    pub stop_on_error: bool,
+    /// Device to run on (see spirula devices)
+    #[arg(short, long, default_value = "cpu")]
+    pub device: String,
+}
+
 /// Actions of `pkg`.
 #[derive(Subcommand)]
 pub enum PkgAction {

@@ -2,8 +2,9 @@
 
 use super::cases::{FutharkInput, TestDataSource};
 use super::listing::FutharkTest;
-use super::{random, script};
+use super::random;
 use crate::cli::files::decompress_gzip;
+use crate::script::{ScriptEnvironment, evaluate_arguments};
 use crate::test::TestOutcome;
 use crate::test::session::{TestEnvironment, read_referenced_file};
 use crate::values::items::{group_into_items, value_types};
@@ -67,9 +68,9 @@ impl FutharkTest {
             session: ProgramSession::new(program, DeviceMachine::new(&mut device))?,
         };
         let name = &self.case.entry;
-        let entry = script::ScriptEnvironment::find_entry(&host, name);
+        let entry = host.find_entry(name);
         let entry = entry.ok_or_else(|| TestOutcome::failed(format!("no entry point {name}")))?;
-        script::evaluate_arguments(&String::from_utf8_lossy(&text), &entry, &mut host)
+        evaluate_arguments(&String::from_utf8_lossy(&text), &entry, &mut host)
     }
 
     /// Reads the values of a source. Numbers without a type have the wanted types.
@@ -105,7 +106,9 @@ struct ScriptHost<'a> {
     session: ProgramSession<'a, DeviceMachine<'a>>,
 }
 
-impl script::ScriptEnvironment for ScriptHost<'_> {
+impl ScriptEnvironment for ScriptHost<'_> {
+    type Fault = TestOutcome;
+
     fn find_entry(&self, name: &str) -> Option<ProgramEntry> {
         find_entry(self.program, name).cloned()
     }

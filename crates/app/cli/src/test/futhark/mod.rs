@@ -19,8 +19,6 @@ mod listing;
 mod printed;
 mod property;
 mod random;
-mod script;
-mod script_value;
 mod tuning;
 
 use super::session;

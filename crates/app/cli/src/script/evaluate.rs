@@ -1,41 +1,29 @@
-//! Scripts that compute the inputs of test cases.
+//! Evaluator of scripts: expressions over the entry points of a program.
 //!
 //! ```text
-//! EXP   = "let" PAT "=" EXP "in" EXP | NAME ATOM* | "$loaddata" ATOM | "$loadbytes" ATOM | ATOM
+//! EXP   = "let" PAT "=" EXP ("in" EXP | EXP) | NAME "[" EXP {"," EXP} "]" | ATOM ATOM*
 //! PAT   = NAME | "_" | "(" [PAT {"," PAT}] ")"
-//! ATOM  = NAME | VALUE | STRING | "(" [EXP {"," EXP}] ")" | "{" [NAME "=" EXP {"," ...}] "}"
+//! ATOM  = BASE {"." (NAME | NUMBER)}
+//! BASE  = NAME | "$" NAME | VALUE | STRING | "(" [EXP {"," EXP}] ")" | "{" [NAME "=" EXP {"," ...}] "}"
 //! VALUE = a number, a truth value or an array, as files of values have them
 //! ```
 //!
-//! A name that atoms follow is an entry point of the program. Numbers are converted to the type of the parameter. A
-//! tuple or record becomes an opaque value where the parameter is opaque and has the same parts. Fields are ordered by
-//! their names.
+//! What atoms follow is an entry point of the program, or with a dollar a function of the environment. An entry point
+//! with fewer arguments than parameters is a function. A tuple stands for several arguments. Numbers are converted to
+//! the type of the parameter. A tuple or record becomes an opaque value where the parameter is opaque and has the same
+//! parts. Fields are ordered by their names. Source: manual page `futhark-literate`, "FutharkScript".
 
-use super::script_value::{
-    ScriptValue, fit_to_parameter, make_byte_array, spread_over_parameters, wrap_in_tuple,
+use super::ScriptFault;
+use super::environment::{ScriptEnvironment, apply_function};
+use super::value::{
+    ScriptValue, bytes_of, make_byte_array, pick_element, pick_field, spread_over_parameters,
+    wrap_in_tuple,
 };
-use crate::test::TestOutcome;
 use spirula_program::program::ProgramEntry;
 use spirula_program::{CallValue, ProgramValue};
 
 /// Deepest nesting.
 const DEPTH: usize = 100;
-
-/// Environment of scripts.
-pub trait ScriptEnvironment {
-    /// An entry point.
-    fn find_entry(&self, name: &str) -> Option<ProgramEntry>;
-
-    /// Calls an entry point.
-    fn call_entry(
-        &mut self,
-        name: &str,
-        items: &[CallValue],
-    ) -> Result<Vec<CallValue>, TestOutcome>;
-
-    /// Reads a file.
-    fn read_file(&self, name: &str) -> Result<Vec<u8>, TestOutcome>;
-}
 
 /// A pattern of names.
 enum ScriptPattern {
@@ -47,11 +35,23 @@ enum ScriptPattern {
 ///
 /// # Errors
 /// When the script is malformed, uses an unknown name, or calls an entry point that fails.
-pub fn evaluate_arguments(
+pub fn evaluate_arguments<H: ScriptEnvironment>(
     text: &str,
     entry: &ProgramEntry,
-    host: &mut dyn ScriptEnvironment,
-) -> Result<Vec<CallValue>, TestOutcome> {
+    host: &mut H,
+) -> Result<Vec<CallValue>, H::Fault> {
+    let made = evaluate_expression(text, host)?;
+    Ok(spread_over_parameters(made, entry)?)
+}
+
+/// Evaluates a script to a value.
+///
+/// # Errors
+/// As [`evaluate_arguments`].
+pub fn evaluate_expression<H: ScriptEnvironment>(
+    text: &str,
+    host: &mut H,
+) -> Result<ScriptValue, H::Fault> {
     let mut script = ScriptEvaluator {
         text,
         at: 0,
@@ -64,22 +64,22 @@ pub fn evaluate_arguments(
     if script.at < text.len() {
         return Err(script.make_fault("expected the end"));
     }
-    spread_over_parameters(made, entry)
+    Ok(made)
 }
 
 /// Evaluator of a script: its position, and the bound names.
-struct ScriptEvaluator<'a> {
+struct ScriptEvaluator<'a, H> {
     text: &'a str,
     at: usize,
     depth: usize,
     bound: Vec<(String, ScriptValue)>,
-    host: &'a mut dyn ScriptEnvironment,
+    host: &'a mut H,
 }
 
-impl ScriptEvaluator<'_> {
-    fn make_fault(&self, what: &str) -> TestOutcome {
+impl<H: ScriptEnvironment> ScriptEvaluator<'_, H> {
+    fn make_fault(&self, what: &str) -> H::Fault {
         let rest: String = self.text[self.at..].chars().take(20).collect();
-        TestOutcome::failed(format!("script: {what} at {rest:?}"))
+        ScriptFault::failed(format!("script: {what} at {rest:?}")).into()
     }
 
     fn skip_blanks(&mut self) {
@@ -96,7 +96,7 @@ impl ScriptEvaluator<'_> {
         is_next
     }
 
-    fn expect_token(&mut self, token: &str) -> Result<(), TestOutcome> {
+    fn expect_token(&mut self, token: &str) -> Result<(), H::Fault> {
         if self.eat_token(token) {
             Ok(())
         } else {
@@ -104,19 +104,22 @@ impl ScriptEvaluator<'_> {
         }
     }
 
-    /// The next name.
+    /// The next name. Some values, such as `true` and `f32.nan`, look like names.
     fn peek_name(&mut self) -> Option<String> {
         self.skip_blanks();
         let rest = &self.text[self.at..];
         let is_first = |c: char| c.is_alphabetic() || c == '_' || c == '$';
         let first = rest.chars().next().filter(|c| is_first(*c))?;
         let more = &rest[first.len_utf8()..];
-        let is_part = |c: char| c.is_alphanumeric() || "_'.".contains(c);
-        let end = more.find(|c| !is_part(c)).unwrap_or(more.len());
-        let name = &rest[..first.len_utf8() + end];
-        // Some values, such as `true`, look like names.
-        let is_value = ProgramValue::read_all(name.as_bytes()).is_ok();
-        (!is_value).then(|| name.to_owned())
+        let is_part = |c: char| c.is_alphanumeric() || "_'".contains(c);
+        let find_end = |accepts: &dyn Fn(char) -> bool| {
+            let end = more.find(|c| !accepts(c)).unwrap_or(more.len());
+            &rest[..first.len_utf8() + end]
+        };
+        let path = find_end(&|c| is_part(c) || c == '.');
+        let is_value = ProgramValue::read_all(path.as_bytes()).is_ok();
+        let is_array = path == "empty" && more[path.len() - first.len_utf8()..].starts_with('(');
+        (!is_value && !is_array).then(|| find_end(&is_part).to_owned())
     }
 
     fn parse_name(&mut self) -> Option<String> {
@@ -125,30 +128,28 @@ impl ScriptEvaluator<'_> {
         Some(name)
     }
 
-    fn parse_expression(&mut self) -> Result<ScriptValue, TestOutcome> {
+    fn parse_expression(&mut self) -> Result<ScriptValue, H::Fault> {
         self.depth += 1;
         if self.depth > DEPTH {
             return Err(self.make_fault("nesting is too deep"));
         }
         let made = match self.peek_name() {
             Some(name) if name == "let" => self.parse_binding(),
-            Some(name) => {
-                self.at += name.len();
-                self.parse_application(&name)
-            }
-            None => self.parse_atom(),
+            _ => self.parse_application(),
         };
         self.depth -= 1;
         made
     }
 
-    fn parse_binding(&mut self) -> Result<ScriptValue, TestOutcome> {
+    fn parse_binding(&mut self) -> Result<ScriptValue, H::Fault> {
         self.parse_name();
         let pattern = self.parse_pattern()?;
         self.expect_token("=")?;
         let made = self.parse_expression()?;
-        if self.parse_name().as_deref() != Some("in") {
-            return Err(self.make_fault("expected in"));
+        match self.peek_name().as_deref() {
+            Some("in") => self.at += "in".len(),
+            Some("let") => {}
+            _ => return Err(self.make_fault("expected in")),
         }
         let before = self.bound.len();
         self.bind_pattern(pattern, made)?;
@@ -157,7 +158,7 @@ impl ScriptEvaluator<'_> {
         result
     }
 
-    fn parse_pattern(&mut self) -> Result<ScriptPattern, TestOutcome> {
+    fn parse_pattern(&mut self) -> Result<ScriptPattern, H::Fault> {
         if let Some(name) = self.parse_name() {
             return Ok(ScriptPattern::Name(name));
         }
@@ -178,11 +179,7 @@ impl ScriptEvaluator<'_> {
         Ok(ScriptPattern::Tuple(parts))
     }
 
-    fn bind_pattern(
-        &mut self,
-        pattern: ScriptPattern,
-        made: ScriptValue,
-    ) -> Result<(), TestOutcome> {
+    fn bind_pattern(&mut self, pattern: ScriptPattern, made: ScriptValue) -> Result<(), H::Fault> {
         match (pattern, made) {
             (ScriptPattern::Name(name), made) => {
                 self.bound.push((name, made));
@@ -198,68 +195,115 @@ impl ScriptEvaluator<'_> {
         }
     }
 
-    /// Evaluates a name: a bound value, a call of an entry point, or a function that reads a file.
-    fn parse_application(&mut self, name: &str) -> Result<ScriptValue, TestOutcome> {
-        if let Some((_, made)) = self.bound.iter().rev().find(|(bound, _)| bound == name) {
-            return Ok(made.clone());
+    /// Evaluates an atom with the atoms that follow it, which are its arguments.
+    fn parse_application(&mut self) -> Result<ScriptValue, H::Fault> {
+        let builtin = self.peek_name().filter(|name| name.starts_with('$'));
+        if let Some(name) = builtin {
+            self.at += name.len();
+            let given = self.parse_arguments()?;
+            return self.call_builtin(&name, given);
         }
+        let name = self.peek_name();
+        let function = self.parse_atom()?;
+        self.skip_blanks();
+        if name.is_some() && self.text[self.at..].starts_with('[') && self.is_adjacent() {
+            return self.parse_index(function);
+        }
+        let given = self.parse_arguments()?;
+        match function {
+            ScriptValue::Function(..) if !given.is_empty() => {
+                apply_function(&function, given, self.host)
+            }
+            value if given.is_empty() => Ok(value),
+            value => Err(self.make_fault(&format!("{value} is not a function before this"))),
+        }
+    }
+
+    /// Whether no blank stands in front of the position.
+    fn is_adjacent(&self) -> bool {
+        !self.text[..self.at].ends_with(char::is_whitespace)
+    }
+
+    fn parse_arguments(&mut self) -> Result<Vec<ScriptValue>, H::Fault> {
+        let mut given = Vec::new();
+        while self.is_atom_next() {
+            given.push(self.parse_atom()?);
+        }
+        Ok(given)
+    }
+
+    /// Whether an atom begins here.
+    fn is_atom_next(&mut self) -> bool {
+        if let Some(name) = self.peek_name() {
+            return !["let", "in"].contains(&name.as_str());
+        }
+        let next = self.text[self.at..].chars().next();
+        next.is_some_and(|c| c.is_alphanumeric() || "([{\"-".contains(c))
+    }
+
+    fn call_builtin(
+        &mut self,
+        name: &str,
+        given: Vec<ScriptValue>,
+    ) -> Result<ScriptValue, H::Fault> {
         match name {
             "$loaddata" => {
-                let file = self.parse_file_argument()?;
-                let values = ProgramValue::read_all(&file).map_err(TestOutcome::failed)?;
+                let file = self.read_file_argument(&given)?;
+                let values = ProgramValue::read_all(&file);
+                let values = values.map_err(|e| H::Fault::from(ScriptFault::failed(e)))?;
                 let items = values
                     .into_iter()
                     .map(|v| ScriptValue::Item(CallValue::Plain(v)));
                 Ok(wrap_in_tuple(items.collect()))
             }
             "$loadbytes" => Ok(ScriptValue::Item(CallValue::Plain(make_byte_array(
-                self.parse_file_argument()?,
+                self.read_file_argument(&given)?,
             )))),
-            _ if name.starts_with('$') => {
-                let text = format!("the function {name} of scripts");
-                Err(TestOutcome::unsupported(text))
-            }
-            _ => self.parse_call(name),
+            _ => self.host.call_builtin(name, &given),
         }
     }
 
-    fn parse_file_argument(&mut self) -> Result<Vec<u8>, TestOutcome> {
-        match self.parse_atom()? {
-            ScriptValue::Text(name) => self.host.read_file(&name),
+    fn read_file_argument(&mut self, given: &[ScriptValue]) -> Result<Vec<u8>, H::Fault> {
+        match given.first().and_then(bytes_of) {
+            Some(name) if given.len() == 1 => self.host.read_file(&String::from_utf8_lossy(name)),
             _ => Err(self.make_fault("expected the name of a file before this")),
         }
     }
 
-    fn parse_call(&mut self, name: &str) -> Result<ScriptValue, TestOutcome> {
-        let entry = self.host.find_entry(name);
-        let entry = entry.ok_or_else(|| {
-            TestOutcome::failed(format!("script: the program has no entry point {name}"))
-        })?;
-        let mut given = Vec::new();
-        for _ in &entry.parameters {
-            given.push(self.parse_atom()?);
+    /// Evaluates an element of an array.
+    fn parse_index(&mut self, array: ScriptValue) -> Result<ScriptValue, H::Fault> {
+        self.expect_token("[")?;
+        let mut indices = Vec::new();
+        while !self.eat_token("]") {
+            indices.push(self.parse_expression()?);
+            if !self.eat_token(",") {
+                self.expect_token("]")?;
+                break;
+            }
         }
-        let both = given.into_iter().zip(&entry.parameters);
-        let items: Vec<CallValue> = both
-            .map(|(made, parameter)| fit_to_parameter(made, parameter))
-            .collect::<Result<_, _>>()?;
-        let results = self.host.call_entry(name, &items)?;
-        Ok(wrap_in_tuple(
-            results.into_iter().map(ScriptValue::Item).collect(),
-        ))
+        let picked = pick_element(&array, &indices);
+        picked.ok_or_else(|| self.make_fault("an index that does not fit before this"))
     }
 
-    fn parse_atom(&mut self) -> Result<ScriptValue, TestOutcome> {
+    /// Evaluates an atom with the fields that are taken of it.
+    fn parse_atom(&mut self) -> Result<ScriptValue, H::Fault> {
+        let mut made = self.parse_base()?;
+        while self.text[self.at..].starts_with('.') {
+            self.at += 1;
+            let rest = &self.text[self.at..];
+            let end = rest.find(|c: char| !(c.is_alphanumeric() || "_'".contains(c)));
+            let name = &rest[..end.unwrap_or(rest.len())];
+            let field = pick_field(&made, name);
+            made = field.ok_or_else(|| self.make_fault("a field that the value does not have"))?;
+            self.at += name.len();
+        }
+        Ok(made)
+    }
+
+    fn parse_base(&mut self) -> Result<ScriptValue, H::Fault> {
         self.skip_blanks();
         if let Some(name) = self.parse_name() {
-            let found = self.bound.iter().rev().find(|(bound, _)| *bound == name);
-            return match found {
-                Some((_, made)) => Ok(made.clone()),
-                None => match self.host.find_entry(&name) {
-                    Some(entry) if entry.parameters.is_empty() => self.parse_call(&name),
-                    _ => Err(self.make_fault(&format!("{name} is not bound before this"))),
-                },
-            };
+            return self.find_name(&name);
         }
         match self.text[self.at..].chars().next() {
             Some('(') => self.parse_tuple(),
@@ -270,7 +314,31 @@ impl ScriptEvaluator<'_> {
         }
     }
 
-    fn parse_tuple(&mut self) -> Result<ScriptValue, TestOutcome> {
+    /// The value of a name: a bound value, or an entry point, which is called if it has no parameters.
+    fn find_name(&mut self, name: &str) -> Result<ScriptValue, H::Fault> {
+        if let Some((_, made)) = self.bound.iter().rev().find(|(bound, _)| bound == name) {
+            return Ok(made.clone());
+        }
+        if name.starts_with('$') {
+            return self.call_builtin(name, Vec::new());
+        }
+        match self.host.find_entry(name) {
+            None => {
+                let text = format!("script: the program has no entry point {name}");
+                Err(ScriptFault::failed(text).into())
+            }
+            Some(entry) => {
+                let function = ScriptValue::Function(name.to_owned(), Vec::new());
+                if entry.parameters.is_empty() {
+                    apply_function(&function, Vec::new(), self.host)
+                } else {
+                    Ok(function)
+                }
+            }
+        }
+    }
+
+    fn parse_tuple(&mut self) -> Result<ScriptValue, H::Fault> {
         self.expect_token("(")?;
         let mut parts = Vec::new();
         while !self.eat_token(")") {
@@ -283,7 +351,7 @@ impl ScriptEvaluator<'_> {
         Ok(wrap_in_tuple(parts))
     }
 
-    fn parse_record(&mut self) -> Result<ScriptValue, TestOutcome> {
+    fn parse_record(&mut self) -> Result<ScriptValue, H::Fault> {
         self.expect_token("{")?;
         let mut fields = Vec::new();
         while !self.eat_token("}") {
@@ -299,7 +367,7 @@ impl ScriptEvaluator<'_> {
         Ok(ScriptValue::Record(fields))
     }
 
-    fn parse_string(&mut self) -> Result<ScriptValue, TestOutcome> {
+    fn parse_string(&mut self) -> Result<ScriptValue, H::Fault> {
         self.expect_token("\"")?;
         let rest = &self.text[self.at..];
         let end = rest.find('"');
@@ -310,14 +378,19 @@ impl ScriptEvaluator<'_> {
     }
 
     /// Parses a number, a Boolean or an array. It ends before the next blank or closing character outside of brackets.
-    fn parse_value(&mut self) -> Result<ScriptValue, TestOutcome> {
+    fn parse_value(&mut self) -> Result<ScriptValue, H::Fault> {
         let rest = &self.text[self.at..];
         let mut open = 0i32;
         let end = rest.find(|c: char| {
-            let is_end = open == 0 && (c.is_whitespace() || ",})(".contains(c));
+            let is_end = open == 0 && (c.is_whitespace() || ",})(]".contains(c));
             open += i32::from(c == '[') - i32::from(c == ']');
             is_end
         });
+        let end = if rest.starts_with("empty(") {
+            rest.find(')').map(|end| end + 1)
+        } else {
+            end
+        };
         let end = end.unwrap_or(rest.len());
         let values = ProgramValue::read_all(&rest.as_bytes()[..end]);
         let mut values = values.map_err(|e| self.make_fault(&e.message))?;
@@ -360,6 +433,8 @@ mod tests {
     }
 
     impl ScriptEnvironment for FakeScriptEnvironment {
+        type Fault = ScriptFault;
+
         fn find_entry(&self, name: &str) -> Option<ProgramEntry> {
             match name {
                 "pair" => Some(make_program_entry(
@@ -375,7 +450,7 @@ mod tests {
             &mut self,
             _: &str,
             items: &[CallValue],
-        ) -> Result<Vec<CallValue>, TestOutcome> {
+        ) -> Result<Vec<CallValue>, ScriptFault> {
             let one = ProgramValue::read_all(b"1i64").unwrap().remove(0);
             Ok(match items {
                 [] => vec![CallValue::Plain(one)],
@@ -383,7 +458,7 @@ mod tests {
             })
         }
 
-        fn read_file(&self, name: &str) -> Result<Vec<u8>, TestOutcome> {
+        fn read_file(&self, name: &str) -> Result<Vec<u8>, ScriptFault> {
             Ok(name.as_bytes().to_vec())
         }
     }
@@ -432,6 +507,27 @@ mod tests {
             "[1i32, 2i32]"
         );
         assert_eq!(
+            evaluate_to_text("pair (one, 0.5)", swapped).unwrap(),
+            "0.5f32; 1i64",
+            "a tuple stands for several arguments"
+        );
+        assert_eq!(
+            evaluate_to_text(
+                "let (a, b) = pair 1 2 let r = {x=(a, b)} in (r.x.0, r.x.1)",
+                swapped
+            )
+            .unwrap(),
+            "2.0f32; 1i64"
+        );
+        assert_eq!(
+            evaluate_to_text(
+                "let a = [[1,2],[3,4]] let f = pair 1 in (a[1,0], a[0,1])",
+                two
+            )
+            .unwrap(),
+            "3i32; 2i32"
+        );
+        assert_eq!(
             evaluate_to_text("(f32.nan, true)", two).unwrap(),
             "f32.nan; true"
         );
@@ -449,6 +545,10 @@ mod tests {
             "[1",
             "1 2",
             "pair 1",
+            "(1, 2).2",
+            "let a = [1] in a[1]",
+            "let a = [1] in a[0, 0]",
+            "$loaddata",
         ] {
             assert!(
                 evaluate_to_text(text, &[ScalarType::I32]).is_err(),
