@@ -155,15 +155,11 @@ impl<'c> DocumentBuilder<'c> {
                 self.add_item(head, signature, members, &mut names, items);
             }
             DeclarationKind::Open(module) => {
+                let opened = self.document_module(*module);
                 let mut signature = vec![SignaturePart::Keyword("open"), SignaturePart::text(" ")];
                 signature.extend(self.quote_module(*module));
-                let opened = self.document_module(*module);
-                items.push(self.make_unnamed(
-                    ItemKind::Open,
-                    declaration.range,
-                    signature,
-                    opened.items,
-                ));
+                let (range, members) = (declaration.range, opened.items);
+                items.push(self.make_unnamed(ItemKind::Open, range, signature, members));
                 names.extend(&opened.exported);
             }
             DeclarationKind::Import(path) => {
@@ -172,21 +168,28 @@ impl<'c> DocumentBuilder<'c> {
                     names.extend(exported);
                 }
             }
-            DeclarationKind::Local(inner) => {
-                let mut block = DocumentedBlock::default();
-                block.exported = self.document_declaration(inner, &mut block.items);
-                if matches!(inner.kind, DeclarationKind::ModuleType { .. }) {
-                    // The types of exported modules may refer to it.
-                    for item in &mut block.items {
-                        let mark = [SignaturePart::Keyword("local"), SignaturePart::text(" ")];
-                        item.signature.splice(0..0, mark);
-                    }
-                    items.append(&mut block.items);
-                }
-                names = block.hide_items(&self.file_name());
-            }
+            DeclarationKind::Local(inner) => return self.document_local(inner, items),
         }
         names
+    }
+
+    /// Documents a local declaration, which is shown only if it is a module type. Returns its names.
+    fn document_local(
+        &mut self,
+        declaration: &'c SourceDeclaration,
+        items: &mut Vec<DocumentedItem>,
+    ) -> DocumentScope {
+        let mut block = DocumentedBlock::default();
+        block.exported = self.document_declaration(declaration, &mut block.items);
+        if matches!(declaration.kind, DeclarationKind::ModuleType { .. }) {
+            // The types of exported modules may refer to it.
+            for item in &mut block.items {
+                let mark = [SignaturePart::Keyword("local"), SignaturePart::text(" ")];
+                item.signature.splice(0..0, mark);
+            }
+            items.append(&mut block.items);
+        }
+        block.hide_items(&self.file_name())
     }
 
     /// The name of the file.
