@@ -6,9 +6,9 @@
 mod bench;
 mod cli;
 mod commands;
-mod repl;
 mod literate;
 mod media;
+mod repl;
 mod script;
 mod server;
 mod test;

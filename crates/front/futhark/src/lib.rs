@@ -45,6 +45,5 @@ pub mod syntax;
 pub mod typed;
 mod typed_children;
 pub mod value_structure;
-mod written_type;
 
 pub use printed::{looks_like_futhark, read_futhark};
