@@ -88,7 +88,7 @@ impl FunctionLowering<'_> {
 
     /// What is an invocation's turn among things that a workgroup takes in turns.
     pub(super) fn own_turn(&mut self, at: GroupPosition, turn: ScalarRef) -> ScalarRef {
-        let before = self.int64(ScalarOp::Shl, turn, at.size.logarithm);
+        let before = self.int64(ScalarOp::Mul, turn, at.size.count);
         self.int64(ScalarOp::Add, before, at.local)
     }
 
@@ -99,14 +99,22 @@ impl FunctionLowering<'_> {
         bound: ScalarRef,
         body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
     ) -> Result<(), String> {
-        let one = ScalarRef::from_int64(1);
-        let more = self.int64(ScalarOp::Sub, at.size.count, one);
-        let most = self.int64(ScalarOp::Add, bound, more);
-        let turns = self.int64(ScalarOp::AShr, most, at.size.logarithm);
+        let turns = self.count_turns(bound, at.size);
         self.count_to(turns, |lowering, turn| {
             let number = lowering.own_turn(at, turn);
             lowering.if_inside(number, bound, |lowering| body(lowering, number))
         })
+    }
+
+    /// The number of turns in which a workgroup visits the numbers below a bound.
+    fn count_turns(&mut self, bound: ScalarRef, size: GroupSize) -> ScalarRef {
+        if let ScalarRef::Constant(_) = size.count {
+            return self.int64(ScalarOp::SDivUp, bound, size.count);
+        }
+        let one = ScalarRef::from_int64(1);
+        let more = self.int64(ScalarOp::Sub, size.count, one);
+        let most = self.int64(ScalarOp::Add, bound, more);
+        self.int64(ScalarOp::AShr, most, size.logarithm)
     }
 
     /// What the first invocation of a workgroup alone does.
