@@ -1,5 +1,6 @@
 //! Changes of texts: renaming and formatting.
 
+use super::find_place;
 use super::navigation::locate_place;
 use crate::protocol::{
     DocumentParams, EditorEdit, EditorPosition, EditorRange, PositionParams, RequestFault,
@@ -17,9 +18,7 @@ pub(super) fn answer_renamable(
     session: &mut EditorSession<'_>,
     params: Value,
 ) -> Result<Value, RequestFault> {
-    let params: PositionParams = read_params(params)?;
-    let view = session.documents.view(&params.text_document.uri)?;
-    let at = view.find_byte(params.position);
+    let (view, at) = find_place(session, params)?;
     let range = view.analysis.find_renamable(view.file, at);
     Ok(json!(view.find_range(range.map_err(refuse_rename)?)))
 }

@@ -1,6 +1,7 @@
 //! Types in the text: hover, signatures and hints.
 
-use crate::protocol::{EditorRange, PositionParams, RangeParams, RequestFault, read_params};
+use super::find_place;
+use crate::protocol::{EditorRange, RangeParams, RequestFault, read_params};
 use crate::server::EditorSession;
 use serde_json::{Value, json};
 use spirula_futhark::syntax::token::TextRange;
@@ -10,9 +11,7 @@ pub(super) fn answer_hover(
     session: &mut EditorSession<'_>,
     params: Value,
 ) -> Result<Value, RequestFault> {
-    let params: PositionParams = read_params(params)?;
-    let view = session.documents.view(&params.text_document.uri)?;
-    let at = view.find_byte(params.position);
+    let (view, at) = find_place(session, params)?;
     let Some(hover) = view.analysis.describe_name(view.file, at) else {
         return Ok(Value::Null);
     };
@@ -33,9 +32,7 @@ pub(super) fn answer_signature(
     session: &mut EditorSession<'_>,
     params: Value,
 ) -> Result<Value, RequestFault> {
-    let params: PositionParams = read_params(params)?;
-    let view = session.documents.view(&params.text_document.uri)?;
-    let at = view.find_byte(params.position);
+    let (view, at) = find_place(session, params)?;
     let Some(help) = view.analysis.find_signature(view.file, at) else {
         return Ok(Value::Null);
     };

@@ -6,7 +6,8 @@ mod hover;
 mod navigation;
 mod symbol;
 
-use crate::protocol::RequestFault;
+use crate::document::DocumentView;
+use crate::protocol::{PositionParams, RequestFault, read_params};
 use crate::server::EditorSession;
 use serde_json::Value;
 
@@ -30,3 +31,14 @@ pub(crate) const REQUESTS: &[(&str, RequestHandler)] = &[
     ("textDocument/rename", edit::answer_rename),
     ("textDocument/formatting", edit::answer_formatting),
 ];
+
+/// The file that a request is about, and the place in its analysed text.
+fn find_place<'s>(
+    session: &'s mut EditorSession<'_>,
+    params: Value,
+) -> Result<(DocumentView<'s>, u32), RequestFault> {
+    let params: PositionParams = read_params(params)?;
+    let view = session.documents.view(&params.text_document.uri)?;
+    let at = view.find_byte(params.position);
+    Ok((view, at))
+}

@@ -1,5 +1,6 @@
 //! Places of names: definitions, references and highlights.
 
+use super::find_place;
 use crate::document::DocumentView;
 use crate::file_uri::write_file_uri;
 use crate::protocol::{EditorLocation, PositionParams, RequestFault, read_params};
@@ -78,9 +79,7 @@ pub(super) fn answer_highlights(
     session: &mut EditorSession<'_>,
     params: Value,
 ) -> Result<Value, RequestFault> {
-    let params: PositionParams = read_params(params)?;
-    let view = session.documents.view(&params.text_document.uri)?;
-    let at = view.find_byte(params.position);
+    let (view, at) = find_place(session, params)?;
     let places = view.analysis.list_references(view.file, at).into_iter();
     let own = places.filter(|place| place.file == view.file);
     let ranges = own.filter_map(|place| view.find_range(place.range));
