@@ -280,6 +280,25 @@ impl FunctionLowering<'_> {
         Ok(LoweredValue::Array(result))
     }
 
+    /// An array with its dimensions in another order.
+    pub(super) fn lower_rearrange(
+        &mut self,
+        array: SoacOperand,
+        permutation: &[usize],
+    ) -> Result<LoweredValue, String> {
+        let view = self.array(array)?;
+        let pick = |sizes: &[ScalarRef]| {
+            let dimensions = permutation.iter();
+            dimensions.map(|&dimension| sizes[dimension]).collect()
+        };
+        Ok(LoweredValue::Array(ArrayView {
+            strides: pick(&view.strides),
+            shape: pick(&view.shape),
+            is_dense: false,
+            ..view
+        }))
+    }
+
     /// An array with other sizes.
     pub(super) fn lower_reshape(
         &mut self,

@@ -111,7 +111,7 @@ impl FunctionLowering<'_> {
         for statement in &body.statements {
             match find_width(self.function, &statement.operation) {
                 Some(width) => {
-                    let width = self.known_scalar(width);
+                    let width = self.scalar(width).ok();
                     widths.extend(width.filter(|width| !widths.contains(width)));
                 }
                 None => {
@@ -121,11 +121,6 @@ impl FunctionLowering<'_> {
                 }
             }
         }
-    }
-
-    /// A scalar, if it has its value by now.
-    fn known_scalar(&self, operand: SoacOperand) -> Option<ScalarRef> {
-        self.scalar(operand).ok()
     }
 
     /// A number of invocations that suits a width.

@@ -172,19 +172,7 @@ impl FunctionLowering<'_> {
                 self.lower_reshape(*array, sizes)?
             }
             SoacOperation::Rearrange(array, permutation) => {
-                let view = self.array(*array)?;
-                LoweredValue::Array(ArrayView {
-                    strides: permutation
-                        .iter()
-                        .map(|&dimension| view.strides[dimension])
-                        .collect(),
-                    shape: permutation
-                        .iter()
-                        .map(|&dimension| view.shape[dimension])
-                        .collect(),
-                    is_dense: false,
-                    ..view
-                })
+                self.lower_rearrange(*array, permutation)?
             }
             SoacOperation::Manifest(array) => {
                 let view = self.array(*array)?;

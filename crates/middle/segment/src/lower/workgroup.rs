@@ -86,7 +86,7 @@ impl FunctionLowering<'_> {
         self.builder.push_statement(StmtKind::Sync { kind, scope });
     }
 
-    /// What is an invocation's turn among things that a workgroup takes in turns.
+    /// The number that is an invocation's turn among those that a workgroup takes in turns.
     pub(super) fn own_turn(&mut self, at: GroupPosition, turn: ScalarRef) -> ScalarRef {
         let before = self.int64(ScalarOp::Mul, turn, at.size.count);
         self.int64(ScalarOp::Add, before, at.local)
