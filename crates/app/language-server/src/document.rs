@@ -27,7 +27,7 @@ pub(crate) struct DocumentStore {
     documents: BTreeMap<String, OpenDocument>,
 }
 
-/// What is known about an open file, whose text may have changed since.
+/// The analysis of an open file, whose text may have changed since.
 pub(crate) struct DocumentView<'s> {
     /// The analysis.
     pub(crate) analysis: &'s SourceAnalysis,
@@ -170,7 +170,7 @@ impl DocumentStore {
         Ok(&self.find_mut(&path)?.text)
     }
 
-    /// What is known about an open file.
+    /// The view of an open file.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! A language server for Futhark source: the Language Server Protocol over a pair of streams.
 //!
 //! The protocol is version 3.17 (<https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/>).
-//! What is known about a program comes from [`spirula_futhark::query`].
+//! Facts about a program come from [`spirula_futhark::query`].
 //!
 //! - `transport`: messages as bytes.
 //! - `protocol`: the parts of the protocol's data that the server reads and writes.

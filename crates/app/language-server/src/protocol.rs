@@ -78,7 +78,7 @@ pub(crate) struct PositionParams {
     pub(crate) new_name: String,
 }
 
-/// What `textDocument/references` asks for.
+/// The options of `textDocument/references`.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ReferenceContext {
@@ -142,7 +142,7 @@ pub(crate) fn read_params<T: for<'d> Deserialize<'d>>(params: Value) -> Result<T
         .map_err(|fault| RequestFault::new(RequestFault::INVALID_PARAMS, fault.to_string()))
 }
 
-/// What the server can do (`ServerCapabilities`), with its name.
+/// The abilities of the server (`ServerCapabilities`), with its name.
 pub(crate) fn describe_server() -> Value {
     json!({
         "capabilities": {

@@ -133,7 +133,7 @@ int spirula_futhark_context_clear_caches(struct SpirulaFutharkContext *context);
 char *spirula_futhark_context_get_error(struct SpirulaFutharkContext *context,
                                         SpirulaFutharkAllocate allocate);
 
-// What was recorded of calls, as a JSON object in memory of `allocate` that the caller frees.
+// The record of calls, as a JSON object in memory of `allocate` that the caller frees.
 char *spirula_futhark_context_report(struct SpirulaFutharkContext *context,
                                      SpirulaFutharkAllocate allocate);
 
@@ -260,7 +260,7 @@ int spirula_futhark_context_clear_caches(struct SpirulaFutharkContext *context);
 char *spirula_futhark_context_get_error(struct SpirulaFutharkContext *context,
                                         SpirulaFutharkAllocate allocate);
 
-// What was recorded of calls, as a JSON object in memory of `allocate` that the caller frees.
+// The record of calls, as a JSON object in memory of `allocate` that the caller frees.
 char *spirula_futhark_context_report(struct SpirulaFutharkContext *context,
                                      SpirulaFutharkAllocate allocate);
 

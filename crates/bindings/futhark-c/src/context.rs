@@ -179,7 +179,7 @@ pub unsafe extern "C" fn spirula_futhark_context_get_error(
     taken.map_or(null_mut(), |text| unsafe { allocate_text(&text, allocate) })
 }
 
-/// What was recorded of calls, as a JSON object in memory of `allocate` that the caller frees.
+/// The record of calls, as a JSON object in memory of `allocate` that the caller frees.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_futhark_context_report(
     context: *mut SpirulaFutharkContext,

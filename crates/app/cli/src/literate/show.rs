@@ -32,7 +32,7 @@ pub enum DirectiveOutput {
 pub struct OutputFile {
     /// The name that the directive states.
     pub stated_name: Option<String>,
-    /// What the name ends with if none is stated: `img.png`.
+    /// The end of the name if none is stated: `img.png`.
     pub default_name: String,
     /// Attributes of a film, such as `{loop="true"}`.
     pub attributes: String,

@@ -7,7 +7,7 @@ use std::path::Path;
 /// A command.
 struct ReplCommand {
     name: &'static str,
-    /// What it takes.
+    /// Its arguments.
     argument: &'static str,
     about: &'static str,
     run: fn(&mut ReplSession, &str) -> CommandResult,

@@ -8,7 +8,7 @@
 //! VALUE = a number, a truth value or an array, as files of values have them
 //! ```
 //!
-//! What atoms follow is an entry point of the program, or with a dollar a function of the environment. An entry point
+//! A name that atoms follow is an entry point of the program, or with a dollar a function of the environment. An entry point
 //! with fewer arguments than parameters is a function. A tuple stands for several arguments. Numbers are converted to
 //! the type of the parameter. A tuple or record becomes an opaque value where the parameter is opaque and has the same
 //! parts. Fields are ordered by their names. Source: manual page `futhark-literate`, "FutharkScript".

@@ -85,7 +85,7 @@ pub struct ScopeRegion {
     pub scope: Rc<ModuleScope>,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathTarget {
     /// Values and modules.

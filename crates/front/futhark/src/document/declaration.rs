@@ -20,9 +20,9 @@ pub(super) struct DocumentBuilder<'c> {
     pub(super) file: FileId,
     /// All definitions by file and start of their names.
     pub(super) definitions: &'c HashMap<(FileId, u32), DefinitionId>,
-    /// What the files in front of this one export.
+    /// The exports of the files in front of this one.
     pub(super) files: &'c HashMap<FileId, Rc<DocumentScope>>,
-    /// What names stand for at this place.
+    /// The meanings of names at this place.
     pub(super) scope: DocumentScope,
     /// The modules around this place.
     pub(super) path: ItemPath,

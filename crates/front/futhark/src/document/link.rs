@@ -50,13 +50,13 @@ impl ReferenceSpace {
     }
 }
 
-/// What names stand for at a place, or in a module.
+/// The meanings of names at a place, or in a module.
 #[derive(Clone, Debug, Default)]
 pub struct DocumentScope {
     names: HashMap<(ReferenceSpace, SourceNameId), NamedPlace>,
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NamedPlace {
     /// The place of its documentation, if it is documented.
@@ -89,7 +89,7 @@ impl DocumentScope {
         }
     }
 
-    /// What a qualified name stands for.
+    /// The meaning of a qualified name.
     pub(super) fn resolve(
         &self,
         space: ReferenceSpace,
@@ -137,7 +137,7 @@ impl DocumentScope {
 /// The modules and module types around a definition.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ItemPath {
-    /// What stands in front of the names of members.
+    /// The prefix of the names of members.
     pub(super) prefix: String,
 }
 

@@ -45,7 +45,7 @@ pub struct CompletionName {
 pub struct NamePath {
     /// The names that a dot follows.
     pub holders: Vec<String>,
-    /// What is written of the name itself.
+    /// The written part of the name itself.
     pub start: String,
 }
 
@@ -67,7 +67,7 @@ impl NamePath {
     }
 }
 
-/// What the members of a name are.
+/// The kind of a name's members.
 enum MemberHolder {
     Module(Rc<ModuleScope>),
     Record(TypeId),
@@ -224,7 +224,7 @@ impl SourceAnalysis {
         fields.collect()
     }
 
-    /// What a name at a place has members of.
+    /// The owner of the members that a name at a place has.
     fn find_holder(&self, file: FileId, at: u32, text: &str) -> Option<MemberHolder> {
         let program = &self.checked.program;
         let visible = self.list_visible(file, at);

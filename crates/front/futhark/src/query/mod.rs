@@ -34,7 +34,7 @@ use crate::typed::{FileId, ProgramPlace};
 use rustc_hash::FxHashMap;
 use symbol::SymbolIndex;
 
-/// What the checker found about a program, with its files.
+/// The findings of the checker about a program, with its files.
 #[derive(Debug)]
 pub struct SourceAnalysis {
     main: String,

@@ -6,7 +6,7 @@ use super::tree::SourceNameId;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_entity::StringInterner;
 
-/// What a snippet is.
+/// The kind of a snippet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SnippetKind {
     /// Declarations, each with its range and attributes of its own.
