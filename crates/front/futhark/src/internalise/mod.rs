@@ -107,7 +107,7 @@ pub fn internalise_entry(
         arguments.push(argument);
         type_id = result;
     }
-    internaliser.check_entry_sizes(entry, &arguments)?;
+    internaliser.unify_entry_sizes(entry, &mut arguments)?;
     let result = internaliser.call_function(&function, arguments)?;
     if result.has_function() {
         return Err(internaliser.fail("the result of an entry point contains a function"));

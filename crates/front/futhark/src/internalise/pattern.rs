@@ -270,11 +270,12 @@ impl SourceInternaliser<'_> {
         }))
     }
 
-    /// Checks that the arguments of an entry point have the sizes that the types of the parameters give them.
-    pub(super) fn check_entry_sizes(
+    /// Checks that the arguments of an entry point have the sizes that the types of the parameters give them. Arrays that the types
+    /// give one size then have one length, so that operations over them are seen to be of one width.
+    pub(super) fn unify_entry_sizes(
         &mut self,
         entry: DefinitionId,
-        arguments: &[StaticValue],
+        arguments: &mut [StaticValue],
     ) -> InternaliseResult<()> {
         let definition = &self.program.definitions[entry];
         let call = DefinitionCall {
@@ -286,7 +287,7 @@ impl SourceInternaliser<'_> {
         let mut equal = None;
         for (parameter, argument) in definition.parameters.iter().zip(arguments) {
             if let Some(produced) = self.program.sizes.patterns.get(parameter) {
-                self.compare_sizes(produced.sized, argument, &mut frame, &mut equal);
+                self.unify_sizes(produced.sized, argument, &mut frame, &mut equal);
             }
         }
         if let Some(equal) = equal {
@@ -298,11 +299,11 @@ impl SourceInternaliser<'_> {
         Ok(())
     }
 
-    /// Adds to a condition that the arrays of a value have the sizes of a type, as far as they are known.
-    fn compare_sizes(
+    /// Adds to a condition that the arrays of a value have the sizes of a type, as far as they are known, and gives them these.
+    fn unify_sizes(
         &mut self,
         id: SizedTypeId,
-        value: &StaticValue,
+        value: &mut StaticValue,
         frame: &mut StaticFrame,
         equal: &mut Option<SoacOperand>,
     ) {
@@ -314,15 +315,16 @@ impl SourceInternaliser<'_> {
                 {
                     let same = self.builder.add_int64(ScalarOp::Eq, wanted, array.length);
                     *equal = Some(self.add_conjunct(*equal, same));
+                    array.length = wanted;
                 }
-                self.compare_sizes(*element, &array.element, frame, equal);
+                self.unify_sizes(*element, &mut array.element, frame, equal);
             }
             (SizedType::Record(fields), StaticValue::Record(values)) => {
                 for ((_, field), (_, value)) in fields.iter().zip(values) {
-                    self.compare_sizes(*field, value, frame, equal);
+                    self.unify_sizes(*field, value, frame, equal);
                 }
             }
-            (SizedType::Unique(inner), value) => self.compare_sizes(*inner, value, frame, equal),
+            (SizedType::Unique(inner), value) => self.unify_sizes(*inner, value, frame, equal),
             _ => {}
         }
     }

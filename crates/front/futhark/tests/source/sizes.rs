@@ -1,7 +1,9 @@
 //! Sizes: programs that are rejected for their sizes, and values whose sizes no argument has.
 
-use super::{check_text, run_soac, run_source};
+use super::{check_text, internalise_last, optimise, run_soac, run_source};
 use spirula_program::ProgramValue;
+use spirula_soac::fuse::FusionScope;
+use spirula_soac::ir::SoacOperation;
 
 /// Programs that must be rejected, each with a part of the message or of its notes.
 const REJECTED: &[(&str, &str)] = &[
@@ -209,4 +211,24 @@ fn sizes_that_no_argument_has_are_known() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn arrays_of_one_size_have_one_width() {
+    let text = "def main [n] (xs: [n]f32) (ys: [n]f32) (zs: {a: [n]f32}) =
+      let us = map f32.cos xs
+      let vs = map2 (*) us zs.a
+      in (f32.sum (map2 (*) us ys), f32.sum (map2 (+) us vs))";
+    let checked = check_text(text).unwrap_or_else(|fault| panic!("{fault}"));
+    let (function, _) = internalise_last(&checked).expect("it has a soac form");
+    let function = optimise(function, FusionScope::All);
+    let is_loop = |operation: &SoacOperation| {
+        matches!(
+            operation,
+            SoacOperation::Map(..) | SoacOperation::Reduce(..) | SoacOperation::Fused(..)
+        )
+    };
+    let statements = function.body.statements.iter();
+    let loops = statements.filter(|statement| is_loop(&statement.operation));
+    assert_eq!(loops.count(), 1, "the loops are not fused: {function:?}");
 }
