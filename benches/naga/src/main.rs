@@ -1,7 +1,7 @@
 //! Which modules of the corpus naga accepts: its front end for SPIR-V and its validator with all capabilities. Each
 //! module is tried as it is, after `legalize`, and after `legalize-naga`.
 //!
-//! `SPIRULA_CORPUS=… cargo bench --profile dev -p spirula-bench --bench naga [-- FILTER]`
+//! `SPIRULA_CORPUS=… cargo run --release [-- FILTER]` in this folder.
 
 use naga::front::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
