@@ -59,8 +59,8 @@ enum CallArgument<'a> {
 
 /// A call whose arguments are bound.
 pub struct PreparedCall<'p> {
-    entry: &'p ProgramEntry,
-    frame: HostFrame<'p>,
+    pub(super) entry: &'p ProgramEntry,
+    pub(super) frame: HostFrame<'p>,
 }
 
 /// A call that has ended.
@@ -193,6 +193,11 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         }
         self.drop_frame(frame);
         Ok(results)
+    }
+
+    /// Drops the results of a call, instead of [`ProgramSession::fetch_results`].
+    pub fn drop_results(&mut self, ended: CompletedCall<'p>) {
+        self.drop_frame(ended.frame);
     }
 
     /// The same as [`ProgramSession::fetch_results`], with values without an external form.

@@ -3,6 +3,7 @@
 //! A call with resident values copies no arrays. An entry point that consumes a parameter changes the array in place, so the
 //! caller may then only release it. Values that share an array share its memory.
 
+use super::call::PreparedCall;
 use super::{HostFrame, ProgramSession};
 use crate::heap::MachineResult;
 use crate::program::{EntryValueType, HostSlot, ProgramEntry};
@@ -53,7 +54,7 @@ impl ResidentValue {
     }
 }
 
-impl<M: KernelMachine> ProgramSession<'_, M> {
+impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     /// Makes an array of its elements.
     ///
     /// # Errors
@@ -159,16 +160,31 @@ impl<M: KernelMachine> ProgramSession<'_, M> {
         entry: &str,
         given: &[&ResidentValue],
     ) -> MachineResult<Vec<ResidentValue>, M> {
-        let entry = self.begin_entry(entry)?;
-        let mut frame = self.begin_frame(entry.function, &[]);
-        if let Err(error) = self.bind_resident(entry, given, &mut frame) {
-            self.drop_frame(frame);
-            return Err(error);
-        }
+        let PreparedCall { entry, frame } = self.prepare_resident(entry, given)?;
         let frame = self.run_frames(frame)?;
         let results = self.finish_resident(entry, &frame);
         self.drop_frame(frame);
         results
+    }
+
+    /// Binds resident values to the parameters of an entry point, for [`ProgramSession::execute_call`].
+    ///
+    /// # Errors
+    /// When there is no such entry point, or the values do not fit it.
+    pub fn prepare_resident(
+        &mut self,
+        entry: &str,
+        given: &[&ResidentValue],
+    ) -> MachineResult<PreparedCall<'p>, M> {
+        let entry = self.begin_entry(entry)?;
+        let mut frame = self.begin_frame(entry.function, &[]);
+        match self.bind_resident(entry, given, &mut frame) {
+            Ok(()) => Ok(PreparedCall { entry, frame }),
+            Err(error) => {
+                self.drop_frame(frame);
+                Err(error)
+            }
+        }
     }
 
     /// Waits for a call, and makes values of its results.
