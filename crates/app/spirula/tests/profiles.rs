@@ -83,6 +83,8 @@ const PROGRAMS: &[&str] = &[
        let dist = map (\\r -> map (\\c -> reduce i32.min i32.highest (map2 (\\x y -> i32.abs (x - y)) r c)) a) a
        let batch = tabulate_3d 3 l l (\\k i j -> i32.sum (map2 (\\x y -> (x + i32.i64 k) * y + i32.i64 (i - j)) a[i] a[j]))
        in (dist, batch)",
+    // A small array of the host that a single invocation makes.
+    "def main (xs: []i32) (_: [][]i32) = loop ys = [1, 2, 3] for i < xs[0] % 7 do if i % 4 != 0 then ys else [ys[2], xs[0], i]",
     // Arrays of an invocation.
     "def main (xs: []i32) (_: [][]i32) =
        map (\\x -> let ys = loop ys = replicate 6 x for i < 5 do ys with [i + 1] = ys[i] * 2 + ys[5]
@@ -93,6 +95,58 @@ const PROGRAMS: &[&str] = &[
        map (\\x -> let yss = replicate 3 [x, x + 1, 7] ++ [[1, 2, x]]
                   let zss = loop yss = copy yss for i < 3 do yss with [i + 1, :2] = map (* 2) yss[i, 1:]
                   in (map i32.sum zss, copy zss[3])) xs |> unzip",
+];
+
+/// Programs that read and write rows of arrays, each with a function of a matrix `xss` of positive width.
+const ROW_PROGRAMS: &[&str] = &[
+    // Results that are made in place, and such that share memory with what they replace.
+    "def main [m] [n] (_: []i32) (xss: [m][n]i32) =
+       let k = i64.min 5 n
+       let turn 'a (xs: [n]a) = (reverse xs)[:k]
+       let a = map (\\xs -> loop (ys, zs) = (take k xs, turn xs) for i < 3 do (map2 (+) ys (map (* 2) (copy ys)), reverse zs)) xss
+       let b = map (\\xs -> loop ys = unflatten (sized (2 * k) (take k xs ++ turn xs)) for _i < 3 do transpose (transpose ys)) xss
+       let c = map (\\xs -> loop ys = replicate 3 [xs[0], 2, 3] for i < 3 do transpose ys with [0, 1] = i) xss
+       let d = map (\\xs -> reduce_by_index (replicate 2 (replicate k 0)) (\\a b -> if a[0] == 0 then b else reverse a) (replicate k 0)
+                                            [0, 1, 0, 0, 1] (replicate 5 (take k xs))) xss
+       let e = map (\\xs -> let (ps, qs) = loop (ps, qs) = (copy xs, reverse xs) for i < 3 do (qs, map (+ i) ps)
+                           in (if xs[0] % 2 == 0 then map2 (-) ps qs else replicate n qs[0])) xss
+       in (unzip a, b, c, d, e)",
+    // A row that is written and read by invocations, and is a result.
+    "def main [m] [n] (_: []i32) (xss: [m][n]i32) =
+       let yss = map (\\xs -> loop ys = copy xs for i < n - 1 do ys with [i + 1] = (ys[i] * 3 + ys[i + 1]) % 1000) xss
+       let zs = map (\\ys -> loop a = 1 for y in ys do (a * 31 + y) % 10007) yss
+       in (zs, yss)",
+    // Choices and loops whose results are read by rows.
+    "def main [m] [n] (_: []i32) (xss: [m][n]i32) =
+       let step (k: i32) (xs: [n]i32) = loop ys = copy xs for i < n - 1 do ys with [i] = (ys[i] * k + ys[i + 1]) % 1000
+       let yss = if m > 1000 then map (step 2) xss else map (map (+ 1)) xss
+       let (yss, t) = loop (yss, t) = (yss, 0) for i < 3 do
+         let s = map (\\ys -> loop a = i for y in ys do (a * 31 + y) % 10007) yss
+         let zss = map (step t) yss
+         in (if t % 2 == 0 then zss else map (\\x -> map (+ x) (reverse (replicate n x))) s, t + i32.sum s % 1000)
+       in (t, transpose yss, flatten yss)",
+    // Cells of two dimensions, other orders of the dimensions, and slices.
+    "def main [m] [n] (_: []i32) (xss: [m][n]i32) =
+       let turn (xs: [n]i32) = loop c = replicate 3 (replicate n 1) for i < n do
+         let c[i % 3, i] = (xs[i] + c[(i + 1) % 3, (i * 5) % n]) % 1000
+         in c
+       let cells = map turn xss
+       let a = map (\\c -> loop a = 0 for i < n do a + c[0, i] * 2 + c[2, i]) cells
+       let b = map (\\c -> loop a = 0 for i < m do (a * 7 + c[i % 2, i]) % 1000) (transpose (map transpose cells)[:, :, 1:] |> map transpose)
+       let c = map (\\c -> let d = map (\\r -> loop a = 0 for x in r do a * 3 + x) (transpose c) in d[n / 2]) cells
+       in (a, b, c)",
+    // Folds of arrays.
+    "def main [m] [n] (_: []i32) (xss: [m][n]i32) =
+       let yss = map (\\xs -> loop ys = copy xs for i < n - 1 do ys with [i + 1] = (ys[i] + ys[i + 1]) % 1000) xss
+       let weigh (ys: [n]i32) = map (\\i -> (loop a = 0 for y in ys do (a + y) % 97) + i32.i64 i) (iota 4)
+       in (reduce (map2 (+)) (replicate 4 0) (map weigh yss),
+           scan (map2 i32.max) (replicate n 0) yss,
+           reduce (map2 (+)) (replicate n 0) yss)",
+    // Nests whose versions have different layouts.
+    "def main [m] [n] (_: []i32) (xss: [m][n]i32) =
+       let yss = map (\\xs -> scan (+) 0 (map (% 7) xs)) xss
+       let zss = map (\\ys -> let s = i32.sum ys let t = scan i32.max s (map (+ s) ys) in map2 (-) t ys) yss
+       in (map i32.sum zss, map (\\c -> reduce (+) 0 c) (transpose zss))",
 ];
 
 fn make_array(shape: &[u64], seed: u64) -> ProgramValue {
@@ -158,6 +212,47 @@ fn forms_for_devices_have_the_same_results() {
         for (vector, matrix) in &inputs {
             let input = [make_array(vector, 1), make_array(matrix, 2)];
             assert_forms_agree(text, &input);
+        }
+    }
+}
+
+#[test]
+fn rows_in_other_layouts_have_the_same_results() {
+    for text in ROW_PROGRAMS {
+        for shape in [[1_500, 67], [17_000, 40], [40, 300], [3, 1]] {
+            let input = [make_array(&[1], 1), make_array(&shape, 2)];
+            assert_forms_agree(text, &input);
+        }
+    }
+}
+
+/// Functions of `xs` whose arrays are replaced by others that share their memory, with the results for `[1, 2]`.
+const REPLACED: &[(&str, &str)] = &[
+    (
+        "map (\\x -> loop ys = [3, 2, x] for _i < 3i32 do reverse ys) xs",
+        "[[1i32, 2i32, 3i32], [2i32, 2i32, 3i32]]",
+    ),
+    (
+        "map (\\x -> flatten (loop ys = [[x, 7], [2, 3]] for _i < 3i32 do (transpose ys :> [2][2]i32))) xs",
+        "[[1i32, 2i32, 7i32, 3i32], [2i32, 2i32, 7i32, 3i32]]",
+    ),
+    (
+        "map (\\x -> let (ys, zs) = loop (ys, zs) = ([3, 2, x], [x, 5, 6]) for _i < 3i32 do (reverse zs, ys) in [ys, zs]) xs",
+        "[[[1i32, 5i32, 6i32], [1i32, 2i32, 3i32]], [[2i32, 5i32, 6i32], [2i32, 2i32, 3i32]]]",
+    ),
+    (
+        "map (\\x -> reduce_by_index [[x, 5, 6]] (\\a b -> if b[0] == 0 then reverse a else b) [1, 1, 1] [0] [[0, 0, 0]]) xs",
+        "[[[6i32, 5i32, 1i32]], [[6i32, 5i32, 2i32]]]",
+    ),
+];
+
+#[test]
+fn arrays_replaced_by_parts_of_themselves_keep_their_elements() {
+    let input = ProgramValue::read_all(b"[1i32, 2i32]").expect("values");
+    for (body, expected) in REPLACED {
+        let text = format!("def main (xs: []i32) = {body}");
+        for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
+            assert_eq!(run_form(&text, profile, &input), *expected, "{text}");
         }
     }
 }

@@ -10,6 +10,7 @@
 //!
 //! The crate knows no source language and no device.
 
+mod direct_results;
 mod distribute;
 mod fused;
 mod grouped;
@@ -22,6 +23,7 @@ pub mod meaning;
 mod nest;
 pub mod print;
 pub mod profile;
+mod row_access;
 mod scope;
 pub mod translate;
 pub mod verify;

@@ -1,5 +1,6 @@
 //! Facts about bodies: bound and used variables, and whether a device can run them.
 
+use crate::translate::is_combinator;
 use spirula_entity::EntitySet;
 use spirula_soac::ir::{
     SoacBody, SoacFunction, SoacLambda, SoacOperand, SoacOperation, SoacStatement, SoacVariableId,
@@ -184,6 +185,13 @@ pub(crate) fn has_effects(statements: &[SoacStatement]) -> bool {
 pub(crate) fn changes_arrays(body: &SoacBody) -> bool {
     contains_operation(&body.statements, &|operation| {
         !operation.consumed().is_empty() || matches!(operation, SoacOperation::Accumulate(..))
+    })
+}
+
+/// Whether a body has loops, among them those of combinators.
+pub(crate) fn has_loops(body: &SoacBody) -> bool {
+    contains_operation(&body.statements, &|operation| {
+        matches!(operation, SoacOperation::Loop(..)) || is_combinator(operation)
     })
 }
 

@@ -1,9 +1,9 @@
 //! Operations on arrays that are no combinators.
 
 use super::offload::InvocationGrid;
-use super::view::{ArrayView, ScalarRef};
+use super::view::{ArrayView, ElementOrder, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
-use spirula_kernel::ir::{CopyOperand, CopyStmt, StmtKind, VariableType};
+use spirula_kernel::ir::{CopyOperand, CopyStmt, MemorySpace, StmtKind, VariableType};
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_soac::ir::{SliceSelector, SoacOperand};
 
@@ -17,7 +17,7 @@ impl FunctionLowering<'_> {
         let mut selected = ArrayView {
             strides: Vec::new(),
             shape: Vec::new(),
-            is_dense: false,
+            order: ElementOrder::Strided,
             ..view.clone()
         };
         for (dimension, &stride) in view.strides.iter().enumerate() {
@@ -85,6 +85,7 @@ impl FunctionLowering<'_> {
     ) -> Result<(), String> {
         match value {
             LoweredValue::Scalar(scalar) => self.store(view, *scalar),
+            LoweredValue::Array(from) if from.is_same_place(view) => {}
             LoweredValue::Array(from) => self.copy(view, from),
             LoweredValue::Certificate | LoweredValue::Accumulator(_) => {}
             LoweredValue::Virtual(_) => return Err("a virtual array is written".into()),
@@ -161,12 +162,33 @@ impl FunctionLowering<'_> {
     }
 
     /// The array itself if its elements fill a block in order, or a copy that does.
-    pub(super) fn make_dense(&mut self, view: ArrayView) -> ArrayView {
-        if view.is_dense {
-            view
-        } else {
-            self.manifest(&view)
+    pub(super) fn make_dense(&mut self, view: ArrayView) -> Result<ArrayView, String> {
+        match view.order {
+            ElementOrder::RowMajor => Ok(view),
+            ElementOrder::Strided => Ok(self.manifest(&view)),
+            ElementOrder::Chosen => self.make_chosen_dense(&view),
         }
+    }
+
+    /// The array itself or a copy, as the strides demand when the program runs.
+    fn make_chosen_dense(&mut self, view: &ArrayView) -> Result<ArrayView, String> {
+        let device = VariableType::Memory(MemorySpace::Device);
+        let memory = self.builder.declare_var("dense", device, false);
+        let dense = self.dense_view(memory, view.element, view.shape.clone());
+        let is_dense = self.compare_strides(view);
+        self.choose(
+            is_dense,
+            |lowering| {
+                lowering.alias_arrays(std::slice::from_ref(&dense), std::slice::from_ref(view));
+                Ok(())
+            },
+            |lowering| {
+                lowering.allocate(memory, view.element, &view.shape);
+                lowering.copy(&dense, view);
+                Ok(())
+            },
+        )?;
+        Ok(dense)
     }
 
     /// A copy of an array.
@@ -216,19 +238,21 @@ impl FunctionLowering<'_> {
         Ok(LoweredValue::Array(array))
     }
 
-    /// An array whose elements are all equal.
+    /// Gives all elements of an array, along its first dimensions, the same value.
     pub(super) fn lower_replicate(
         &mut self,
-        sizes: &[SoacOperand],
+        array: ArrayView,
+        dimensions: usize,
         value: SoacOperand,
-        element: ScalarType,
-        shape: Vec<ScalarRef>,
     ) -> Result<LoweredValue, String> {
         let value = self.value(value)?;
-        let count = self.product(&shape[..sizes.len()]);
+        if self.kernel.is_some() && !self.is_in_group() {
+            self.replicate_rows(&array, dimensions, &value)?;
+            return Ok(LoweredValue::Array(array));
+        }
+        let count = self.product(&array.shape[..dimensions]);
         let mut rows = vec![count];
-        rows.extend(&shape[sizes.len()..]);
-        let array = self.new_array(element, shape);
+        rows.extend(&array.shape[dimensions..]);
         let flat = ArrayView {
             strides: self.strides_like(&array, &rows),
             shape: rows,
@@ -239,6 +263,21 @@ impl FunctionLowering<'_> {
             lowering.write_value(&row, &value)
         })?;
         Ok(LoweredValue::Array(array))
+    }
+
+    fn replicate_rows(
+        &mut self,
+        array: &ArrayView,
+        dimensions: usize,
+        value: &LoweredValue,
+    ) -> Result<(), String> {
+        if dimensions == 0 {
+            return self.write_value(array, value);
+        }
+        self.count_to(array.shape[0], |lowering, index| {
+            let row = lowering.row_view(array, index);
+            lowering.replicate_rows(&row, dimensions - 1, value)
+        })
     }
 
     /// An array of its elements.
@@ -294,7 +333,7 @@ impl FunctionLowering<'_> {
         Ok(LoweredValue::Array(ArrayView {
             strides: pick(&view.strides),
             shape: pick(&view.shape),
-            is_dense: false,
+            order: ElementOrder::Strided,
             ..view
         }))
     }
@@ -305,8 +344,11 @@ impl FunctionLowering<'_> {
         array: SoacOperand,
         shape: Vec<ScalarRef>,
     ) -> Result<LoweredValue, String> {
-        let view = self.array(array)?;
-        let (flat, strides) = if view.is_dense {
+        let mut view = self.array(array)?;
+        if view.order == ElementOrder::Chosen {
+            view = self.make_dense(view)?;
+        }
+        let (flat, strides) = if view.order == ElementOrder::RowMajor {
             (view, self.dense_strides(&shape))
         } else {
             let flat = self.new_array(view.element, shape.clone());

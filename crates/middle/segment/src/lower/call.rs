@@ -85,7 +85,7 @@ impl FunctionLowering<'_> {
         let mut inputs = Vec::with_capacity(arguments.len());
         for argument in arguments {
             inputs.push(match self.value(argument.operand)? {
-                LoweredValue::Array(view) => FuncArgument::Memory(self.make_dense(view).memory),
+                LoweredValue::Array(view) => FuncArgument::Memory(self.make_dense(view)?.memory),
                 LoweredValue::Scalar(scalar) => FuncArgument::Scalar(self.read(scalar)),
                 LoweredValue::Certificate
                 | LoweredValue::Virtual(_)

@@ -60,19 +60,10 @@ impl FunctionLowering<'_> {
     ) -> Result<(), String> {
         let width = self.scalar(width)?;
         let arrays = self.element_sources(arrays)?;
-        let mut targets = Vec::with_capacity(results.len());
-        for &id in results {
-            let (element, shape) = self.result_shape(id)?;
-            targets.push(self.new_array(element, shape));
-        }
+        let targets = self.make_result_arrays(results)?;
         let body = |lowering: &mut Self, index: ScalarRef| {
             lowering.bind_elements(&function.parameters, &arrays, index);
-            let values = lowering.lower_body(&function.body)?;
-            for (target, value) in targets.iter().zip(&values) {
-                let row = lowering.row_view(target, index);
-                lowering.write_value(&row, value)?;
-            }
-            Ok(())
+            lowering.lower_point(&function.body, &targets, &[index])
         };
         self.visit_elements(width, can_fail(&function.body), body)?;
         for (&id, target) in results.iter().zip(targets) {
@@ -161,11 +152,7 @@ impl FunctionLowering<'_> {
                 lowering.bind_rows(before, targets, position);
                 lowering.bind_rows(new, &values, index);
                 let results = lowering.lower_body(&function.body)?;
-                for (target, value) in targets.iter().zip(&results) {
-                    let row = lowering.row_view(target, position);
-                    lowering.write_value(&row, value)?;
-                }
-                Ok(())
+                lowering.replace_rows(targets, position, &results)
             })
         })
     }
@@ -182,12 +169,9 @@ impl FunctionLowering<'_> {
     ) -> Result<(), String> {
         let width = self.scalar(width)?;
         let arrays = self.element_sources(arrays)?;
-        let mut targets = Vec::with_capacity(results.len());
+        let mut targets = Vec::new();
         if is_scan {
-            for &id in results {
-                let (element, shape) = self.result_shape(id)?;
-                targets.push(self.new_array(element, shape));
-            }
+            targets = self.make_result_arrays(results)?;
         }
         if self.is_in_group() {
             let fold = SharedFold {
@@ -279,6 +263,7 @@ impl FunctionLowering<'_> {
         for (&parameter, state) in function.parameters.iter().zip(states) {
             self.set(parameter, state.clone());
         }
+        self.aim_at_parameters(&function.body, &function.parameters, &array_places(states));
         let values = self.lower_body(&function.body)?;
         self.move_states(states, &values)
     }
@@ -300,19 +285,13 @@ impl FunctionLowering<'_> {
         states: &[LoweredValue],
         values: &[LoweredValue],
     ) -> Result<(), String> {
-        let mut moved = Vec::with_capacity(values.len());
-        for value in values {
-            moved.push(match value {
-                LoweredValue::Scalar(ScalarRef::Var(var)) => {
-                    let element = self.scalar_type(ScalarRef::Var(*var));
-                    let copy = self.read(ScalarRef::Var(*var));
-                    LoweredValue::Scalar(self.assign("t", element, copy))
-                }
-                LoweredValue::Array(view) if states.len() > 1 => {
-                    LoweredValue::Array(self.manifest(view))
-                }
-                other => other.clone(),
-            });
+        let mut moved = self.settle_values(values, &array_places(states));
+        for value in &mut moved {
+            if let LoweredValue::Scalar(ScalarRef::Var(var)) = *value {
+                let element = self.scalar_type(ScalarRef::Var(var));
+                let copy = self.read(ScalarRef::Var(var));
+                *value = LoweredValue::Scalar(self.assign("t", element, copy));
+            }
         }
         for (state, value) in states.iter().zip(&moved) {
             match (state, value) {
@@ -320,15 +299,40 @@ impl FunctionLowering<'_> {
                     let value = self.read(*scalar);
                     self.builder.push_assignment(*var, value);
                 }
-                (LoweredValue::Array(state), LoweredValue::Array(value)) => {
-                    let is_same = state.memory == value.memory && state.offset == value.offset;
-                    if !is_same {
-                        self.copy(&state.clone(), value);
-                    }
+                (LoweredValue::Array(state), LoweredValue::Array(_)) => {
+                    self.write_value(&state.clone(), value)?;
                 }
                 _ => return Err("a state has another form than its value".into()),
             }
         }
         Ok(())
     }
+
+    /// Replaces the elements or rows of arrays at a position by values, which may be computed from them.
+    pub(super) fn replace_rows(
+        &mut self,
+        arrays: &[ArrayView],
+        position: ScalarRef,
+        values: &[LoweredValue],
+    ) -> Result<(), String> {
+        let mut rows = Vec::with_capacity(arrays.len());
+        for array in arrays {
+            rows.push(self.row_view(array, position));
+        }
+        let places: Vec<_> = rows.iter().map(Some).collect();
+        let values = self.settle_values(values, &places);
+        for (row, value) in rows.iter().zip(&values) {
+            self.write_value(row, value)?;
+        }
+        Ok(())
+    }
+}
+
+/// The places of those states that are arrays.
+fn array_places(states: &[LoweredValue]) -> Vec<Option<&ArrayView>> {
+    let places = states.iter().map(|state| match state {
+        LoweredValue::Array(view) => Some(view),
+        _ => None,
+    });
+    places.collect()
 }

@@ -9,13 +9,16 @@ use super::space::SharedItems;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::{ParallelOperation, SegmentFold, SegmentKind};
-use crate::scope::changes_arrays;
+use crate::scope::{changes_arrays, has_loops};
 use spirula_kernel::ir::{MemorySpace, StmtKind, VariableType};
 use spirula_program::ScalarOp;
 use spirula_soac::ir::{SoacLambda, SoacType, SoacVariableId};
 
 /// Partial results that follow each other and that an invocation folds, where several stages fold them.
 const RUN_LENGTH: i64 = 64;
+
+/// Bytes of partial results from which on there are no more chunks.
+const PARTIAL_BYTES: i64 = 64 << 20;
 
 /// A fold over a space, and how its segments are cut.
 pub(super) struct FoldPlan<'o> {
@@ -46,7 +49,7 @@ pub(super) struct FoldChunk {
 /// How segments are cut into chunks.
 pub(super) struct SegmentCut {
     /// Most chunks of all segments.
-    pub(super) most_chunks: i64,
+    pub(super) most_chunks: ScalarRef,
     /// Fewest elements of a chunk.
     pub(super) least_length: i64,
 }
@@ -69,9 +72,15 @@ impl FunctionLowering<'_> {
         operation: &'o ParallelOperation,
         fold: &'o SegmentFold,
     ) -> Result<FoldPlan<'o>, String> {
+        // Elements that take long are worth an invocation each.
+        let is_long = self.interleaves_scratch() && has_loops(&operation.body);
         let cut = SegmentCut {
-            most_chunks: self.profile.chunk_count,
-            least_length: self.profile.chunk_length,
+            most_chunks: self.limit_chunks(fold)?,
+            least_length: if is_long {
+                1
+            } else {
+                self.profile.chunk_length
+            },
         };
         let mut plan = self.cut_fold(operation, fold, cut)?;
         if matches!(operation.kind, SegmentKind::Scan(_)) && changes_arrays(&operation.body) {
@@ -81,6 +90,26 @@ impl FunctionLowering<'_> {
             plan.chunks = one;
         }
         Ok(plan)
+    }
+
+    /// Most chunks of a fold: those that the device has use for, if the partial results do not take much memory.
+    fn limit_chunks(&mut self, fold: &SegmentFold) -> Result<ScalarRef, String> {
+        let most = ScalarRef::from_int64(self.profile.chunk_count);
+        if !self.interleaves_scratch() {
+            return Ok(most);
+        }
+        let mut bytes = ScalarRef::from_int64(0);
+        for &neutral in &fold.neutral {
+            let neutral = self.function.type_of(neutral);
+            let mut sizes = self.scalars(neutral.shape())?;
+            sizes.push(ScalarRef::from_int64(neutral.element().size() as i64));
+            let size = self.product(&sizes);
+            bytes = self.int64(ScalarOp::Add, bytes, size);
+        }
+        let bytes = self.int64(ScalarOp::SMax, bytes, ScalarRef::from_int64(1));
+        let memory = ScalarRef::from_int64(PARTIAL_BYTES);
+        let by_memory = self.int64(ScalarOp::SDivUp, memory, bytes);
+        Ok(self.int64(ScalarOp::SMin, most, by_memory))
     }
 
     /// Cuts the segments of a fold into chunks.
@@ -94,10 +123,9 @@ impl FunctionLowering<'_> {
         let width = outer.pop().ok_or("a fold has no dimension")?;
         let segments = self.product(&outer);
         let one = ScalarRef::from_int64(1);
-        let most = ScalarRef::from_int64(cut.most_chunks);
         let least = ScalarRef::from_int64(cut.least_length);
         let divisor = self.int64(ScalarOp::SMax, segments, one);
-        let by_device = self.int64(ScalarOp::SDivUp, most, divisor);
+        let by_device = self.int64(ScalarOp::SDivUp, cut.most_chunks, divisor);
         let by_length = self.int64(ScalarOp::SDivUp, width, least);
         let chunks = self.int64(ScalarOp::SMin, by_device, by_length);
         let chunks = self.int64(ScalarOp::SMax, chunks, one);
@@ -236,10 +264,12 @@ impl FunctionLowering<'_> {
             return self.lower_group_reduce(results, &by_groups);
         }
         let plan = self.plan_fold(operation, fold)?;
+        let replaced = self.arrange_rows(operation)?;
         let (folded, mapped) = results.split_at(plan.folded());
         let others = self.make_result_arrays(mapped)?;
         let partials = self.make_partials(&plan, folded)?;
         self.offload_chunk_folds(&plan, &partials, &others)?;
+        self.restore_values(replaced);
         let totals = self.reduce_partials(&plan, &partials)?;
         self.set_totals(folded, &totals)?;
         self.set_arrays(mapped, others);
@@ -374,6 +404,7 @@ impl FunctionLowering<'_> {
             return self.lower_group_scan(results, &by_groups);
         }
         let plan = self.plan_fold(operation, fold)?;
+        let replaced = self.arrange_rows(operation)?;
         let targets = self.make_result_arrays(results)?;
         let (scanned, others) = targets.split_at(plan.folded());
         let partials = self.make_partials(&plan, &results[..plan.folded()])?;
@@ -394,6 +425,7 @@ impl FunctionLowering<'_> {
                 lowering.write_point(others, point, values)
             })
         })?;
+        self.restore_values(replaced);
         self.set_arrays(results, targets);
         Ok(())
     }

@@ -86,7 +86,7 @@ impl FunctionLowering<'_> {
             LEAST_ELEMENTS
         };
         let cut = SegmentCut {
-            most_chunks: self.profile.group_count,
+            most_chunks: ScalarRef::from_int64(self.profile.group_count),
             least_length: least * group_size,
         };
         let plan = self.cut_fold(operation, fold, cut)?;

@@ -227,7 +227,7 @@ impl FunctionLowering<'_> {
             self.set(parameter, value.clone());
         }
         let results = self.lower_body(&function.body)?;
-        self.write_point(targets, &[position], &results)
+        self.replace_rows(targets, position, &results)
     }
 
     /// Makes a kernel that combines the results with the private copies, in their order.

@@ -5,7 +5,7 @@ use super::space::SharedItems;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::ParallelOperation;
-use spirula_soac::ir::{SoacOperand, SoacType, SoacVariableId};
+use spirula_soac::ir::{SoacBody, SoacOperand, SoacType, SoacVariableId};
 
 impl FunctionLowering<'_> {
     /// Arrays for results.
@@ -15,8 +15,27 @@ impl FunctionLowering<'_> {
     ) -> Result<Vec<ArrayView>, String> {
         let mut targets = Vec::with_capacity(results.len());
         for &id in results {
+            targets.push(self.make_result_array(id)?);
+        }
+        Ok(targets)
+    }
+
+    /// Arrays for results whose rows invocations write. Neighbouring invocations differ in a dimension. Those that other invocations
+    /// read by rows have a layout for it.
+    fn make_row_results(
+        &mut self,
+        results: &[SoacVariableId],
+        dimension: usize,
+    ) -> Result<Vec<ArrayView>, String> {
+        let mut targets = Vec::with_capacity(results.len());
+        for &id in results {
             let (element, shape) = self.result_shape(id)?;
-            targets.push(self.new_array(element, shape));
+            let has_rows = shape.len() > dimension + 1 && self.row_arrays.contains(id);
+            targets.push(if has_rows && self.interleaves_scratch() {
+                self.new_row_array(element, shape, dimension)
+            } else {
+                self.new_array(element, shape)
+            });
         }
         Ok(targets)
     }
@@ -35,6 +54,26 @@ impl FunctionLowering<'_> {
         Ok(())
     }
 
+    /// Lowers a body whose results are the parts of arrays at a point.
+    pub(super) fn lower_point(
+        &mut self,
+        body: &SoacBody,
+        targets: &[ArrayView],
+        point: &[ScalarRef],
+    ) -> Result<(), String> {
+        let mut places = Vec::with_capacity(targets.len());
+        for target in targets {
+            places.push(self.point_view(target, point));
+        }
+        let destinations: Vec<_> = places.iter().map(Some).collect();
+        self.aim_results(body, &destinations);
+        let values = self.lower_body(body)?;
+        for (place, value) in places.iter().zip(&values) {
+            self.write_value(place, value)?;
+        }
+        Ok(())
+    }
+
     /// Lowers a map over a space of at least one dimension.
     pub(super) fn lower_space_map(
         &mut self,
@@ -42,7 +81,8 @@ impl FunctionLowering<'_> {
         operation: &ParallelOperation,
     ) -> Result<(), String> {
         let sizes = self.space_sizes(operation)?;
-        let targets = self.make_result_arrays(results)?;
+        let replaced = self.arrange_rows(operation)?;
+        let targets = self.make_row_results(results, sizes.len() - 1)?;
         let items = SharedItems {
             count: self.product(&sizes),
             is_chunked: self.needs_memory(&operation.body),
@@ -51,9 +91,9 @@ impl FunctionLowering<'_> {
         self.offload_items(items, |lowering, item| {
             let point = lowering.unflatten(item, &sizes);
             lowering.bind_point(&operation.space, &point);
-            let values = lowering.lower_body(&operation.body)?;
-            lowering.write_point(&targets, &point, &values)
+            lowering.lower_point(&operation.body, &targets, &point)
         })?;
+        self.restore_values(replaced);
         for (&id, target) in results.iter().zip(targets) {
             self.set(id, LoweredValue::Array(target));
         }
@@ -84,7 +124,10 @@ impl FunctionLowering<'_> {
                     self.store(&place, *scalar);
                 }
                 (LoweredValue::Array(view), _) if !self.is_visible(view) => {
-                    *value = LoweredValue::Array(self.manifest(&view.clone()));
+                    let view = view.clone();
+                    let block = self.new_scratch_array(view.element, view.shape.clone());
+                    self.copy(&block, &view);
+                    *value = LoweredValue::Array(block);
                 }
                 _ => {}
             }
@@ -112,6 +155,11 @@ impl FunctionLowering<'_> {
         let Some(kernel) = &self.kernel else {
             return true;
         };
+        let mut blocks = kernel.scratch.iter().map(|(block, _, _)| *block);
+        let is_own = view.memory.index() >= kernel.first_var;
+        if is_own && !blocks.any(|block| block == view.memory) {
+            return false;
+        }
         let mut scalars = view.strides.iter().chain(&view.shape).chain([&view.offset]);
         scalars.all(|scalar| match scalar {
             ScalarRef::Constant(_) => true,

@@ -8,6 +8,7 @@ mod array;
 mod atomic;
 mod call;
 mod combinator;
+mod destination;
 mod element;
 mod fold;
 mod fused;
@@ -19,21 +20,25 @@ mod histogram;
 mod map;
 mod memory_need;
 mod offload;
+mod row_layout;
 mod space;
 mod statement;
 mod tile;
 mod view;
 mod workgroup;
 
+use crate::direct_results::DirectResults;
 use crate::in_place::InPlaceResults;
 use crate::ir::SegmentFunction;
 use crate::profile::SegmentProfile;
+use crate::row_access::RowArrays;
 use crate::translate::translate_function;
 use crate::virtual_arrays::VirtualArrays;
 use accumulator::LoweredAccumulator;
 use call::{declare_callees, variable_kind};
 use element::VirtualArray;
 use group_map::GroupScope;
+use rustc_hash::FxHashMap;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
     ArrayDimension, CallStmt, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind, FuncId,
@@ -91,6 +96,12 @@ struct FunctionLowering<'f> {
     profile: SegmentProfile,
     in_place: InPlaceResults,
     virtual_arrays: VirtualArrays,
+    /// Arrays of the host that kernels read by rows.
+    row_arrays: RowArrays,
+    /// Arrays of kernels that can be made where they are needed.
+    direct_results: DirectResults,
+    /// Where such arrays are to be made.
+    destinations: FxHashMap<SoacVariableId, ArrayView>,
 }
 
 /// Compiles functions that are entry points to one program, for a kind of device.
@@ -156,6 +167,9 @@ impl<'f> FunctionLowering<'f> {
             profile,
             in_place: InPlaceResults::analyse_function(function),
             virtual_arrays: VirtualArrays::find_in_host(&function.body),
+            row_arrays: RowArrays::find_in_function(function),
+            direct_results: DirectResults::find_in_function(function),
+            destinations: FxHashMap::default(),
         }
     }
 
@@ -244,7 +258,7 @@ impl<'f> FunctionLowering<'f> {
                 self.builder.push_assignment(output, value);
             }
             LoweredValue::Array(view) => {
-                let view = self.make_dense(view);
+                let view = self.make_dense(view)?;
                 self.builder.push_statement(StmtKind::Alias {
                     to: output,
                     from: view.memory,

@@ -1,6 +1,6 @@
 //! Kernels: what the host launches, and what they capture of it.
 
-use super::view::{ArrayView, ScalarRef};
+use super::view::{ArrayView, ElementOrder, ScalarRef};
 use super::{FunctionLowering, KernelScope};
 use spirula_diagnostics::SourceLocation;
 use spirula_kernel::ir::{
@@ -166,9 +166,19 @@ impl FunctionLowering<'_> {
         if self.is_in_group() {
             return self.new_group_array(element, shape);
         }
-        if let Some(array) = self.new_private_array(element, &shape) {
-            return array;
+        match self.new_private_array(element, &shape) {
+            Some(array) => array,
+            None => self.new_scratch_array(element, shape),
         }
+    }
+
+    /// The invocation's part of a block that the host allocates. The sizes are the host's.
+    pub(super) fn new_scratch_array(
+        &mut self,
+        element: ScalarType,
+        shape: Vec<ScalarRef>,
+    ) -> ArrayView {
+        let device = VariableType::Memory(MemorySpace::Device);
         let memory = self.builder.new_var("scratch", device);
         let mut invocation = ScalarRef::from_int64(0);
         if let Some(kernel) = &mut self.kernel {
@@ -187,7 +197,11 @@ impl FunctionLowering<'_> {
             offset,
             strides: self.new_strides(&shape),
             shape,
-            is_dense: offset == ScalarRef::from_int64(0),
+            order: if offset == ScalarRef::from_int64(0) {
+                ElementOrder::RowMajor
+            } else {
+                ElementOrder::Strided
+            },
         }
     }
 
@@ -216,7 +230,7 @@ impl FunctionLowering<'_> {
 
     /// Whether elements of the arrays of different invocations with the same position follow each other: invocations that
     /// run in lockstep reach them together.
-    fn interleaves_scratch(&self) -> bool {
+    pub(super) fn interleaves_scratch(&self) -> bool {
         self.profile.chunk_group_size > 1
     }
 

@@ -1,10 +1,11 @@
 //! Statements: scalars, checks, choices and loops.
 
-use super::view::{ArrayView, ScalarRef};
+use super::view::{ArrayView, ElementOrder, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::{HostOperation, SegmentBody, SegmentStatement};
 use crate::translate::is_combinator;
 use spirula_kernel::ir::{MemorySpace, MessageData, MessageSegment, StmtKind, VarId, VariableType};
+use spirula_program::ScalarType;
 use spirula_soac::ir::{
     SoacBody, SoacLoopForm, SoacMessage, SoacMessagePart, SoacOperand, SoacOperation,
     SoacStatement, SoacType, SoacVariableId,
@@ -15,7 +16,8 @@ use spirula_soac::ir::{
 pub(super) enum ResultSlot {
     /// To a scalar variable.
     Scalar(VarId),
-    /// To a variable of the host that refers to a block.
+    /// To a variable of the host that refers to a block. The view has strides if these are variables, too. Otherwise the elements are
+    /// in row-major order.
     Block(VarId, ArrayView),
     /// To the elements of an array.
     Elements(ArrayView),
@@ -93,7 +95,7 @@ impl FunctionLowering<'_> {
     pub(super) fn result_shape(
         &self,
         id: SoacVariableId,
-    ) -> Result<(spirula_program::ScalarType, Vec<ScalarRef>), String> {
+    ) -> Result<(ScalarType, Vec<ScalarRef>), String> {
         let variable_type = &self.function.variables[id].variable_type;
         Ok((
             variable_type.element(),
@@ -160,8 +162,8 @@ impl FunctionLowering<'_> {
             }
             SoacOperation::Iota(count, first, step) => self.lower_iota(*count, *first, *step)?,
             SoacOperation::Replicate(sizes, value) => {
-                let (element, shape) = self.result_shape(results[0])?;
-                self.lower_replicate(sizes, *value, element, shape)?
+                let array = self.make_result_array(results[0])?;
+                self.lower_replicate(array, sizes.len(), *value)?
             }
             SoacOperation::Concat(arrays) => {
                 let (element, shape) = self.result_shape(results[0])?;
@@ -239,20 +241,25 @@ impl FunctionLowering<'_> {
                 continue;
             }
             if self.kernel.is_some() {
-                let shape = self.scalars(&shape)?;
-                slots.push((id, ResultSlot::Elements(self.new_array(element, shape))));
+                slots.push((id, ResultSlot::Elements(self.make_result_array(id)?)));
                 continue;
             }
             let var =
                 self.builder
                     .declare_var("b", VariableType::Memory(MemorySpace::Device), false);
+            let has_strides = self.row_arrays.contains(id) && self.interleaves_scratch();
+            let rank = if has_strides { shape.len() } else { 0 };
+            let stride = |_| {
+                let int64 = VariableType::Scalar(ScalarType::I64);
+                ScalarRef::Var(self.builder.declare_var("stride", int64, false))
+            };
             let view = ArrayView {
                 memory: var,
                 element,
                 offset: ScalarRef::from_int64(0),
-                strides: Vec::new(),
+                strides: (0..rank).map(stride).collect(),
                 shape: Vec::new(),
-                is_dense: true,
+                order: ElementOrder::Chosen,
             };
             slots.push((id, ResultSlot::Block(var, view)));
         }
@@ -268,7 +275,11 @@ impl FunctionLowering<'_> {
         values: &[LoweredValue],
         is_parallel: bool,
     ) -> Result<(), String> {
-        let mut values = values.to_vec();
+        let mut values = if is_parallel {
+            self.settle_values(values, &slot_places(slots))
+        } else {
+            values.to_vec()
+        };
         for (value, (id, slot)) in values.iter_mut().zip(slots) {
             *value = match (&*value, slot) {
                 (LoweredValue::Scalar(scalar @ ScalarRef::Var(_)), ResultSlot::Scalar(_))
@@ -278,34 +289,18 @@ impl FunctionLowering<'_> {
                     let element = self.function.variables[*id].variable_type.element();
                     LoweredValue::Scalar(self.assign("t", element, copy))
                 }
-                (LoweredValue::Array(view), ResultSlot::Block(..)) => {
-                    let dense = self.make_dense(view.clone());
-                    if is_parallel {
-                        let device = VariableType::Memory(MemorySpace::Device);
-                        let copy = self.builder.declare_var("t", device, false);
-                        self.builder.push_statement(StmtKind::Alias {
-                            to: copy,
-                            from: dense.memory,
-                        });
-                        LoweredValue::Array(ArrayView {
-                            memory: copy,
-                            ..dense
-                        })
+                (LoweredValue::Array(view), ResultSlot::Block(_, slot)) => {
+                    let is_at_start = view.offset == ScalarRef::from_int64(0);
+                    let block = if is_at_start && !slot.strides.is_empty() {
+                        view.clone()
                     } else {
-                        LoweredValue::Array(dense)
-                    }
-                }
-                (LoweredValue::Array(view), ResultSlot::Elements(target)) if is_parallel => {
-                    let is_same = view.memory == target.memory && view.offset == target.offset;
-                    let count = slots
-                        .iter()
-                        .filter(|(_, slot)| matches!(slot, ResultSlot::Elements(_)))
-                        .count();
-                    if is_same || count == 1 {
-                        LoweredValue::Array(view.clone())
+                        self.make_dense(view.clone())?
+                    };
+                    LoweredValue::Array(if is_parallel {
+                        self.name_block(block)
                     } else {
-                        LoweredValue::Array(self.manifest_with(view, target.shape.clone()))
-                    }
+                        block
+                    })
                 }
                 (other, _) => other.clone(),
             };
@@ -316,20 +311,43 @@ impl FunctionLowering<'_> {
                     let value = self.read(*scalar);
                     self.builder.push_assignment(*var, value);
                 }
-                (LoweredValue::Array(view), ResultSlot::Block(var, _)) => {
+                (LoweredValue::Array(view), ResultSlot::Block(var, slot)) => {
                     let (to, from) = (*var, view.memory);
                     self.builder.push_statement(StmtKind::Alias { to, from });
-                }
-                (LoweredValue::Array(view), ResultSlot::Elements(target)) => {
-                    let is_same = view.memory == target.memory && view.offset == target.offset;
-                    if !is_same {
-                        self.copy(&target.clone(), view);
+                    for (stride, &value) in slot.strides.iter().zip(&view.strides) {
+                        if let ScalarRef::Var(stride) = *stride {
+                            let value = self.read(value);
+                            self.builder.push_assignment(stride, value);
+                        }
                     }
+                }
+                (LoweredValue::Array(_), ResultSlot::Elements(target)) => {
+                    self.write_value(&target.clone(), value)?;
                 }
                 _ => return Err("a result has another form than its variable".into()),
             }
         }
         Ok(())
+    }
+
+    /// The array under new variables, which the slots that it is moved to are not among.
+    fn name_block(&mut self, block: ArrayView) -> ArrayView {
+        let device = VariableType::Memory(MemorySpace::Device);
+        let to = self.builder.declare_var("t", device, false);
+        let from = block.memory;
+        self.builder.push_statement(StmtKind::Alias { to, from });
+        let strides = block.strides.iter().map(|&stride| match stride {
+            ScalarRef::Constant(_) => stride,
+            ScalarRef::Var(_) => {
+                let value = self.read(stride);
+                self.assign("t", ScalarType::I64, value)
+            }
+        });
+        ArrayView {
+            memory: to,
+            strides: strides.collect(),
+            ..block
+        }
     }
 
     /// Binds variables to the slots of their values. The sizes of arrays are known by then.
@@ -348,7 +366,14 @@ impl FunctionLowering<'_> {
                 ResultSlot::Elements(view) => view.clone(),
                 ResultSlot::Block(var, view) => {
                     let (element, shape) = (view.element, self.result_shape(*id)?.1);
-                    self.dense_view(*var, element, shape)
+                    if view.strides.is_empty() {
+                        self.dense_view(*var, element, shape)
+                    } else {
+                        ArrayView {
+                            shape,
+                            ..view.clone()
+                        }
+                    }
                 }
             };
             self.set(*id, LoweredValue::Array(view));
@@ -417,6 +442,9 @@ impl FunctionLowering<'_> {
         for body in bodies {
             self.builder.begin_block();
             self.forget_accesses();
+            if let BodyRef::Kernel(body) = body {
+                self.aim_results(body, &new_places(&slots, &places));
+            }
             let values = self.lower_body_ref(body)?;
             self.move_results(&slots, &values, false)?;
             blocks.push(self.builder.end_block());
@@ -440,6 +468,10 @@ impl FunctionLowering<'_> {
         let ids: Vec<_> = parameters.iter().map(|(id, _)| *id).collect();
         let initial = parameters.iter().map(|(_, initial)| self.value(*initial));
         let initial = initial.collect::<Result<Vec<_>, _>>()?;
+        let replaced = match body {
+            BodyRef::Host(body) => self.arrange_loop_rows(body)?,
+            BodyRef::Kernel(_) => Vec::new(),
+        };
         let places = self.find_loop_places(&ids, &initial, body);
         let slots = self.declare_loop_slots(&ids, &initial, &places)?;
         self.move_results(&slots, &initial, false)?;
@@ -470,6 +502,7 @@ impl FunctionLowering<'_> {
                     .push_statement(StmtKind::While { condition, body });
             }
         }
+        self.restore_values(replaced);
         let slots: Vec<_> = slots
             .into_iter()
             .zip(results)
@@ -500,9 +533,32 @@ impl FunctionLowering<'_> {
         body: BodyRef<'_>,
     ) -> Result<(), String> {
         self.forget_accesses();
+        if let BodyRef::Kernel(body) = body {
+            let parameters: Vec<_> = slots.iter().map(|(id, _)| *id).collect();
+            self.aim_at_parameters(body, &parameters, &slot_places(slots));
+        }
         let values = self.lower_body_ref(body)?;
         self.move_results(slots, &values, true)?;
         self.forget_accesses();
         Ok(())
     }
+}
+
+/// The arrays of a kernel that slots are.
+fn slot_places(slots: &[(SoacVariableId, ResultSlot)]) -> Vec<Option<&ArrayView>> {
+    let places = slots.iter().map(|(_, slot)| match slot {
+        ResultSlot::Elements(view) => Some(view),
+        _ => None,
+    });
+    places.collect()
+}
+
+/// The arrays of a kernel that slots are, apart from those with a place that was there before.
+fn new_places<'s>(
+    slots: &'s [(SoacVariableId, ResultSlot)],
+    places: &[Option<ArrayView>],
+) -> Vec<Option<&'s ArrayView>> {
+    let all = slot_places(slots).into_iter().zip(places);
+    all.map(|(place, before)| place.filter(|_| before.is_none()))
+        .collect()
 }

@@ -28,6 +28,17 @@ impl ScalarRef {
     }
 }
 
+/// What is known of the order of the elements of an array in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ElementOrder {
+    /// They fill the block from its beginning, in row-major order.
+    RowMajor,
+    /// They may do so: strides are chosen when the program runs.
+    Chosen,
+    /// The strides say where they are.
+    Strided,
+}
+
 /// An array: element `[i, j, …]` is element `offset + i * strides[0] + j * strides[1] + …` of a block.
 #[derive(Clone, Debug)]
 pub(super) struct ArrayView {
@@ -41,8 +52,15 @@ pub(super) struct ArrayView {
     pub(super) strides: Vec<ScalarRef>,
     /// The sizes.
     pub(super) shape: Vec<ScalarRef>,
-    /// Whether the elements fill the block from its beginning, in row-major order.
-    pub(super) is_dense: bool,
+    /// The order of the elements in memory.
+    pub(super) order: ElementOrder,
+}
+
+impl ArrayView {
+    /// Whether the elements are where those of another array of the same sizes are.
+    pub(super) fn is_same_place(&self, other: &ArrayView) -> bool {
+        self.memory == other.memory && self.offset == other.offset && self.strides == other.strides
+    }
 }
 
 impl FunctionLowering<'_> {
@@ -117,7 +135,7 @@ impl FunctionLowering<'_> {
             offset: ScalarRef::from_int64(0),
             strides: self.dense_strides(&shape),
             shape,
-            is_dense: true,
+            order: ElementOrder::RowMajor,
         }
     }
 
@@ -130,7 +148,7 @@ impl FunctionLowering<'_> {
             offset: self.int64(ScalarOp::Add, view.offset, distance),
             strides: view.strides[1..].to_vec(),
             shape: view.shape[1..].to_vec(),
-            is_dense: false,
+            order: ElementOrder::Strided,
         }
     }
 

@@ -1,0 +1,144 @@
+//! Direct results: arrays of kernel bodies that can be made where they are needed, instead of being copied there.
+//!
+//! Such an array is made by its statement, and is used once, as a result of its body. Where the result is an element of an array,
+//! that array gets it without a copy (Munksgaard et al., "Memory Optimizations in an Array Language", 2022). Where it replaces an
+//! array of which it is computed element by element, it may do so in place.
+
+use crate::ir::{HostOperation, SegmentBody, SegmentFunction};
+use rustc_hash::FxHashMap;
+use spirula_entity::EntitySet;
+use spirula_soac::ir::{SoacBody, SoacOperand, SoacOperation, SoacStatement, SoacVariableId};
+
+/// The arrays of the kernels of a function that can be made where they are needed.
+#[derive(Debug, Default)]
+pub(crate) struct DirectResults {
+    /// The number of uses of each variable, as an operand or a result.
+    uses: FxHashMap<SoacVariableId, u32>,
+    /// The arrays.
+    direct: EntitySet<SoacVariableId>,
+    /// For an array of scalars that a map makes, the arrays whose elements the map uses and nothing else does.
+    sources: FxHashMap<SoacVariableId, Vec<SoacVariableId>>,
+}
+
+impl DirectResults {
+    /// Analyses the kernels of a function.
+    pub(crate) fn find_in_function(function: &SegmentFunction) -> DirectResults {
+        let mut results = DirectResults::default();
+        results.visit_host(&function.body, &mut |results, body| {
+            results.count_uses(body)
+        });
+        results.visit_host(&function.body, &mut |results, body| {
+            results.find_in_body(function, body);
+        });
+        results
+    }
+
+    /// Whether an array can be made where the result of its body goes, if nothing is read there.
+    pub(crate) fn is_direct(&self, id: SoacVariableId) -> bool {
+        self.direct.contains(id)
+    }
+
+    /// Whether an array can be made in the place of another one.
+    pub(crate) fn replaces(&self, id: SoacVariableId, other: SoacVariableId) -> bool {
+        let sources = self.sources.get(&id);
+        sources.is_some_and(|sources| sources.contains(&other))
+    }
+
+    fn visit_host(
+        &mut self,
+        body: &SegmentBody,
+        visit: &mut impl FnMut(&mut DirectResults, &SoacBody),
+    ) {
+        for statement in &body.statements {
+            match &statement.operation {
+                HostOperation::Plain(_) => {}
+                HostOperation::If(_, accept, reject) => {
+                    self.visit_host(accept, visit);
+                    self.visit_host(reject, visit);
+                }
+                HostOperation::Loop(_, _, body) | HostOperation::WithAccumulators(_, body) => {
+                    self.visit_host(body, visit);
+                }
+                HostOperation::Grouped(operation, otherwise) => {
+                    visit(self, &operation.body);
+                    self.visit_host(otherwise, visit);
+                }
+                HostOperation::Parallel(operation) => {
+                    visit(self, &operation.body);
+                    if let Some(fold) = operation.fold() {
+                        visit(self, &fold.function.body);
+                    }
+                }
+            }
+        }
+    }
+
+    fn count_uses(&mut self, body: &SoacBody) {
+        for statement in &body.statements {
+            let operation = &statement.operation;
+            operation.for_each_operand(|operand| self.count_use(operand));
+            for body in operation.bodies() {
+                self.count_uses(body);
+            }
+        }
+        body.results
+            .iter()
+            .for_each(|&result| self.count_use(result));
+    }
+
+    fn count_use(&mut self, operand: SoacOperand) {
+        if let SoacOperand::Variable(id) = operand {
+            *self.uses.entry(id).or_default() += 1;
+        }
+    }
+
+    fn is_used_once(&self, id: SoacVariableId) -> bool {
+        self.uses.get(&id) == Some(&1)
+    }
+
+    fn find_in_body(&mut self, function: &SegmentFunction, body: &SoacBody) {
+        let mut results = EntitySet::default();
+        for &result in &body.results {
+            if let SoacOperand::Variable(id) = result {
+                results.insert(id);
+            }
+        }
+        for statement in &body.statements {
+            for &id in &statement.results {
+                if results.contains(id) && self.is_used_once(id) {
+                    self.add_result(function, statement, id);
+                }
+            }
+            for body in statement.operation.bodies() {
+                self.find_in_body(function, body);
+            }
+        }
+    }
+
+    fn add_result(
+        &mut self,
+        function: &SegmentFunction,
+        statement: &SoacStatement,
+        id: SoacVariableId,
+    ) {
+        let rank = function.signature.variables[id].variable_type.shape().len();
+        if rank == 0 {
+            return;
+        }
+        let is_made = matches!(
+            statement.operation,
+            SoacOperation::Map(..) | SoacOperation::If(..) | SoacOperation::Replicate(..)
+        );
+        if is_made {
+            self.direct.insert(id);
+        }
+        if let (SoacOperation::Map(_, arrays, _), 1) = (&statement.operation, rank) {
+            let sources = arrays.iter().filter_map(|&array| match array {
+                SoacOperand::Variable(array) if self.is_used_once(array) => Some(array),
+                _ => None,
+            });
+            let sources = sources.collect();
+            self.sources.insert(id, sources);
+        }
+    }
+}
