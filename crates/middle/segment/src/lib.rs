@@ -10,6 +10,7 @@
 //!
 //! The crate knows no source language and no device.
 
+mod device_scalars;
 mod direct_results;
 mod distribute;
 mod fused;

@@ -88,7 +88,9 @@ impl FunctionLowering<'_> {
             LoweredValue::Array(from) if from.is_same_place(view) => {}
             LoweredValue::Array(from) => self.copy(view, from),
             LoweredValue::Certificate | LoweredValue::Accumulator(_) => {}
-            LoweredValue::Virtual(_) => return Err("a virtual array is written".into()),
+            LoweredValue::Virtual(_) | LoweredValue::Deferred(_) => {
+                return Err("what is written has no value".into());
+            }
         }
         Ok(())
     }

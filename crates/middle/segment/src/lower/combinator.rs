@@ -246,6 +246,7 @@ impl FunctionLowering<'_> {
                 LoweredValue::Array(view) => LoweredValue::Array(self.manifest(view)),
                 LoweredValue::Certificate
                 | LoweredValue::Virtual(_)
+                | LoweredValue::Deferred(_)
                 | LoweredValue::Accumulator(_) => {
                     return Err("a value without data is reduced".into());
                 }

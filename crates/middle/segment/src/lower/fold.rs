@@ -286,7 +286,7 @@ impl FunctionLowering<'_> {
             let shape = self.function.variables[id].variable_type.clone();
             let value = if let SoacType::Scalar(_) = shape {
                 let place = self.row_view(total, ScalarRef::from_int64(0));
-                LoweredValue::Scalar(self.load(&place))
+                self.load_result(id, place)
             } else {
                 let (element, shape) = self.result_shape(id)?;
                 LoweredValue::Array(self.dense_view(total.memory, element, shape))

@@ -115,7 +115,7 @@ impl FunctionLowering<'_> {
                 _ => None,
             });
         }
-        self.begin_kernel(one);
+        self.begin_kernel(one)?;
         let mut values = self.lower_body(&operation.body)?;
         for (value, cell) in values.iter_mut().zip(&cells) {
             match (&*value, cell) {
@@ -141,7 +141,7 @@ impl FunctionLowering<'_> {
             let value = match cell {
                 Some(cell) => {
                     let place = self.row_view(&cell, ScalarRef::from_int64(0));
-                    LoweredValue::Scalar(self.load(&place))
+                    self.load_result(id, place)
                 }
                 None => value,
             };

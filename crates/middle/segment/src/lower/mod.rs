@@ -8,6 +8,7 @@ mod array;
 mod atomic;
 mod call;
 mod combinator;
+mod deferred;
 mod destination;
 mod element;
 mod fold;
@@ -27,6 +28,7 @@ mod tile;
 mod view;
 mod workgroup;
 
+use crate::device_scalars::DeviceScalars;
 use crate::direct_results::DirectResults;
 use crate::in_place::InPlaceResults;
 use crate::ir::SegmentFunction;
@@ -36,8 +38,10 @@ use crate::translate::translate_function;
 use crate::virtual_arrays::VirtualArrays;
 use accumulator::LoweredAccumulator;
 use call::{declare_callees, variable_kind};
+use deferred::DeferredScalar;
 use element::VirtualArray;
 use group_map::GroupScope;
+use row_layout::ReplacedValues;
 use rustc_hash::FxHashMap;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
@@ -62,6 +66,8 @@ enum LoweredValue {
     Certificate,
     /// An array that takes no memory.
     Virtual(VirtualArray),
+    /// A scalar that only kernels use.
+    Deferred(Rc<DeferredScalar>),
     /// An accumulator.
     Accumulator(Rc<LoweredAccumulator>),
 }
@@ -79,6 +85,8 @@ struct KernelScope {
     captures: Vec<(VarId, bool)>,
     /// The blocks that the host allocates for it, with the size of an invocation's part in elements.
     scratch: Vec<(VarId, ScalarType, Vec<ScalarRef>)>,
+    /// The deferred scalars that it has computed, with the values that they have on the host.
+    computed: ReplacedValues,
     /// The workgroup, in code that all of its invocations run alike.
     group: Option<GroupScope>,
 }
@@ -100,6 +108,10 @@ struct FunctionLowering<'f> {
     row_arrays: RowArrays,
     /// Arrays of kernels that can be made where they are needed.
     direct_results: DirectResults,
+    /// Scalars that only kernels use.
+    device_scalars: DeviceScalars,
+    /// Those that the kernels of the operation use that is being lowered.
+    deferred: Vec<SoacVariableId>,
     /// Where such arrays are to be made.
     destinations: FxHashMap<SoacVariableId, ArrayView>,
 }
@@ -169,6 +181,8 @@ impl<'f> FunctionLowering<'f> {
             virtual_arrays: VirtualArrays::find_in_host(&function.body),
             row_arrays: RowArrays::find_in_function(function),
             direct_results: DirectResults::find_in_function(function),
+            device_scalars: DeviceScalars::find_in_function(function),
+            deferred: Vec::new(),
             destinations: FxHashMap::default(),
         }
     }
@@ -269,7 +283,9 @@ impl<'f> FunctionLowering<'f> {
                 }
             }
             LoweredValue::Certificate | LoweredValue::Accumulator(_) => {}
-            LoweredValue::Virtual(_) => return Err("a virtual array is a result".into()),
+            LoweredValue::Virtual(_) | LoweredValue::Deferred(_) => {
+                return Err("a result has no value".into());
+            }
         }
         Ok(())
     }

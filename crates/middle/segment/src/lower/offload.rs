@@ -34,7 +34,7 @@ impl FunctionLowering<'_> {
     }
 
     /// Begins a kernel with a number of invocations. What follows belongs to its body.
-    pub(super) fn begin_kernel(&mut self, width: ScalarRef) {
+    pub(super) fn begin_kernel(&mut self, width: ScalarRef) -> Result<(), String> {
         self.builder.begin_block();
         self.kernel = Some(KernelScope {
             first_var: self.builder.program().vars.len(),
@@ -42,8 +42,10 @@ impl FunctionLowering<'_> {
             width,
             captures: Vec::new(),
             scratch: Vec::new(),
+            computed: Vec::new(),
             group: None,
         });
+        self.compute_deferred()
     }
 
     /// Makes a kernel with a number of invocations and launches it. `body` is given the number of the invocation.
@@ -52,7 +54,7 @@ impl FunctionLowering<'_> {
         grid: InvocationGrid,
         body: impl FnOnce(&mut Self, ScalarRef) -> Result<(), String>,
     ) -> Result<(), String> {
-        self.begin_kernel(grid.width);
+        self.begin_kernel(grid.width)?;
         self.lower_invocation(grid, body)?;
         self.launch_kernel(grid)
     }
@@ -64,6 +66,7 @@ impl FunctionLowering<'_> {
         let Some(kernel) = self.kernel.take() else {
             return Err("a kernel has no scope".into());
         };
+        self.restore_values(kernel.computed);
         for (var, element, sizes) in &kernel.scratch {
             let mut all = vec![width];
             all.extend(sizes);

@@ -26,7 +26,8 @@ impl FunctionLowering<'_> {
         results: &[SoacVariableId],
         operation: &ParallelOperation,
     ) -> Result<(), String> {
-        match &operation.kind {
+        self.deferred = self.find_deferred(operation);
+        let lowered = match &operation.kind {
             SegmentKind::Map if operation.space.is_empty() => self.lower_single(results, operation),
             SegmentKind::Map => self.lower_space_map(results, operation),
             SegmentKind::Reduce(fold) => self.lower_space_reduce(results, operation, fold),
@@ -35,7 +36,9 @@ impl FunctionLowering<'_> {
                 self.lower_space_histogram(results, operation, histogram)
             }
             SegmentKind::Scatter(target) => self.lower_space_scatter(results, operation, *target),
-        }
+        };
+        self.deferred.clear();
+        lowered
     }
 
     /// The sizes of a space.

@@ -136,6 +136,10 @@ impl FunctionLowering<'_> {
         }
         let value = match operation {
             SoacOperation::Scalar(operator, operands) => {
+                if let Some(value) = self.defer_operation(results[0], *operator, operands) {
+                    self.set(results[0], value);
+                    return Ok(());
+                }
                 let operands = self.scalars(operands)?;
                 let operands: Vec<_> = operands
                     .into_iter()

@@ -55,7 +55,7 @@ impl FunctionLowering<'_> {
             width,
             group_size: size.count,
         };
-        self.begin_kernel(width);
+        self.begin_kernel(width)?;
         let group = self.read_index("group", LaunchIndex::Group);
         let local = self.read_index("local", LaunchIndex::Local);
         let first = self.int64(ScalarOp::Mul, group, size.count);
