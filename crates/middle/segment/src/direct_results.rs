@@ -4,7 +4,7 @@
 //! that array gets it without a copy (Munksgaard et al., "Memory Optimizations in an Array Language", 2022). Where it replaces an
 //! array of which it is computed element by element, it may do so in place.
 
-use crate::ir::{HostOperation, SegmentBody, SegmentFunction};
+use crate::ir::SegmentFunction;
 use rustc_hash::FxHashMap;
 use spirula_entity::EntitySet;
 use spirula_soac::ir::{SoacBody, SoacOperand, SoacOperation, SoacStatement, SoacVariableId};
@@ -24,12 +24,9 @@ impl DirectResults {
     /// Analyses the kernels of a function.
     pub(crate) fn find_in_function(function: &SegmentFunction) -> DirectResults {
         let mut results = DirectResults::default();
-        results.visit_host(&function.body, &mut |results, body| {
-            results.count_uses(body)
-        });
-        results.visit_host(&function.body, &mut |results, body| {
-            results.find_in_body(function, body);
-        });
+        let host = &function.body;
+        host.for_each_kernel_body(&mut |body| results.count_uses(body));
+        host.for_each_kernel_body(&mut |body| results.find_in_body(function, body));
         results
     }
 
@@ -42,35 +39,6 @@ impl DirectResults {
     pub(crate) fn replaces(&self, id: SoacVariableId, other: SoacVariableId) -> bool {
         let sources = self.sources.get(&id);
         sources.is_some_and(|sources| sources.contains(&other))
-    }
-
-    fn visit_host(
-        &mut self,
-        body: &SegmentBody,
-        visit: &mut impl FnMut(&mut DirectResults, &SoacBody),
-    ) {
-        for statement in &body.statements {
-            match &statement.operation {
-                HostOperation::Plain(_) => {}
-                HostOperation::If(_, accept, reject) => {
-                    self.visit_host(accept, visit);
-                    self.visit_host(reject, visit);
-                }
-                HostOperation::Loop(_, _, body) | HostOperation::WithAccumulators(_, body) => {
-                    self.visit_host(body, visit);
-                }
-                HostOperation::Grouped(operation, otherwise) => {
-                    visit(self, &operation.body);
-                    self.visit_host(otherwise, visit);
-                }
-                HostOperation::Parallel(operation) => {
-                    visit(self, &operation.body);
-                    if let Some(fold) = operation.fold() {
-                        visit(self, &fold.function.body);
-                    }
-                }
-            }
-        }
     }
 
     fn count_uses(&mut self, body: &SoacBody) {

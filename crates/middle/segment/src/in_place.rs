@@ -4,13 +4,10 @@
 //! parameter, and that of a choice both of whose branches return the same array. Such loops and choices need no arrays of their own,
 //! and their cost is the elements that they write.
 
-use crate::ir::{HostOperation, SegmentBody, SegmentFunction};
+use crate::ir::SegmentFunction;
 use rustc_hash::FxHashMap;
 use spirula_entity::EntitySet;
-use spirula_soac::ir::{
-    SoacAccumulator, SoacBody, SoacLambda, SoacOperand, SoacOperation, SoacStatement,
-    SoacVariableId,
-};
+use spirula_soac::ir::{SoacBody, SoacOperand, SoacOperation, SoacStatement, SoacVariableId};
 
 /// For each variable that shares the memory of an earlier one, that one.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +21,8 @@ impl InPlaceResults {
     /// Analyses the kernels of a function.
     pub(crate) fn analyse_function(function: &SegmentFunction) -> Self {
         let mut results = InPlaceResults::default();
-        results.visit_host(&function.body);
+        let host = &function.body;
+        host.for_each_kernel_body(&mut |body| results.visit_body(body));
         results
     }
 
@@ -69,46 +67,6 @@ impl InPlaceResults {
         if self.is_reshaped(operand) {
             self.reshaped.insert(id);
         }
-    }
-
-    fn visit_host(&mut self, body: &SegmentBody) {
-        for statement in &body.statements {
-            match &statement.operation {
-                HostOperation::Plain(_) => {}
-                HostOperation::If(_, accept, reject) => {
-                    self.visit_host(accept);
-                    self.visit_host(reject);
-                }
-                HostOperation::WithAccumulators(accumulators, body) => {
-                    self.visit_accumulators(accumulators);
-                    self.visit_host(body);
-                }
-                HostOperation::Loop(_, _, body) => self.visit_host(body),
-                HostOperation::Grouped(operation, otherwise) => {
-                    self.visit_body(&operation.body);
-                    self.visit_host(otherwise);
-                }
-                HostOperation::Parallel(operation) => {
-                    self.visit_body(&operation.body);
-                    if let Some(fold) = operation.fold() {
-                        self.visit_lambda(&fold.function);
-                    }
-                }
-            }
-        }
-    }
-
-    fn visit_accumulators(&mut self, accumulators: &[SoacAccumulator]) {
-        for function in accumulators
-            .iter()
-            .filter_map(|accumulator| accumulator.combine.as_ref())
-        {
-            self.visit_lambda(function);
-        }
-    }
-
-    fn visit_lambda(&mut self, function: &SoacLambda) {
-        self.visit_body(&function.body);
     }
 
     fn visit_body(&mut self, body: &SoacBody) {

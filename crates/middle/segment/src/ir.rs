@@ -26,6 +26,32 @@ pub struct SegmentBody {
     pub results: Vec<SoacOperand>,
 }
 
+impl SegmentBody {
+    /// Calls a function with the body of each kernel, and that of each function of kernels.
+    pub(crate) fn for_each_kernel_body<'b>(&'b self, visit: &mut dyn FnMut(&'b SoacBody)) {
+        for statement in &self.statements {
+            match &statement.operation {
+                HostOperation::Plain(_) => {}
+                HostOperation::If(_, accept, reject) => {
+                    accept.for_each_kernel_body(visit);
+                    reject.for_each_kernel_body(visit);
+                }
+                HostOperation::Loop(_, _, body) => body.for_each_kernel_body(visit),
+                HostOperation::WithAccumulators(accumulators, body) => {
+                    let combine = accumulators.iter().filter_map(|one| one.combine.as_ref());
+                    combine.for_each(|function| visit(&function.body));
+                    body.for_each_kernel_body(visit);
+                }
+                HostOperation::Grouped(operation, otherwise) => {
+                    operation.for_each_body(visit);
+                    otherwise.for_each_kernel_body(visit);
+                }
+                HostOperation::Parallel(operation) => operation.for_each_body(visit),
+            }
+        }
+    }
+}
+
 /// A statement of the host.
 #[derive(Clone, Debug)]
 pub struct SegmentStatement {
@@ -119,6 +145,14 @@ pub struct SegmentHistogram {
 }
 
 impl ParallelOperation {
+    /// Calls a function with the body of a point, and that of the function of a fold.
+    pub(crate) fn for_each_body<'b>(&'b self, visit: &mut dyn FnMut(&'b SoacBody)) {
+        visit(&self.body);
+        if let Some(fold) = self.fold() {
+            visit(&fold.function.body);
+        }
+    }
+
     /// The variables of the positions.
     pub fn indices(&self) -> Vec<SoacVariableId> {
         self.space.iter().map(|dimension| dimension.index).collect()

@@ -47,6 +47,11 @@ impl SegmentProfile {
         interchanges_loops: true,
     };
 
+    /// Whether neighbouring invocations run in lockstep, and the host does not share the memory of the device.
+    pub(crate) fn runs_in_lockstep(&self) -> bool {
+        self.chunk_group_size > 1
+    }
+
     /// Stages that fold runs of partial results before the last, where invocations have chunks.
     pub(crate) fn count_fold_stages(&self) -> usize {
         if self.chunk_count > 1 << 10 { 2 } else { 0 }

@@ -3,7 +3,7 @@
 use super::offload::InvocationGrid;
 use super::view::{ArrayView, ElementOrder, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
-use spirula_kernel::ir::{CopyOperand, CopyStmt, MemorySpace, StmtKind, VariableType};
+use spirula_kernel::ir::{CopyOperand, CopyStmt, ExprId, MemorySpace, StmtKind, VariableType};
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_soac::ir::{SliceSelector, SoacOperand};
 
@@ -178,19 +178,29 @@ impl FunctionLowering<'_> {
         let memory = self.builder.declare_var("dense", device, false);
         let dense = self.dense_view(memory, view.element, view.shape.clone());
         let is_dense = self.compare_strides(view);
-        self.choose(
-            is_dense,
-            |lowering| {
-                lowering.alias_arrays(std::slice::from_ref(&dense), std::slice::from_ref(view));
-                Ok(())
-            },
-            |lowering| {
-                lowering.allocate(memory, view.element, &view.shape);
-                lowering.copy(&dense, view);
-                Ok(())
-            },
-        )?;
+        self.alias_or_copy(is_dense, &dense, view)?;
         Ok(dense)
+    }
+
+    /// Lets an array of the host be in the block of another one, or else makes it a copy.
+    pub(super) fn alias_or_copy(
+        &mut self,
+        is_alias: ExprId,
+        to: &ArrayView,
+        from: &ArrayView,
+    ) -> Result<(), String> {
+        self.choose(
+            is_alias,
+            |lowering| {
+                lowering.alias_arrays(std::slice::from_ref(to), std::slice::from_ref(from));
+                Ok(())
+            },
+            |lowering| {
+                lowering.allocate(to.memory, to.element, &to.shape);
+                lowering.copy(to, from);
+                Ok(())
+            },
+        )
     }
 
     /// A copy of an array.

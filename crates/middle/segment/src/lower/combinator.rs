@@ -169,10 +169,11 @@ impl FunctionLowering<'_> {
     ) -> Result<(), String> {
         let width = self.scalar(width)?;
         let arrays = self.element_sources(arrays)?;
-        let mut targets = Vec::new();
-        if is_scan {
-            targets = self.make_result_arrays(results)?;
-        }
+        let targets = if is_scan {
+            self.make_result_arrays(results)?
+        } else {
+            Vec::new()
+        };
         if self.is_in_group() {
             let fold = SharedFold {
                 function,

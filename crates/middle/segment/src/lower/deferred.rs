@@ -20,7 +20,7 @@ pub(super) enum DeferredScalar {
 impl FunctionLowering<'_> {
     /// A scalar that a kernel has left in memory. It is read now, unless only kernels use it.
     pub(super) fn load_result(&mut self, id: SoacVariableId, place: ArrayView) -> LoweredValue {
-        if self.is_deferred(id) {
+        if self.device_scalars.contains(id) {
             LoweredValue::Deferred(Rc::new(DeferredScalar::Element(place)))
         } else {
             LoweredValue::Scalar(self.load(&place))
@@ -35,12 +35,8 @@ impl FunctionLowering<'_> {
         operands: &[SoacOperand],
     ) -> Option<LoweredValue> {
         let operation = || DeferredScalar::Operation(operator, operands.to_vec());
-        let is_deferred = self.kernel.is_none() && self.is_deferred(id);
+        let is_deferred = self.kernel.is_none() && self.device_scalars.contains(id);
         is_deferred.then(|| LoweredValue::Deferred(Rc::new(operation())))
-    }
-
-    fn is_deferred(&self, id: SoacVariableId) -> bool {
-        self.interleaves_scratch() && self.device_scalars.contains(id)
     }
 
     /// The deferred scalars that the kernels of an operation use.
@@ -52,10 +48,7 @@ impl FunctionLowering<'_> {
                 found.push(id);
             }
         };
-        for_each_used_in(self.function, &operation.body, &mut visit);
-        if let Some(fold) = operation.fold() {
-            for_each_used_in(self.function, &fold.function.body, &mut visit);
-        }
+        operation.for_each_body(&mut |body| for_each_used_in(self.function, body, &mut visit));
         found
     }
 

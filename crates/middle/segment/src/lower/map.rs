@@ -31,7 +31,7 @@ impl FunctionLowering<'_> {
         for &id in results {
             let (element, shape) = self.result_shape(id)?;
             let has_rows = shape.len() > dimension + 1 && self.row_arrays.contains(id);
-            targets.push(if has_rows && self.interleaves_scratch() {
+            targets.push(if has_rows {
                 self.new_row_array(element, shape, dimension)
             } else {
                 self.new_array(element, shape)

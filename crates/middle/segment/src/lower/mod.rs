@@ -104,11 +104,11 @@ struct FunctionLowering<'f> {
     profile: SegmentProfile,
     in_place: InPlaceResults,
     virtual_arrays: VirtualArrays,
-    /// Arrays of the host that kernels read by rows.
+    /// Arrays of the host that kernels read by rows, on a device that gives them a layout for it.
     row_arrays: RowArrays,
     /// Arrays of kernels that can be made where they are needed.
     direct_results: DirectResults,
-    /// Scalars that only kernels use.
+    /// Scalars that only kernels use, on a device that the host need not wait for.
     device_scalars: DeviceScalars,
     /// Those that the kernels of the operation use that is being lowered.
     deferred: Vec<SoacVariableId>,
@@ -170,6 +170,11 @@ impl<'f> FunctionLowering<'f> {
         builder: ProgramBuilder,
         profile: SegmentProfile,
     ) -> Self {
+        let (mut row_arrays, mut device_scalars) = Default::default();
+        if profile.runs_in_lockstep() {
+            row_arrays = RowArrays::find_in_function(function);
+            device_scalars = DeviceScalars::find_in_function(function);
+        }
         FunctionLowering {
             function: &function.signature,
             callees: Rc::clone(callees),
@@ -179,9 +184,9 @@ impl<'f> FunctionLowering<'f> {
             profile,
             in_place: InPlaceResults::analyse_function(function),
             virtual_arrays: VirtualArrays::find_in_host(&function.body),
-            row_arrays: RowArrays::find_in_function(function),
+            row_arrays,
             direct_results: DirectResults::find_in_function(function),
-            device_scalars: DeviceScalars::find_in_function(function),
+            device_scalars,
             deferred: Vec::new(),
             destinations: FxHashMap::default(),
         }

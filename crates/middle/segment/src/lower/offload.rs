@@ -234,7 +234,7 @@ impl FunctionLowering<'_> {
     /// Whether elements of the arrays of different invocations with the same position follow each other: invocations that
     /// run in lockstep reach them together.
     pub(super) fn interleaves_scratch(&self) -> bool {
-        self.profile.chunk_group_size > 1
+        self.profile.runs_in_lockstep()
     }
 
     /// The strides of an array of an invocation.

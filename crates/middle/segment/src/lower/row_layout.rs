@@ -41,10 +41,10 @@ impl FunctionLowering<'_> {
                 }
             };
         }
-        let is_wide = self.is_wide_row(distance);
+        let is_narrow = self.is_narrow_row(distance);
         let columns = self.column_strides(&array.shape, dimension);
         ArrayView {
-            strides: self.choose_strides(is_wide, &columns, &array.strides),
+            strides: self.choose_strides(is_narrow, &array.strides, &columns),
             order: ElementOrder::Chosen,
             ..array
         }
@@ -141,12 +141,12 @@ impl FunctionLowering<'_> {
         }
         let rows = self.product(&view.shape[..=dimension]);
         let least = ScalarRef::from_int64(LEAST_ROWS);
-        let has_many = self.compare(ScalarOp::SLe, least, rows);
-        let is_wide = self.is_wide_row(distance);
-        let is_wide = self.read(is_wide);
-        let and = ScalarOperator::with_type(ScalarOp::LogAnd, ScalarType::Bool);
-        let is_copied = self.builder.apply_operator(and, &[has_many, is_wide]);
-        let is_copied = self.assign("c", ScalarType::Bool, is_copied);
+        let is_few = self.compare(ScalarOp::SLt, rows, least);
+        let is_narrow = self.is_narrow_row(distance);
+        let is_narrow = self.read(is_narrow);
+        let or = ScalarOperator::with_type(ScalarOp::LogOr, ScalarType::Bool);
+        let stays = self.builder.apply_operator(or, &[is_few, is_narrow]);
+        let stays = self.assign("c", ScalarType::Bool, stays);
         let columns = self.column_strides(&view.shape, dimension);
         let device = VariableType::Memory(MemorySpace::Device);
         let memory = self.builder.declare_var("rows", device, false);
@@ -158,23 +158,11 @@ impl FunctionLowering<'_> {
             shape: view.shape.clone(),
             order: ElementOrder::Strided,
         };
-        let condition = self.read(is_copied);
-        self.choose(
-            condition,
-            |lowering| {
-                lowering.allocate(memory, view.element, &view.shape);
-                lowering.copy(&copy, view);
-                Ok(())
-            },
-            |lowering| {
-                lowering.alias_arrays(std::slice::from_ref(&copy), std::slice::from_ref(view));
-                Ok(())
-            },
-        )?;
-        let zero = ScalarRef::from_int64(0);
+        let condition = self.read(stays);
+        self.alias_or_copy(condition, &copy, view)?;
         Ok(Some(ArrayView {
-            offset: self.choose_scalar(is_copied, zero, view.offset),
-            strides: self.choose_strides(is_copied, &columns, &view.strides),
+            offset: self.choose_scalar(stays, view.offset, copy.offset),
+            strides: self.choose_strides(stays, &view.strides, &columns),
             ..copy
         }))
     }
@@ -185,10 +173,10 @@ impl FunctionLowering<'_> {
         self.int64(ScalarOp::Mul, view.strides[dimension], size)
     }
 
-    fn is_wide_row(&mut self, bytes: ScalarRef) -> ScalarRef {
-        let least = ScalarRef::from_int64(WIDE_ROW);
-        let is_wide = self.compare(ScalarOp::SLe, least, bytes);
-        self.assign("c", ScalarType::Bool, is_wide)
+    fn is_narrow_row(&mut self, bytes: ScalarRef) -> ScalarRef {
+        let wide = ScalarRef::from_int64(WIDE_ROW);
+        let is_narrow = self.compare(ScalarOp::SLt, bytes, wide);
+        self.assign("c", ScalarType::Bool, is_narrow)
     }
 
     /// The strides of an array whose dimensions up to one are the innermost in memory, in their order.

@@ -251,7 +251,7 @@ impl FunctionLowering<'_> {
             let var =
                 self.builder
                     .declare_var("b", VariableType::Memory(MemorySpace::Device), false);
-            let has_strides = self.row_arrays.contains(id) && self.interleaves_scratch();
+            let has_strides = self.row_arrays.contains(id);
             let rank = if has_strides { shape.len() } else { 0 };
             let stride = |_| {
                 let int64 = VariableType::Scalar(ScalarType::I64);

@@ -28,7 +28,7 @@ impl ScalarRef {
     }
 }
 
-/// What is known of the order of the elements of an array in memory.
+/// The order of the elements of an array in memory, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ElementOrder {
     /// They fill the block from its beginning, in row-major order.
