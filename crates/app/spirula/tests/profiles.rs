@@ -83,6 +83,25 @@ const PROGRAMS: &[&str] = &[
        let dist = map (\\r -> map (\\c -> reduce i32.min i32.highest (map2 (\\x y -> i32.abs (x - y)) r c)) a) a
        let batch = tabulate_3d 3 l l (\\k i j -> i32.sum (map2 (\\x y -> (x + i32.i64 k) * y + i32.i64 (i - j)) a[i] a[j]))
        in (dist, batch)",
+    // Sums that only kernels use, in loops and choices, and such that the host uses, too.
+    "def main (xs: []i32) (_: [][]i32) =
+       loop (ys, k) = (copy xs, 1) for i < 4 do
+         let s = i32.sum ys
+         let m = i32.maximum ys - i32.minimum ys
+         let t = if s % 2 == 0 then s / 3 + m else m * 2 - i
+         in (map (\\y -> (y * 3 + t) % 1000) ys, if i == 2 then s % 7 else k + 1)",
+    "def main (xs: []i32) (_: [][]i32) =
+       let (a, b) = (i32.sum xs, i32.maximum xs)
+       let ys = if length xs > 300 then map (+ a) xs else map (\\x -> x * b + a / 7) xs
+       let c = i32.sum (map (% (i32.abs a % 50 + 2)) ys)
+       in (scan (+) c ys, hist (+) c 30 (map (\\x -> i64.i32 (x + a % 3)) xs) (map (+ b) xs),
+           i32.sum (map (+ c) ys), replicate (i64.i32 (i32.abs c % 9)) b, map (\\x -> if x == a then c else b) xs)",
+    "def main (xs: []i32) (_: [][]i32) =
+       let norm (ys: []f32) = f32.sqrt (f32.sum (map (\\y -> y * y) ys))
+       in (loop ys = map (\\x -> f32.i32 (x % 8)) xs for _i < 5i32 do let n = norm ys in map (\\y -> f32.round (100 * y / (n + 1))) ys)",
+    // A sum that a kernel divides by, which may be zero.
+    "def main (xs: []i32) (_: [][]i32) =
+       let s = i32.sum (map (% 1) xs) let t = i32.sum xs in map (\\x -> if x == -1000 then x / s else x + 1000 / (t * 0 + 3)) xs",
     // A small array of the host that a single invocation makes.
     "def main (xs: []i32) (_: [][]i32) = loop ys = [1, 2, 3] for i < xs[0] % 7 do if i % 4 != 0 then ys else [ys[2], xs[0], i]",
     // Arrays of an invocation.
