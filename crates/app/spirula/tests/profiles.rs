@@ -27,6 +27,30 @@ const PROGRAMS: &[&str] = &[
     "def main (xs: []i32) (_: [][]i32) =
        (hist (+) 0 50 (map (\\x -> i64.i32 x - 10) xs) xs, hist i32.max 0 9000 (map (\\x -> i64.i32 x * 90) xs) xs,
         hist (+) 0 30 (map (\\x -> i64.i32 x % 31) xs) (map (\\x -> f32.i32 (x % 8)) xs))",
+    // Elements of few bits, floating-point numbers, truth values and pairs, which are changed as words.
+    "def main (xs: []i32) (_: [][]i32) =
+       let at k x = i64.i32 (x + 20) % k
+       in (hist (+) 0i8 40 (map (at 41) xs) (map i8.i32 xs), hist i16.max (-9) 5000 (map (\\x -> at 5001 (x * 71)) xs) (map i16.i32 xs),
+           hist (+) 0f16 90 (map (at 90) xs) (map (\\x -> f16.i32 (x % 3)) xs), hist (||) false 70 (map (at 71) xs) (map (> 25) xs),
+           hist f32.max (-1000) 130 (map (at 130) xs) (map f32.i32 xs), hist f64.min 9 8000 (map (at 8000) xs) (map f64.i32 xs))",
+    "def main [n] (xs: [n]i32) (xss: [][]i32) =
+       let better (a, i) (b, j) = if b > a || (b == a && j < i) then (b, j) else (a: i32, i: i32)
+       let find k (ys: []i32) = hist better (i32.lowest, i32.highest) k (map (\\y -> i64.i32 (y * 3 + 11)) ys) (zip ys (map i32.i64 (indices ys)))
+       in (unzip (find 60 xs), unzip (find 5000 xs), unzip (map (\\xs -> unzip (find 50 xs)) xss))",
+    "def main (xs: []i32) (xss: [][]i32) =
+       let put k (ys: []i32) = reduce_by_index (replicate k (1i16, false)) (\\(a, p) (b, q) -> (a * b % 127, p != q)) (1, false)
+                                               (map (\\y -> i64.i32 y % 60) ys) (map (\\y -> (i16.i32 y % 127, y % 3 == 0)) ys)
+       in (unzip (put 55 xs), unzip (map (\\ys -> unzip (put 45 ys)) xss))",
+    // Histograms of rows, and in each row.
+    "def main [m] [n] (xs: []i32) (xss: [m][n]i32) =
+       let ks = map (\\ys -> i64.i32 (ys[0] + 9)) xss
+       in (hist (map2 (+)) (replicate n 0) 40 ks xss, hist (map2 i32.max) (replicate n i32.lowest) 3 (map (% 4) ks) xss,
+           reduce_by_index (tabulate_2d 30 n (\\i j -> i32.i64 (i - j))) (map2 (\\a b -> (a ^ b) & 65535)) (replicate n 0) ks xss,
+           hist (map2 (+)) [0, 0] 9 (map (\\x -> i64.i32 x % 10) xs) (map (\\x -> [x, 1]) xs))",
+    "def main (_: []i32) (xss: [][]i32) =
+       (map (\\ys -> hist (+) 0 700 (map (\\y -> i64.i32 (y * 7)) ys) ys) xss,
+        map (\\ys -> scatter (replicate 300 ys[0]) (map (\\y -> i64.i32 (y % 7) * 9) ys) (map (\\y -> y % 7) ys)) xss,
+        map (\\ys -> hist (map2 (+)) [0i8, 0] 90 (map i64.i32 ys) (map (\\y -> [i8.i32 y, 1]) ys)) xss)",
     // Functions that are no atomic operations of devices.
     "def main (xs: []i32) (_: [][]i32) =
        (hist (\\a b -> if a + b > 255 then 255 else a + b) 0 40 (map (\\x -> i64.i32 x % 37) xs) (map (const 1) xs),
@@ -94,7 +118,7 @@ const PROGRAMS: &[&str] = &[
        let (a, b) = (i32.sum xs, i32.maximum xs)
        let ys = if length xs > 300 then map (+ a) xs else map (\\x -> x * b + a / 7) xs
        let c = i32.sum (map (% (i32.abs a % 50 + 2)) ys)
-       in (scan (+) c ys, hist (+) c 30 (map (\\x -> i64.i32 (x + a % 3)) xs) (map (+ b) xs),
+       in (scan (+) 0 (map (+ c) ys), hist (+) 0 30 (map (\\x -> i64.i32 (x + a % 3)) xs) (map (+ (b - c)) xs),
            i32.sum (map (+ c) ys), replicate (i64.i32 (i32.abs c % 9)) b, map (\\x -> if x == a then c else b) xs)",
     "def main (xs: []i32) (_: [][]i32) =
        let norm (ys: []f32) = f32.sqrt (f32.sum (map (\\y -> y * y) ys))

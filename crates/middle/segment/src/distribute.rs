@@ -107,6 +107,17 @@ impl SegmentTranslation {
                 let (space, body) = self.element_body(nest, width, &[*positions, *values]);
                 (space, body, SegmentKind::Scatter(target))
             }
+            SoacOperation::Replicate(sizes, value) => {
+                let mut space = nest.clone();
+                for &size in sizes {
+                    space.add_dimension(&mut self.signature, size);
+                }
+                let body = SoacBody {
+                    statements: Vec::new(),
+                    results: vec![*value],
+                };
+                (space, body, SegmentKind::Map)
+            }
             _ => return false,
         };
         let operation = space.make_operation(&mut self.signature, &body, &kind);
@@ -309,7 +320,9 @@ impl SegmentTranslation {
         let distributed = self.examine_body(body);
         let mut pending = PendingStatements::default();
         for (position, statement) in body.statements.iter().enumerate() {
-            if self.is_distributable(&nest, statement) {
+            if self.is_distributable(&nest, statement)
+                || self.is_distributable_target(&nest, statement, &body.statements[position..])
+            {
                 if !self.flush_pending(&mut nest, &mut pending, position, &distributed, out)
                     || !self.distribute_nested(&mut nest, statement, out)
                 {
@@ -375,6 +388,28 @@ impl SegmentTranslation {
                 .results
                 .iter()
                 .all(|&id| is_invariant(&self.signature, id, &nest.bound))
+    }
+
+    /// Whether a statement fills an array that a later one changes as an operation of its own. Both are parallel then.
+    fn is_distributable_target(
+        &self,
+        nest: &MapNest,
+        statement: &SoacStatement,
+        rest: &[SoacStatement],
+    ) -> bool {
+        let SoacOperation::Replicate(sizes, _) = &statement.operation else {
+            return false;
+        };
+        let id = SoacOperand::Variable(statement.results[0]);
+        let changes = |operation: &SoacOperation| match operation {
+            SoacOperation::Histogram(histogram) => histogram.targets.contains(&id),
+            SoacOperation::Scatter(target, ..) => *target == id,
+            SoacOperation::Fused(fused) => fused.sink.targets().contains(&id),
+            _ => false,
+        };
+        let mut rest = rest.iter();
+        sizes.iter().all(|&size| is_outside(size, &nest.bound))
+            && rest.any(|later| changes(&later.operation) && self.is_distributable(nest, later))
     }
 
     /// The variable of a host array with an element for each point of a nest. `None` if its sizes differ from point to point.

@@ -1,11 +1,12 @@
 //! Changes of elements that several invocations make at once.
 
+use super::cell::ElementCell;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use crate::scope::is_simple;
 use spirula_kernel::ir::{AtomicOp, AtomicStmt, ExprId, StmtKind, VariableType};
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
-use spirula_soac::ir::{SoacLambda, SoacOperand, SoacOperation};
+use spirula_soac::ir::{SoacLambda, SoacOperand, SoacOperation, SoacType};
 
 /// The atomic operation of each operator.
 const ATOMIC_OPERATORS: &[(ScalarOp, AtomicOp)] = &[
@@ -20,22 +21,30 @@ const ATOMIC_OPERATORS: &[(ScalarOp, AtomicOp)] = &[
     (ScalarOp::Xor, AtomicOp::Xor),
 ];
 
-/// An atomic change of an element by a value.
-#[derive(Clone, Copy, Debug)]
+/// An atomic change of an element by values.
+#[derive(Clone, Debug)]
 pub(super) enum AtomicChange<'f> {
     /// An operation of devices.
     Operation(AtomicOp),
-    /// A function of both, in a loop of compare and exchange.
-    Function(&'f SoacLambda),
+    /// A function of both, in a loop of compare and exchange of the word that holds the element.
+    Function(&'f SoacLambda, ElementCell),
 }
 
 impl AtomicChange<'_> {
     /// Whether it is a loop of compare and exchange, in which each rival costs an iteration.
-    pub(super) fn is_loop(self) -> bool {
+    pub(super) fn is_loop(&self) -> bool {
         matches!(
             self,
-            AtomicChange::Operation(AtomicOp::FAdd) | AtomicChange::Function(_)
+            AtomicChange::Operation(AtomicOp::FAdd) | AtomicChange::Function(..)
         )
+    }
+
+    /// The words that elements are packed into, if they are none themselves.
+    pub(super) fn cell(&self) -> Option<&ElementCell> {
+        match self {
+            AtomicChange::Function(_, cell) if !cell.is_element() => Some(cell),
+            _ => None,
+        }
     }
 }
 
@@ -69,11 +78,7 @@ pub(super) fn find_atomic(function: &SoacLambda) -> Option<AtomicOp> {
 
 impl FunctionLowering<'_> {
     /// The change that a function is, if that is faster than private copies.
-    pub(super) fn find_change<'f>(
-        &self,
-        function: &'f SoacLambda,
-        element: ScalarType,
-    ) -> Option<AtomicChange<'f>> {
+    pub(super) fn find_change<'f>(&self, function: &'f SoacLambda) -> Option<AtomicChange<'f>> {
         let is_graphics = self.profile.chunk_group_size > 1;
         match find_atomic(function) {
             // On a processor a sum of floating-point numbers is a loop.
@@ -82,27 +87,64 @@ impl FunctionLowering<'_> {
                 is_fast.then_some(AtomicChange::Operation(op))
             }
             None => {
-                let has_exchange = matches!(element, ScalarType::I32 | ScalarType::I64);
-                let is_pair = function.parameters.len() == 2;
-                (is_graphics && has_exchange && is_pair && is_simple(function))
-                    .then_some(AtomicChange::Function(function))
+                let values = &function.parameters[..function.parameters.len() / 2];
+                let types = values
+                    .iter()
+                    .map(|&id| &self.function.variables[id].variable_type);
+                let scalars: Option<Vec<_>> = types
+                    .map(|variable_type| match variable_type {
+                        SoacType::Scalar(element) => Some(*element),
+                        _ => None,
+                    })
+                    .collect();
+                let cell = ElementCell::find(scalars?)?;
+                (is_graphics && is_simple(function))
+                    .then_some(AtomicChange::Function(function, cell))
             }
         }
     }
 
-    /// Changes an element.
+    /// Changes an element by values.
     pub(super) fn push_change(
         &mut self,
-        change: AtomicChange<'_>,
+        change: &AtomicChange<'_>,
         place: &ArrayView,
-        value: ScalarRef,
+        values: &[LoweredValue],
     ) -> Result<(), String> {
-        match change {
-            AtomicChange::Operation(op) => {
-                self.push_atomic(op, place, value);
+        match (change, values) {
+            (AtomicChange::Operation(op), [LoweredValue::Scalar(value)]) => {
+                self.push_atomic(*op, place, *value);
                 Ok(())
             }
-            AtomicChange::Function(function) => self.push_exchanges(function, place, value),
+            (AtomicChange::Operation(_), _) => Err("an atomic change has no single value".into()),
+            (AtomicChange::Function(function, cell), _) => {
+                self.push_exchanges(function, cell, place, values)
+            }
+        }
+    }
+
+    /// What is stored for the values of an element.
+    pub(super) fn pack_element(
+        &mut self,
+        change: &AtomicChange<'_>,
+        values: &[LoweredValue],
+    ) -> Result<ScalarRef, String> {
+        match (change.cell(), values) {
+            (Some(cell), _) => self.pack_values(cell, values),
+            (None, [LoweredValue::Scalar(value)]) => Ok(*value),
+            _ => Err("an atomic change has no single value".into()),
+        }
+    }
+
+    /// The values of a stored element.
+    pub(super) fn unpack_element(
+        &mut self,
+        change: &AtomicChange<'_>,
+        stored: ScalarRef,
+    ) -> Vec<LoweredValue> {
+        match change.cell() {
+            Some(cell) => self.unpack_word(cell, stored),
+            None => vec![LoweredValue::Scalar(stored)],
         }
     }
 
@@ -138,8 +180,9 @@ impl FunctionLowering<'_> {
     fn push_exchanges(
         &mut self,
         function: &SoacLambda,
+        cell: &ElementCell,
         place: &ArrayView,
-        value: ScalarRef,
+        values: &[LoweredValue],
     ) -> Result<(), String> {
         let first = self.load(place);
         let first = self.read(first);
@@ -150,14 +193,13 @@ impl FunctionLowering<'_> {
         let open = self.assign("open", ScalarType::Bool, yes);
         let condition = self.read(open);
         self.builder.begin_block();
-        let operands = [seen, value].map(LoweredValue::Scalar);
+        let mut operands = self.unpack_word(cell, seen);
+        operands.extend_from_slice(values);
         for (&parameter, operand) in function.parameters.iter().zip(operands) {
             self.set(parameter, operand);
         }
         let results = self.lower_body(&function.body)?;
-        let [LoweredValue::Scalar(new)] = results[..] else {
-            return Err("an atomic change has no single value".into());
-        };
+        let new = self.pack_values(cell, &results)?;
         let (new, expected) = (self.read(new), self.read(seen));
         let found =
             self.push_atomic_statement(AtomicOp::CompareExchange, place, new, Some(expected));

@@ -5,7 +5,6 @@
 //! suffers from each rival, so that its copies are combined by a kernel before they are added.
 
 use super::FunctionLowering;
-use super::LoweredValue;
 use super::atomic::AtomicChange;
 use super::histogram::HistogramPlan;
 use super::space::SharedItems;
@@ -40,6 +39,7 @@ impl FunctionLowering<'_> {
     pub(super) fn has_group_copies(&self, plan: &HistogramPlan<'_>) -> bool {
         self.profile.chunk_group_size > 1
             && plan.sizes.len() == 1
+            && plan.targets[0].shape.len() == 1
             && !self.needs_memory(&plan.operation.body)
     }
 
@@ -47,7 +47,7 @@ impl FunctionLowering<'_> {
     pub(super) fn choose_by_bins(
         &mut self,
         plan: &HistogramPlan<'_>,
-        change: AtomicChange<'_>,
+        change: &AtomicChange<'_>,
         in_device_memory: impl FnOnce(&mut Self) -> Result<(), String>,
     ) -> Result<(), String> {
         let bins = COPY_BYTES / plan.targets[0].element.size().max(1) as i64;
@@ -63,11 +63,11 @@ impl FunctionLowering<'_> {
     fn lower_group_histogram(
         &mut self,
         plan: &HistogramPlan<'_>,
-        change: AtomicChange<'_>,
+        change: &AtomicChange<'_>,
         bins: i64,
     ) -> Result<(), String> {
         let share = self.share_values(plan.sizes[0], bins);
-        let neutral = self.value(plan.fold.neutral[0])?;
+        let neutral = self.operand_values(&plan.fold.neutral)?;
         let target = plan.targets[0].clone();
         let sums = change.is_loop().then(|| {
             let shape = vec![share.groups, target.shape[0]];
@@ -75,9 +75,11 @@ impl FunctionLowering<'_> {
         });
         self.offload_groups(share.groups, |lowering, at| {
             let copy = lowering.new_shared_array(target.element, share.bins);
+            let neutral = lowering.pack_element(change, &neutral)?;
             lowering.visit_turns(at, target.shape[0], |lowering, bin| {
                 let place = lowering.row_view(&copy, bin);
-                lowering.write_value(&place, &neutral)
+                lowering.store(&place, neutral);
+                Ok(())
             })?;
             lowering.wait_for_group(SyncKind::Barrier);
             lowering.add_share(plan, &share, at, change, &copy)?;
@@ -91,7 +93,8 @@ impl FunctionLowering<'_> {
                     return Ok(());
                 }
                 let place = lowering.row_view(&target, bin);
-                lowering.push_change(change, &place, value)
+                let values = lowering.unpack_element(change, value);
+                lowering.push_change(change, &place, &values)
             })
         })?;
         match sums {
@@ -104,7 +107,7 @@ impl FunctionLowering<'_> {
     fn add_copies(
         &mut self,
         plan: &HistogramPlan<'_>,
-        change: AtomicChange<'_>,
+        change: &AtomicChange<'_>,
         copies: &ArrayView,
         target: &ArrayView,
     ) -> Result<(), String> {
@@ -127,14 +130,12 @@ impl FunctionLowering<'_> {
             lowering.count_to(count, |lowering, number| {
                 let copy = lowering.int64(ScalarOp::Add, first, number);
                 let place = lowering.point_view(copies, &[copy, point[1]]);
-                let value = LoweredValue::Scalar(lowering.load(&place));
-                lowering.combine_states(&plan.fold.function, &states, &[value])
+                let stored = lowering.load(&place);
+                let values = lowering.unpack_element(change, stored);
+                lowering.combine_states(&plan.fold.function, &states, &values)
             })?;
-            let [LoweredValue::Scalar(total)] = states[..] else {
-                return Err("an atomic histogram has no single value".into());
-            };
             let place = lowering.row_view(target, point[1]);
-            lowering.push_change(change, &place, total)
+            lowering.push_change(change, &place, &states)
         })
     }
 
@@ -159,7 +160,7 @@ impl FunctionLowering<'_> {
         plan: &HistogramPlan<'_>,
         share: &GroupShare,
         at: GroupPosition,
-        change: AtomicChange<'_>,
+        change: &AtomicChange<'_>,
         copy: &ArrayView,
     ) -> Result<(), String> {
         let start = self.int64(ScalarOp::Mul, at.group, share.length);
@@ -176,16 +177,13 @@ impl FunctionLowering<'_> {
         &mut self,
         plan: &HistogramPlan<'_>,
         position: ScalarRef,
-        change: AtomicChange<'_>,
+        change: &AtomicChange<'_>,
         copy: &ArrayView,
     ) -> Result<(), String> {
         let (bin, values) = self.lower_contribution(plan, &[position])?;
-        let [LoweredValue::Scalar(value)] = values[..] else {
-            return Err("an atomic histogram has no single value".into());
-        };
         self.if_inside(bin, plan.targets[0].shape[0], |lowering| {
             let place = lowering.row_view(copy, bin);
-            lowering.push_change(change, &place, value)
+            lowering.push_change(change, &place, &values)
         })
     }
 }

@@ -6,9 +6,10 @@ use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::{ParallelOperation, SegmentFold, SegmentHistogram};
 use spirula_program::ScalarOp;
-use spirula_soac::ir::{SoacLambda, SoacVariableId};
+use spirula_soac::ir::{SoacLambda, SoacOperand, SoacOperation, SoacVariableId};
 
 /// The arrays of a histogram, and its sizes.
+#[derive(Clone)]
 pub(super) struct HistogramPlan<'o> {
     pub(super) operation: &'o ParallelOperation,
     pub(super) fold: &'o SegmentFold,
@@ -37,16 +38,8 @@ impl FunctionLowering<'_> {
             targets: self.arrays(&histogram.targets)?,
             others: self.make_result_arrays(mapped)?,
         };
-        let has_scalars = plan.targets[0].shape.len() == operation.space.len();
-        let element = plan.targets[0].element;
-        let change = self.find_change(&plan.fold.function, element);
-        match change.filter(|_| has_scalars) {
-            Some(change) if self.has_group_copies(&plan) => {
-                self.choose_by_bins(&plan, change, |lowering| {
-                    lowering.lower_atomic_histogram(&plan, change)
-                })?;
-            }
-            Some(change) => self.lower_atomic_histogram(&plan, change)?,
+        match self.find_histogram_change(&plan) {
+            Some(change) => self.lower_atomic_histogram(&plan, &change)?,
             None => self.lower_private_histogram(&plan)?,
         }
         self.set_arrays(results, plan.targets);
@@ -62,10 +55,11 @@ impl FunctionLowering<'_> {
     ) -> Result<(ScalarRef, Vec<LoweredValue>), String> {
         self.bind_point(&plan.operation.space, point);
         let mut values = self.lower_body(&plan.operation.body)?;
-        if values.len() <= plan.targets.len() {
+        let combined = plan.fold.neutral.len();
+        if values.len() <= combined {
             return Err("a histogram has no position".into());
         }
-        let rest = values.split_off(plan.targets.len() + 1);
+        let rest = values.split_off(combined + 1);
         self.write_point(&plan.others, point, &rest)?;
         match values.remove(0) {
             LoweredValue::Scalar(position) => Ok((position, values)),
@@ -73,29 +67,104 @@ impl FunctionLowering<'_> {
         }
     }
 
-    /// Changes elements of device memory by atomic operations.
+    /// The change of an element of the arrays, if values are added by such changes. Where the function combines rows element by element,
+    /// it is the change of an element of a row.
+    fn find_histogram_change<'o>(&self, plan: &HistogramPlan<'o>) -> Option<AtomicChange<'o>> {
+        let rank = plan.sizes.len();
+        let mut function = &plan.fold.function;
+        let rows = plan.targets[0].shape.len() - rank;
+        // Each element of a row computes what the rows are parts of again.
+        let has_cheap_rows = plan.others.is_empty()
+            && self.profile.runs_in_lockstep()
+            && !self.needs_memory(&plan.operation.body);
+        if rows > 0 && !has_cheap_rows {
+            return None;
+        }
+        for _ in 0..rows {
+            function = find_element_function(function)?;
+        }
+        self.find_change(function)
+    }
+
+    /// Adds values by atomic changes.
     fn lower_atomic_histogram(
         &mut self,
         plan: &HistogramPlan<'_>,
-        change: AtomicChange<'_>,
+        change: &AtomicChange<'_>,
     ) -> Result<(), String> {
+        let Some(cell) = change.cell() else {
+            return self.lower_changes(plan, change);
+        };
+        let cells = self.pack_arrays(cell, &plan.targets)?;
+        let packed = HistogramPlan {
+            targets: vec![cells.clone()],
+            ..plan.clone()
+        };
+        self.lower_changes(&packed, change)?;
+        self.unpack_cells(cell, &cells, &plan.targets)
+    }
+
+    fn lower_changes(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+        change: &AtomicChange<'_>,
+    ) -> Result<(), String> {
+        if !self.has_group_copies(plan) {
+            return self.lower_device_histogram(plan, change);
+        }
+        self.choose_by_bins(plan, change, |lowering| {
+            lowering.lower_device_histogram(plan, change)
+        })
+    }
+
+    /// Changes elements of device memory.
+    fn lower_device_histogram(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+        change: &AtomicChange<'_>,
+    ) -> Result<(), String> {
+        let rank = plan.sizes.len();
+        let mut sizes = plan.sizes.clone();
+        sizes.extend(&plan.targets[0].shape[rank..]);
         let items = SharedItems {
-            count: self.product(&plan.sizes),
+            count: self.product(&sizes),
             is_chunked: self.needs_memory(&plan.operation.body),
             is_single: false,
         };
         self.offload_items(items, |lowering, item| {
-            let point = lowering.unflatten(item, &plan.sizes);
-            let (position, values) = lowering.lower_contribution(plan, &point)?;
-            let array = lowering.point_view(&plan.targets[0], &point[..point.len() - 1]);
-            let [LoweredValue::Scalar(value)] = values[..] else {
-                return Err("an atomic histogram has no single value".into());
-            };
+            let mut point = lowering.unflatten(item, &sizes);
+            let inner = point.split_off(rank);
+            let (position, rows) = lowering.lower_contribution(plan, &point)?;
+            let array = lowering.point_view(&plan.targets[0], &point[..rank - 1]);
             lowering.if_inside(position, array.shape[0], |lowering| {
-                let place = lowering.row_view(&array, position);
-                lowering.push_change(change, &place, value)
+                let row = lowering.row_view(&array, position);
+                let place = lowering.point_view(&row, &inner);
+                let mut values = Vec::with_capacity(rows.len());
+                for row in &rows {
+                    values.push(lowering.row_element(row, &inner)?);
+                }
+                lowering.push_change(change, &place, &values)
             })
         })
+    }
+
+    /// The element of a row at a point. A scalar is its own element.
+    fn row_element(
+        &mut self,
+        row: &LoweredValue,
+        point: &[ScalarRef],
+    ) -> Result<LoweredValue, String> {
+        match (row, point) {
+            (LoweredValue::Scalar(_), []) => Ok(row.clone()),
+            (LoweredValue::Array(array), _) => {
+                let place = self.point_view(array, point);
+                Ok(LoweredValue::Scalar(self.load(&place)))
+            }
+            (LoweredValue::Virtual(array), [position]) => {
+                Ok(LoweredValue::Scalar(self.virtual_element(*array, *position)))
+            }
+            _ => Err("a value of a histogram is no row".into()),
+        }
     }
 
     /// Cuts the elements of each segment into chunks with private copies of the arrays, as many as are worth it.
@@ -260,6 +329,26 @@ impl FunctionLowering<'_> {
             })
         })
     }
+}
+
+/// The function of the elements of rows, if a function of rows is a map of it.
+fn find_element_function(function: &SoacLambda) -> Option<&SoacLambda> {
+    let [statement] = &function.body.statements[..] else {
+        return None;
+    };
+    let SoacOperation::Map(_, arrays, element) = &statement.operation else {
+        return None;
+    };
+    let is_variables = |operands: &[SoacOperand], ids: &[SoacVariableId]| {
+        operands.len() == ids.len()
+            && operands
+                .iter()
+                .zip(ids)
+                .all(|(&operand, &id)| operand == SoacOperand::Variable(id))
+    };
+    (is_variables(arrays, &function.parameters)
+        && is_variables(&function.body.results, &statement.results))
+    .then_some(element)
 }
 
 /// Chunks of the elements of a histogram, and the private copies of all but the first.

@@ -7,6 +7,7 @@ mod accumulator;
 mod array;
 mod atomic;
 mod call;
+mod cell;
 mod combinator;
 mod deferred;
 mod destination;
