@@ -91,6 +91,8 @@ def measure(command, program):
         entry = name.partition(":")[2] or "main"
         for dataset, found in data["datasets"].items():
             if isinstance(found, dict):
+                # Futhark names the type of a number of 32 bits where the source leaves it out.
+                dataset = re.sub(r"\b(\d+)i32\b", r"\1", dataset)
                 measured[entry, dataset] = statistics.median(found["runtimes"])
     return measured
 

@@ -301,6 +301,18 @@ fn arrays_replaced_by_parts_of_themselves_keep_their_elements() {
 }
 
 #[test]
+fn large_products_have_the_same_results() {
+    // The largest squares, with edges in all directions.
+    let text = "def main (xs: []i32) (_: [][]i32) =
+      let a = tabulate_2d 2100 21 (\\i j -> xs[(i * 21 + j) % length xs])
+      let b = tabulate_2d 21 2050 (\\i j -> i32.i64 (i * 7 + j * 3) % 10)
+      let c = map (\\r -> map (\\c -> i32.sum (map2 (*) r c)) (transpose b)) a
+      in c[::91]";
+    let input = [make_array(&[1000], 1), make_array(&[1, 1], 2)];
+    assert_forms_agree(text, &input);
+}
+
+#[test]
 fn a_failure_in_shared_code_ends_the_program() {
     let texts = [
         "def main (_: []i32) (xss: [][]i32) =

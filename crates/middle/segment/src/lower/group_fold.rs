@@ -132,14 +132,7 @@ impl FunctionLowering<'_> {
             )
         };
         match self.plan_tiles(plan.operation, plan.fold)? {
-            Some(tiles) => {
-                let condition = self.has_many_rows(plan);
-                self.choose(
-                    condition,
-                    |lowering| lowering.reduce_by_tiles(plan, &tiles, &totals),
-                    by_width,
-                )?;
-            }
+            Some(tiles) => self.choose_tiles(plan, &tiles, &totals, &by_width)?,
             None => by_width(self)?,
         }
         self.set_totals(folded, &totals)?;

@@ -160,9 +160,9 @@ impl FunctionLowering<'_> {
                 let place = self.point_view(array, point);
                 Ok(LoweredValue::Scalar(self.load(&place)))
             }
-            (LoweredValue::Virtual(array), [position]) => {
-                Ok(LoweredValue::Scalar(self.virtual_element(*array, *position)))
-            }
+            (LoweredValue::Virtual(array), [position]) => Ok(LoweredValue::Scalar(
+                self.virtual_element(*array, *position),
+            )),
             _ => Err("a value of a histogram is no row".into()),
         }
     }

@@ -11,30 +11,76 @@ use super::workgroup::GroupPosition;
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::{ParallelOperation, SegmentFold};
 use rustc_hash::FxHashMap;
-use spirula_kernel::ir::SyncKind;
-use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
+use spirula_kernel::ir::{ExprId, SyncKind};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_soac::ir::{SliceSelector, SoacOperand, SoacOperation, SoacStatement, SoacVariableId};
 
 /// Invocations of a workgroup in each direction.
 const SIDE: i64 = 16;
 
-/// Results of an invocation in each direction.
-const EACH: i64 = 4;
-
-/// Results of a workgroup in each direction.
-const BLOCK: i64 = SIDE * EACH;
-
-/// Steps of the reduction for which elements are in workgroup memory.
-const STEPS: i64 = 16;
-
-/// Distance of steps in workgroup memory. Elements of neighbouring steps are in different banks.
-const PITCH: i64 = BLOCK + 1;
-
 /// Bytes of workgroup memory for elements.
 const MOST_BYTES: i64 = 16 << 10;
 
-/// Rows and columns from which on squares are worth it.
-const LEAST_SIDE: i64 = 32;
+/// Fewest steps for which elements are in workgroup memory.
+const LEAST_STEPS: i64 = 4;
+
+/// Squares that keep a device busy. Larger ones are used only if there are as many.
+const BUSY_SQUARES: i64 = 256;
+
+/// Most statements for each result of the largest square, whose code has so many results.
+const MOST_STATEMENTS: usize = 4;
+
+/// The square of a workgroup. The elements that it has in workgroup memory are four times as many as its invocations, per array.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TileShape {
+    /// Results of an invocation in each direction.
+    each: i64,
+    /// Steps of the reduction for which elements are in workgroup memory.
+    steps: i64,
+    /// Rows and columns from which on it is worth it.
+    least: i64,
+}
+
+/// The squares, the smallest first.
+const TILE_SHAPES: &[TileShape] = &[
+    TileShape {
+        each: 2,
+        steps: 32,
+        least: 16,
+    },
+    TileShape {
+        each: 4,
+        steps: 16,
+        least: 48,
+    },
+    TileShape {
+        each: 8,
+        steps: 8,
+        least: 256,
+    },
+];
+
+impl TileShape {
+    /// Results of a workgroup in each direction.
+    fn block(self) -> i64 {
+        SIDE * self.each
+    }
+
+    /// Distance of steps in workgroup memory. Elements of neighbouring steps are in different banks.
+    fn pitch(self) -> i64 {
+        self.block() + 1
+    }
+
+    /// Elements in workgroup memory.
+    fn slots(self) -> i64 {
+        self.pitch() * self.steps
+    }
+
+    /// Elements that an invocation copies.
+    fn turns(self) -> i64 {
+        self.block() * self.steps / (SIDE * SIDE)
+    }
+}
 
 /// What an element of an array depends on, besides the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +109,8 @@ pub(super) struct TilePlan {
     loads: Vec<TileLoad>,
     /// The statements that are computed for each result.
     rest: Vec<usize>,
+    /// The squares that may be used, the smallest first.
+    shapes: Vec<TileShape>,
 }
 
 /// The part of an array that a variable of a body is.
@@ -75,6 +123,7 @@ struct SelectedPart {
 
 /// The square of a workgroup, and an invocation in it.
 struct TileFrame {
+    shape: TileShape,
     /// The positions in the dimensions around the rows.
     outer: Vec<ScalarRef>,
     /// The first row and column of the square.
@@ -116,6 +165,7 @@ impl FunctionLowering<'_> {
         let mut plan = TilePlan {
             loads: Vec::new(),
             rest: Vec::new(),
+            shapes: Vec::new(),
         };
         for (position, statement) in body.statements.iter().enumerate() {
             match &statement.operation {
@@ -144,9 +194,12 @@ impl FunctionLowering<'_> {
         }
         let has_side = |side| plan.loads.iter().any(|load| load.side == side);
         let sizes = plan.loads.iter().map(|load| load.element.size() as i64);
-        let bytes = sizes.sum::<i64>() * PITCH * STEPS;
+        let bytes = sizes.sum::<i64>();
         let is_shared = has_side(TileSide::Row) && has_side(TileSide::Column);
-        Ok((is_shared && bytes <= MOST_BYTES).then_some(plan))
+        if is_shared {
+            plan.shapes = find_shapes(bytes, plan.rest.len());
+        }
+        Ok((!plan.shapes.is_empty()).then_some(plan))
     }
 
     fn is_virtual(&self, array: SoacOperand) -> bool {
@@ -198,29 +251,71 @@ impl FunctionLowering<'_> {
         }))
     }
 
-    /// Whether there are enough rows and columns for squares.
-    pub(super) fn has_many_rows(&mut self, plan: &FoldPlan<'_>) -> spirula_kernel::ir::ExprId {
-        let [.., rows, columns] = plan.outer[..] else {
-            return self
-                .builder
-                .make_literal(ScalarLiteral::new(ScalarType::Bool, 0));
-        };
-        let fewer = self.int64(ScalarOp::SMin, rows, columns);
-        let least = ScalarRef::from_int64(LEAST_SIDE);
-        self.compare(ScalarOp::SLe, least, fewer)
-    }
-
-    /// Reduces by squares of results.
-    pub(super) fn reduce_by_tiles(
+    /// Reduces by the largest squares that are worth it, or otherwise.
+    pub(super) fn choose_tiles(
         &mut self,
         plan: &FoldPlan<'_>,
         tiles: &TilePlan,
         totals: &[ArrayView],
+        otherwise: &dyn Fn(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.choose_shape(plan, tiles, totals, &tiles.shapes, otherwise)
+    }
+
+    fn choose_shape(
+        &mut self,
+        plan: &FoldPlan<'_>,
+        tiles: &TilePlan,
+        totals: &[ArrayView],
+        shapes: &[TileShape],
+        otherwise: &dyn Fn(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let Some((&shape, smaller)) = shapes.split_last() else {
+            return otherwise(self);
+        };
+        let is_worth_it = self.is_shape_worth_it(plan, shape)?;
+        self.choose(
+            is_worth_it,
+            |lowering| lowering.reduce_by_tiles(plan, tiles, totals, shape),
+            |lowering| lowering.choose_shape(plan, tiles, totals, smaller, otherwise),
+        )
+    }
+
+    /// Whether there are enough rows and columns, and enough squares.
+    fn is_shape_worth_it(
+        &mut self,
+        plan: &FoldPlan<'_>,
+        shape: TileShape,
+    ) -> Result<ExprId, String> {
+        let [.., rows, columns] = plan.outer[..] else {
+            return Err("a product has no rows and columns".into());
+        };
+        let fewer = self.int64(ScalarOp::SMin, rows, columns);
+        let least = ScalarRef::from_int64(shape.least);
+        let has_sides = self.compare(ScalarOp::SLe, least, fewer);
+        if shape.least <= shape.block() {
+            return Ok(has_sides);
+        }
+        let results = self.product(&plan.outer);
+        let busy = ScalarRef::from_int64(BUSY_SQUARES * shape.block() * shape.block());
+        let is_busy = self.compare(ScalarOp::SLe, busy, results);
+        Ok(self
+            .builder
+            .apply_op(ScalarOp::LogAnd, &[has_sides, is_busy]))
+    }
+
+    /// Reduces by squares of results.
+    fn reduce_by_tiles(
+        &mut self,
+        plan: &FoldPlan<'_>,
+        tiles: &TilePlan,
+        totals: &[ArrayView],
+        shape: TileShape,
     ) -> Result<(), String> {
         let [batch @ .., rows, columns] = &plan.outer[..] else {
             return Err("a product has no rows and columns".into());
         };
-        let block = ScalarRef::from_int64(BLOCK);
+        let block = ScalarRef::from_int64(shape.block());
         let counts = [*rows, *columns].map(|size| self.int64(ScalarOp::SDivUp, size, block));
         let mut grid = batch.to_vec();
         grid.extend(counts);
@@ -236,9 +331,10 @@ impl FunctionLowering<'_> {
             let column = lowering.int64(ScalarOp::Sub, at.local, before);
             let loads = tiles.loads.iter();
             let memory = loads
-                .map(|load| lowering.new_shared_array(load.element, PITCH * STEPS))
+                .map(|load| lowering.new_shared_array(load.element, shape.slots()))
                 .collect();
             let frame = TileFrame {
+                shape,
                 outer,
                 first,
                 sizes: [*rows, *columns],
@@ -247,35 +343,54 @@ impl FunctionLowering<'_> {
                 tiles: memory,
             };
             let mut states = Vec::new();
-            for _ in 0..EACH * EACH {
+            for _ in 0..shape.each * shape.each {
                 states.push(lowering.make_states(&neutral)?);
             }
-            lowering.visit_step_blocks(plan, |lowering, start, count| {
-                for (load, tile) in tiles.loads.iter().zip(&frame.tiles) {
-                    lowering.fill_tile(plan, &frame, load, tile, [start, count])?;
-                }
-                lowering.wait_for_group(SyncKind::Barrier);
-                lowering.add_steps(plan, tiles, &frame, &states, [start, count])?;
-                lowering.wait_for_group(SyncKind::Barrier);
-                Ok(())
-            })?;
+            let none = ScalarRef::from_int64(0);
+            let is_empty = lowering.compare(ScalarOp::SLe, plan.width, none);
+            lowering.choose(
+                is_empty,
+                |_| Ok(()),
+                |lowering| lowering.add_blocks(plan, tiles, &frame, &states),
+            )?;
             lowering.store_results(plan, &frame, &states, totals)
         })
     }
 
-    /// A loop over the steps, some at a time. `body` is given the first, and their number.
-    fn visit_step_blocks(
+    /// Adds the steps of the reduction, some at a time. While they are added, the elements of the next ones are read.
+    fn add_blocks(
         &mut self,
         plan: &FoldPlan<'_>,
-        body: impl FnOnce(&mut Self, ScalarRef, ScalarRef) -> Result<(), String>,
+        tiles: &TilePlan,
+        frame: &TileFrame,
+        states: &[Vec<LoweredValue>],
     ) -> Result<(), String> {
-        let most = ScalarRef::from_int64(STEPS);
+        let most = ScalarRef::from_int64(frame.shape.steps);
         let blocks = self.int64(ScalarOp::SDivUp, plan.width, most);
+        let mut read = Vec::new();
+        for load in &tiles.loads {
+            let values = self.read_part(plan, frame, load, ScalarRef::from_int64(0))?;
+            read.push(self.make_states(&values)?);
+        }
         self.count_to(blocks, |lowering, block| {
             let start = lowering.int64(ScalarOp::Mul, block, most);
             let rest = lowering.int64(ScalarOp::Sub, plan.width, start);
             let count = lowering.int64(ScalarOp::SMin, most, rest);
-            body(lowering, start, count)
+            for ((load, tile), values) in tiles.loads.iter().zip(&frame.tiles).zip(&read) {
+                lowering.fill_tile(frame, load, tile, values)?;
+            }
+            lowering.wait_for_group(SyncKind::Barrier);
+            let following = lowering.int64(ScalarOp::Add, start, most);
+            let mut next = Vec::new();
+            for load in &tiles.loads {
+                next.push(lowering.read_part(plan, frame, load, following)?);
+            }
+            lowering.add_steps(plan, tiles, frame, states, [start, count])?;
+            for (values, next) in read.iter().zip(&next) {
+                lowering.move_states(values, next)?;
+            }
+            lowering.wait_for_group(SyncKind::Barrier);
+            Ok(())
         })
     }
 
@@ -291,42 +406,70 @@ impl FunctionLowering<'_> {
         self.bind_point(&plan.operation.space, &point);
     }
 
-    /// Copies the elements of a use to workgroup memory. Neighbours copy elements that follow each other.
-    fn fill_tile(
+    /// The line and the step of the element that an invocation copies in a turn. Neighbours copy elements that follow each other.
+    fn locate_turn(&mut self, frame: &TileFrame, load: &TileLoad, turn: i64) -> [ScalarRef; 2] {
+        let shape = frame.shape;
+        let fast = if load.follows_steps {
+            shape.steps
+        } else {
+            shape.block()
+        };
+        let fast = ScalarRef::from_int64(fast);
+        let number = self.own_turn(frame.at, ScalarRef::from_int64(turn));
+        let slow = self.int64(ScalarOp::SQuot, number, fast);
+        let whole = self.int64(ScalarOp::Mul, slow, fast);
+        let rest = self.int64(ScalarOp::Sub, number, whole);
+        if load.follows_steps {
+            [slow, rest]
+        } else {
+            [rest, slow]
+        }
+    }
+
+    /// Reads the elements of a use that an invocation copies, from a step on. Those beyond the last are read again, so that nothing
+    /// waits for a choice.
+    fn read_part(
         &mut self,
         plan: &FoldPlan<'_>,
         frame: &TileFrame,
         load: &TileLoad,
-        tile: &ArrayView,
-        [start, count]: [ScalarRef; 2],
-    ) -> Result<(), String> {
+        start: ScalarRef,
+    ) -> Result<Vec<LoweredValue>, String> {
         let axis = load.side.axis();
-        let fast = ScalarRef::from_int64(if load.follows_steps { STEPS } else { BLOCK });
-        let turns = BLOCK * STEPS / (SIDE * SIDE);
-        self.count_to(ScalarRef::from_int64(turns), |lowering, turn| {
-            let number = lowering.own_turn(frame.at, turn);
-            let slow = lowering.int64(ScalarOp::SQuot, number, fast);
-            let whole = lowering.int64(ScalarOp::Mul, slow, fast);
-            let rest = lowering.int64(ScalarOp::Sub, number, whole);
-            let (line, step) = if load.follows_steps {
-                (slow, rest)
-            } else {
-                (rest, slow)
-            };
-            let position = lowering.int64(ScalarOp::Add, frame.first[axis], line);
-            lowering.if_inside(position, frame.sizes[axis], |lowering| {
-                lowering.if_inside(step, count, |lowering| {
-                    let at = lowering.int64(ScalarOp::Add, start, step);
-                    let mut point = [frame.first[0], frame.first[1], at];
-                    point[axis] = position;
-                    lowering.bind_tile_point(plan, frame, point);
-                    lowering.lower_some(&plan.operation.body.statements, &load.chain)?;
-                    let value = lowering.value(SoacOperand::Variable(load.id))?;
-                    let slot = lowering.tile_slot(step, line);
-                    lowering.write_point(std::slice::from_ref(tile), &[slot], &[value])
-                })
-            })
-        })
+        let one = ScalarRef::from_int64(1);
+        let last = self.int64(ScalarOp::Sub, frame.sizes[axis], one);
+        let last_step = self.int64(ScalarOp::Sub, plan.width, one);
+        let mut values = Vec::new();
+        for turn in 0..frame.shape.turns() {
+            let [line, step] = self.locate_turn(frame, load, turn);
+            let position = self.int64(ScalarOp::Add, frame.first[axis], line);
+            let position = self.int64(ScalarOp::SMin, position, last);
+            let at = self.int64(ScalarOp::Add, start, step);
+            let at = self.int64(ScalarOp::SMin, at, last_step);
+            let mut point = [frame.first[0], frame.first[1], at];
+            point[axis] = position;
+            self.bind_tile_point(plan, frame, point);
+            self.lower_some(&plan.operation.body.statements, &load.chain)?;
+            values.push(self.value(SoacOperand::Variable(load.id))?);
+        }
+        Ok(values)
+    }
+
+    /// Writes elements that were read to workgroup memory.
+    fn fill_tile(
+        &mut self,
+        frame: &TileFrame,
+        load: &TileLoad,
+        tile: &ArrayView,
+        values: &[LoweredValue],
+    ) -> Result<(), String> {
+        for (turn, value) in (0..).zip(values) {
+            let [line, step] = self.locate_turn(frame, load, turn);
+            let slot = self.tile_slot(frame, step, line);
+            let place = self.row_view(tile, slot);
+            self.write_value(&place, value)?;
+        }
+        Ok(())
     }
 
     /// Lowers some statements.
@@ -341,8 +484,9 @@ impl FunctionLowering<'_> {
     }
 
     /// The place of an element in workgroup memory.
-    fn tile_slot(&mut self, step: ScalarRef, line: ScalarRef) -> ScalarRef {
-        let before = self.int64(ScalarOp::Mul, step, ScalarRef::from_int64(PITCH));
+    fn tile_slot(&mut self, frame: &TileFrame, step: ScalarRef, line: ScalarRef) -> ScalarRef {
+        let pitch = ScalarRef::from_int64(frame.shape.pitch());
+        let before = self.int64(ScalarOp::Mul, step, pitch);
         self.int64(ScalarOp::Add, before, line)
     }
 
@@ -355,7 +499,7 @@ impl FunctionLowering<'_> {
         states: &[Vec<LoweredValue>],
         [start, count]: [ScalarRef; 2],
     ) -> Result<(), String> {
-        let most = ScalarRef::from_int64(STEPS);
+        let most = ScalarRef::from_int64(frame.shape.steps);
         let is_full = self.compare(ScalarOp::Eq, count, most);
         let add = |lowering: &mut Self, bound: ScalarRef| {
             lowering.count_to(bound, |lowering, step| {
@@ -381,16 +525,16 @@ impl FunctionLowering<'_> {
         let mut elements = Vec::with_capacity(tiles.loads.len());
         for (load, tile) in tiles.loads.iter().zip(&frame.tiles) {
             let mut values = Vec::new();
-            for number in 0..EACH {
+            for number in 0..frame.shape.each {
                 let line = self.own_line(frame, load.side.axis(), number);
-                let slot = self.tile_slot(step, line);
+                let slot = self.tile_slot(frame, step, line);
                 values.extend(self.row_values(std::slice::from_ref(tile), slot));
             }
             elements.push(values);
         }
         let at = self.int64(ScalarOp::Add, start, step);
-        for row in 0..EACH {
-            for column in 0..EACH {
+        for row in 0..frame.shape.each {
+            for column in 0..frame.shape.each {
                 let lines = [row, column];
                 let [first, second] = [0, 1].map(|axis| {
                     let line = self.own_line(frame, axis, lines[axis]);
@@ -403,7 +547,7 @@ impl FunctionLowering<'_> {
                 }
                 self.lower_some(&plan.operation.body.statements, &tiles.rest)?;
                 let values = self.operand_values(&plan.operation.body.results)?;
-                let state = &states[(row * EACH + column) as usize];
+                let state = &states[(row * frame.shape.each + column) as usize];
                 self.combine_states(&plan.fold.function, state, &values)?;
             }
         }
@@ -424,14 +568,14 @@ impl FunctionLowering<'_> {
         states: &[Vec<LoweredValue>],
         totals: &[ArrayView],
     ) -> Result<(), String> {
-        for row in 0..EACH {
-            for column in 0..EACH {
+        for row in 0..frame.shape.each {
+            for column in 0..frame.shape.each {
                 let lines = [row, column];
                 let place = [0, 1].map(|axis| {
                     let line = self.own_line(frame, axis, lines[axis]);
                     self.int64(ScalarOp::Add, frame.first[axis], line)
                 });
-                let state = &states[(row * EACH + column) as usize];
+                let state = &states[(row * frame.shape.each + column) as usize];
                 self.if_inside(place[0], frame.sizes[0], |lowering| {
                     lowering.if_inside(place[1], frame.sizes[1], |lowering| {
                         let mut segment = ScalarRef::from_int64(0);
@@ -448,6 +592,20 @@ impl FunctionLowering<'_> {
         }
         Ok(())
     }
+}
+
+/// The squares for elements whose parts in all arrays have some bytes, and a number of statements for each result.
+fn find_shapes(bytes: i64, statements: usize) -> Vec<TileShape> {
+    let has_little_code = statements <= MOST_STATEMENTS;
+    let count = TILE_SHAPES.len() - usize::from(!has_little_code);
+    let shapes = TILE_SHAPES[..count].iter().map(|&shape| {
+        let mut shape = shape;
+        while bytes * shape.slots() > MOST_BYTES {
+            shape.steps /= 2;
+        }
+        shape
+    });
+    shapes.filter(|shape| shape.steps >= LEAST_STEPS).collect()
 }
 
 /// The part of an array that selectors select. `None` if it is a slice.
