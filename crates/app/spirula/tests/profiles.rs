@@ -126,6 +126,14 @@ const PROGRAMS: &[&str] = &[
     // A sum that a kernel divides by, which may be zero.
     "def main (xs: []i32) (_: [][]i32) =
        let s = i32.sum (map (% 1) xs) let t = i32.sum xs in map (\\x -> if x == -1000 then x / s else x + 1000 / (t * 0 + 3)) xs",
+    "def main [m] [n] (xs: []i32) (xss: [m][n]i32) =
+       let k = i64.min 33 n
+       let blocks = map (\\x -> tabulate_2d 20 k (\\i j -> x + i32.i64 (i * 5 + j) % 9)) (take (i64.min 6 (length xs)) xs)
+       let multiply = map2 (\\a b -> map2 (\\r y -> map (\\c -> y - i32.sum (map2 (*) r c)) (transpose b)) (transpose a) (iota k |> map i32.i64))
+       in (multiply blocks blocks, map (\\b -> map (\\r -> map (\\c -> i32.sum (map2 (*) r c)) xss[:, :k]) b) blocks)",
+    "def main [m] [n] (_: []i32) (xss: [m][n]i32) =
+       let a = map (map f64.i32) xss[:, :i64.min 70 n]
+       in map (\\r -> map (\\c -> f64.sum (map2 (*) r c)) a) a[:i64.min 120 m]",
     // A small array of the host that a single invocation makes.
     "def main (xs: []i32) (_: [][]i32) = loop ys = [1, 2, 3] for i < xs[0] % 7 do if i % 4 != 0 then ys else [ys[2], xs[0], i]",
     // Arrays of an invocation.

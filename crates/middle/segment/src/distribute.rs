@@ -257,7 +257,9 @@ impl SegmentTranslation {
         let virtual_arrays = VirtualArrays::find_in_body(body);
         for statement in &body.statements {
             match &statement.operation {
-                SoacOperation::Scalar(..) | SoacOperation::Slice(..) => {}
+                SoacOperation::Scalar(..)
+                | SoacOperation::Slice(..)
+                | SoacOperation::Rearrange(..) => {}
                 SoacOperation::Iota(..) | SoacOperation::Replicate(..)
                     if virtual_arrays.contains(statement.results[0]) => {}
                 SoacOperation::Reduce(..) | SoacOperation::Scan(..) => combinators += 1,

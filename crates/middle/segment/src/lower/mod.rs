@@ -26,6 +26,7 @@ mod row_layout;
 mod space;
 mod statement;
 mod tile;
+mod tile_plan;
 mod view;
 mod workgroup;
 
