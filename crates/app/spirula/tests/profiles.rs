@@ -50,6 +50,9 @@ const PROGRAMS: &[&str] = &[
     "def main (_: []i32) (xss: [][]i32) =
        (map (\\ys -> hist (+) 0 700 (map (\\y -> i64.i32 (y * 7)) ys) ys) xss,
         map (\\ys -> scatter (replicate 300 ys[0]) (map (\\y -> i64.i32 (y % 7) * 9) ys) (map (\\y -> y % 7) ys)) xss,
+        map (\\ys -> let t = ys[0] % 40 + 200
+                    in reduce_by_index (replicate 60 (t - 60)) (\\a b -> i32.min t (i32.max a b)) i32.lowest (map (\\y -> i64.i32 y) ys) (map (* 3) ys)) xss,
+        map (\\ys -> hist (+) 0f64 70 (map i64.i32 ys) (map f64.i32 ys)) xss,
         map (\\ys -> hist (map2 (+)) [0i8, 0] 90 (map i64.i32 ys) (map (\\y -> [i8.i32 y, 1]) ys)) xss)",
     // Functions that are no atomic operations of devices.
     "def main (xs: []i32) (_: [][]i32) =

@@ -68,6 +68,16 @@ impl FunctionLowering<'_> {
         point
     }
 
+    /// The number of a point.
+    pub(super) fn flatten_point(&mut self, point: &[ScalarRef], sizes: &[ScalarRef]) -> ScalarRef {
+        let mut number = ScalarRef::from_int64(0);
+        for (&position, &size) in point.iter().zip(sizes) {
+            let before = self.int64(ScalarOp::Mul, number, size);
+            number = self.int64(ScalarOp::Add, before, position);
+        }
+        number
+    }
+
     /// Binds the variables of positions.
     pub(super) fn bind_point(&mut self, space: &[SpaceDimension], point: &[ScalarRef]) {
         for (dimension, &position) in space.iter().zip(point) {

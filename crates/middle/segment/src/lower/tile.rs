@@ -359,13 +359,9 @@ impl FunctionLowering<'_> {
                 let state = &states[(row * frame.shape.each + column) as usize];
                 self.if_inside(place[0], frame.sizes[0], |lowering| {
                     lowering.if_inside(place[1], frame.sizes[1], |lowering| {
-                        let mut segment = ScalarRef::from_int64(0);
                         let mut point = frame.outer.clone();
                         point.extend(place);
-                        for (position, &size) in point.into_iter().zip(&plan.outer) {
-                            let before = lowering.int64(ScalarOp::Mul, segment, size);
-                            segment = lowering.int64(ScalarOp::Add, before, position);
-                        }
+                        let segment = lowering.flatten_point(&point, &plan.outer);
                         lowering.write_point(totals, &[segment], state)
                     })
                 })?;
