@@ -39,6 +39,13 @@ impl SourceChecker<'_> {
                 let other = self.print_type(other);
                 Some(format!("values of type `{other}` cannot be compared"))
             }
+            UnifyFault::Escape(parameter) => {
+                let escaped = self.program.types.intern(TypeForm::Parameter(parameter));
+                let escaped = self.print_type(escaped);
+                Some(format!(
+                    "the type parameter `{escaped}` is not in scope where the type is needed"
+                ))
+            }
         };
         let found = match self.describe_unknown(found) {
             Some(description) => description,

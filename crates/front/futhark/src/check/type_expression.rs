@@ -443,6 +443,7 @@ impl SourceChecker<'_> {
                 TypeParameterKind::Type(liftedness) => {
                     self.record_definition(parameter.name, NameMeaning::Type);
                     let id = self.program.types.add_parameter(name, Some(liftedness));
+                    self.variables.begin_parameter(id);
                     let type_id = self.program.types.intern(TypeForm::Parameter(id));
                     let plain = self.add_plain(type_id);
                     self.bind_type(

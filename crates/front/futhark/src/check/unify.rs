@@ -3,9 +3,10 @@
 //! The algorithm is that of Robinson with an occurs check. A variable that is not bound may be restricted: to numbers of
 //! some kinds, to records that have some fields, to sums that have some constructors.
 
-use super::types::{PrimitiveType, TypeForm, TypeId, TypeTable, TypeVariableId};
+use super::types::{PrimitiveType, TypeForm, TypeId, TypeParameterId, TypeTable, TypeVariableId};
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{NumberType, SourceNameId};
+use rustc_hash::FxHashMap;
 
 /// The set of scalar types that an overloaded operator or a literal allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +110,8 @@ pub enum UnifyFault {
     Constructor(SourceNameId, TypeId),
     /// Values of the type cannot be compared.
     Compare(TypeId),
+    /// A type parameter would be part of a type outside of its function.
+    Escape(TypeParameterId),
 }
 
 /// The variables of the definition at hand.
@@ -116,12 +119,17 @@ pub enum UnifyFault {
 pub struct VariableTable {
     states: Vec<VariableState>,
     places: Vec<TextRange>,
+    /// For each variable the number of the first variable of the scope that its type belongs to, or a later one of the scope.
+    levels: Vec<usize>,
+    /// For each type parameter the number of the first variable of its scope.
+    scopes: FxHashMap<TypeParameterId, usize>,
 }
 
 impl VariableTable {
     /// A new variable, for a type that is needed at a place.
     pub fn add(&mut self, types: &mut TypeTable, state: VariableState, place: TextRange) -> TypeId {
         let id = TypeVariableId::new(self.states.len());
+        self.levels.push(self.states.len());
         self.states.push(state);
         self.places.push(place);
         types.intern(TypeForm::Variable(id))
@@ -130,6 +138,11 @@ impl VariableTable {
     /// What is known of a variable.
     pub fn state(&self, id: TypeVariableId) -> &VariableState {
         &self.states[id.index()]
+    }
+
+    /// Begins the scope of a type parameter. Variables from before it cannot stand for types with the parameter.
+    pub fn begin_parameter(&mut self, parameter: TypeParameterId) {
+        self.scopes.insert(parameter, self.states.len());
     }
 
     /// Where a variable was made.
@@ -284,6 +297,8 @@ impl VariableTable {
             {
                 return Err(UnifyFault::Class(*left, other));
             }
+            let level = self.levels[variable.index()].min(self.levels[other_variable.index()]);
+            self.levels[other_variable.index()] = level;
             self.bind(variable, other);
             let merged = self.merge_states(types, state, other_state, other)?;
             if !matches!(self.states[other_variable.index()], VariableState::Bound(_)) {
@@ -291,9 +306,7 @@ impl VariableTable {
             }
             return Ok(());
         }
-        if self.occurs(types, variable, other) {
-            return Err(UnifyFault::Infinite);
-        }
+        self.check_occurrences(types, variable, other)?;
         self.bind(variable, other);
         let required = self.require_state(types, state.clone(), other);
         if required.is_err() {
@@ -428,15 +441,37 @@ impl VariableTable {
         self.unify(types, needed, id)
     }
 
-    /// Whether a variable occurs in a type.
-    fn occurs(&mut self, types: &mut TypeTable, variable: TypeVariableId, id: TypeId) -> bool {
+    /// Requires that a variable may stand for a type: it does not occur in it, and neither does a type parameter of a function within
+    /// the scope of the variable. The variables of the type belong to that scope then, too.
+    fn check_occurrences(
+        &mut self,
+        types: &mut TypeTable,
+        variable: TypeVariableId,
+        id: TypeId,
+    ) -> Result<(), UnifyFault> {
         let id = self.resolve(types, id);
-        if let TypeForm::Variable(other) = types.form(id) {
-            return *other == variable;
+        let level = self.levels[variable.index()];
+        match types.form(id) {
+            TypeForm::Variable(other) if *other == variable => Err(UnifyFault::Infinite),
+            TypeForm::Variable(other) => {
+                let own = &mut self.levels[other.index()];
+                *own = level.min(*own);
+                Ok(())
+            }
+            TypeForm::Parameter(parameter)
+                if self
+                    .scopes
+                    .get(parameter)
+                    .is_some_and(|&first| level < first) =>
+            {
+                Err(UnifyFault::Escape(*parameter))
+            }
+            _ => {
+                let parts = types.parts_of(id);
+                parts
+                    .into_iter()
+                    .try_for_each(|part| self.check_occurrences(types, variable, part))
+            }
         }
-        let parts = types.parts_of(id);
-        parts
-            .into_iter()
-            .any(|part| self.occurs(types, variable, part))
     }
 }

@@ -54,6 +54,19 @@ const REJECTED: &[(&str, &str)] = &[
     ),
     ("def main (f: i32 -> i32) = f == f", "cannot be compared"),
     ("def f x = x x", "the type would contain itself"),
+    // Type parameters of local functions stay within them.
+    (
+        "def f x = let g 'b (y: b) = if true then y else x in g 1i32",
+        "the type parameter `b` is not in scope",
+    ),
+    (
+        "def f x = let g 'b (y: b) = if true then y else x.0 let (_, _: i32) = x in g",
+        "the type parameter `b` is not in scope",
+    ),
+    (
+        "def f h = let g 'b (y: b) = [h y] in (g 1i32, h)",
+        "the type parameter `b` is not in scope",
+    ),
     ("import \"nowhere\"", "cannot read `nowhere.fut`"),
     (
         "def main (x: i32) = [x, true]",
