@@ -1,7 +1,7 @@
 -- Values of all kinds of types, for the test of the C interface.
 
 type point = {x: f64, y: f64}
-type shape = #circle point f64 | #polygon ([]point) | #nothing
+type~ shape = #circle point f64 | #polygon ([]point) | #nothing
 type mark = #even i64 | #odd
 type pair 'a = (a, a)
 

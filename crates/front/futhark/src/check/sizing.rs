@@ -107,14 +107,23 @@ impl SourceChecker<'_> {
     }
 
     /// Whether a type has sizes that it does not name.
-    fn has_unwritten(&self, id: SizedTypeId) -> bool {
+    pub(super) fn has_unwritten(&self, id: SizedTypeId) -> bool {
         match &self.program.sized_types[id] {
             SizedType::Array(size, element) => {
                 *size == SizeTerm::Anonymous || self.has_unwritten(*element)
             }
             SizedType::Record(fields) => fields.iter().any(|(_, field)| self.has_unwritten(*field)),
+            SizedType::Sum(clauses) => {
+                let mut parts = clauses.iter().flat_map(|(_, payload)| payload);
+                parts.any(|part| self.has_unwritten(*part))
+            }
+            SizedType::Abstract(_, sizes, arguments) => {
+                sizes.contains(&SizeTerm::Anonymous)
+                    || arguments.iter().any(|part| self.has_unwritten(*part))
+            }
             SizedType::Unique(inner) => self.has_unwritten(*inner),
-            _ => false,
+            SizedType::Existential(..) => true,
+            SizedType::Plain(_) | SizedType::Function(..) => false,
         }
     }
 

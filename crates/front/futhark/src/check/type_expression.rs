@@ -481,6 +481,15 @@ impl SourceChecker<'_> {
             None => self.add_abstract(declaration, &parameters, class),
         };
         self.end_scope(mark);
+        if declaration.liftedness == TypeLiftedness::Unlifted && self.has_unwritten(written.sized) {
+            let text = self.name_text(declaration.name.name);
+            let message = format!("the abbreviation `{text}` has a size without a name");
+            return Err(self.fail_with(declaration.name.range, message, |fault| {
+                fault.with_hint(
+                    "make the size a parameter of the abbreviation, or declare it with `type~`",
+                )
+            }));
+        }
         if written.liftedness > declaration.liftedness {
             let text = self.name_text(declaration.name.name);
             let (content, keyword) = match written.liftedness {

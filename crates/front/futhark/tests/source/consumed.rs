@@ -114,12 +114,12 @@ const REJECTED: &[(&str, &str)] = &[
         "`b` is used after",
     ),
     (
-        "type s = #a ([]i32) | #b\ndef main (x: *[]i32) = let v : s = #a x let x[0] = 1 in v",
+        "type~ s = #a ([]i32) | #b\ndef main (x: *[]i32) = let v : s = #a x let x[0] = 1 in v",
         "`v` is used after `x` was consumed",
     ),
     (
-        "module type m = {type t val f : *t -> i32}\n\
-         module n : m = {type t = []i32 def f (x: *[]i32) = (x with [0] = 1)[0]}\n\
+        "module type m = {type~ t val f : *t -> i32}\n\
+         module n : m = {type~ t = []i32 def f (x: *[]i32) = (x with [0] = 1)[0]}\n\
          def g (x: *n.t) = (n.f x, n.f x)",
         "`x` is used after it was consumed",
     ),
@@ -156,8 +156,8 @@ const ACCEPTED: &[&str] = &[
     "def f x = copy x\ndef main (a: []i32) = f a with [0] = 1",
     "def f (g: i32 -> *[]i32) = g 1 with [0] = 2\ndef main (x: i32) = f (\\y -> [x, y])",
     "def main (a: *[][]i32) = let row = copy a[0] let a[1] = row in a",
-    "module m : {type t val new : i64 -> *t val put : *t -> *t} = {\n\
-     type t = ([]i64, []i64) def new n = (iota n, iota n) def put ((a, b): *t) = (a with [0] = 1, b)}\n\
+    "module m : {type~ t val new : i64 -> *t val put : *t -> *t} = {\n\
+     type~ t = ([]i64, []i64) def new n = (iota n, iota n) def put ((a, b): *t) = (a with [0] = 1, b)}\n\
      def main (n: i64) = let x = m.new n in m.put (m.put x)",
     "def main (is: []i64) = scatter (replicate 3 0i32) is (map i32.i64 is)",
 ];

@@ -47,6 +47,19 @@ const REJECTED: &[(&str, &str)] = &[
         "module m : {val f : i32 -> i32} = {def f (x: bool) = x}",
         "but `i32 -> i32` in the module type",
     ),
+    // Values of a type that is not lifted have one size.
+    (
+        "type t = []i32",
+        "the abbreviation `t` has a size without a name",
+    ),
+    (
+        "type t [n] = ([n]i32, #a i32 | #b [n][]i32)",
+        "the abbreviation `t` has a size without a name",
+    ),
+    (
+        "type u [n] = [n]i32 type t = {a: u []}",
+        "the abbreviation `t` has a size without a name",
+    ),
     ("module m : {type t} = {}", "the module has no type `t`"),
     (
         "module f (X: {type t}) = {}\nmodule m = f {}",
