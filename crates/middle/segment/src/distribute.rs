@@ -320,10 +320,11 @@ impl SegmentTranslation {
         collect_bound(body, &mut bound);
         nest.bound = bound;
         let distributed = self.examine_body(body);
+        let changed = self.find_changed(&nest, body);
         let mut pending = PendingStatements::default();
         for (position, statement) in body.statements.iter().enumerate() {
             if self.is_distributable(&nest, statement)
-                || self.is_distributable_target(&nest, statement, &body.statements[position..])
+                || self.is_distributable_target(&nest, statement, &changed)
             {
                 if !self.flush_pending(&mut nest, &mut pending, position, &distributed, out)
                     || !self.distribute_nested(&mut nest, statement, out)
@@ -392,26 +393,32 @@ impl SegmentTranslation {
                 .all(|&id| is_invariant(&self.signature, id, &nest.bound))
     }
 
-    /// Whether a statement fills an array that a later one changes as an operation of its own. Both are parallel then.
+    /// The arrays that statements of a body change as operations of their own.
+    fn find_changed(&self, nest: &MapNest, body: &SoacBody) -> EntitySet<SoacVariableId> {
+        let mut changed = EntitySet::default();
+        let statements = body.statements.iter();
+        for statement in statements.filter(|statement| self.is_distributable(nest, statement)) {
+            for operand in statement.operation.consumed() {
+                if let SoacOperand::Variable(id) = operand {
+                    changed.insert(id);
+                }
+            }
+        }
+        changed
+    }
+
+    /// Whether a statement fills an array that another changes as an operation of its own. Both are parallel then.
     fn is_distributable_target(
         &self,
         nest: &MapNest,
         statement: &SoacStatement,
-        rest: &[SoacStatement],
+        changed: &EntitySet<SoacVariableId>,
     ) -> bool {
         let SoacOperation::Replicate(sizes, _) = &statement.operation else {
             return false;
         };
-        let id = SoacOperand::Variable(statement.results[0]);
-        let changes = |operation: &SoacOperation| match operation {
-            SoacOperation::Histogram(histogram) => histogram.targets.contains(&id),
-            SoacOperation::Scatter(target, ..) => *target == id,
-            SoacOperation::Fused(fused) => fused.sink.targets().contains(&id),
-            _ => false,
-        };
-        let mut rest = rest.iter();
-        sizes.iter().all(|&size| is_outside(size, &nest.bound))
-            && rest.any(|later| changes(&later.operation) && self.is_distributable(nest, later))
+        changed.contains(statement.results[0])
+            && sizes.iter().all(|&size| is_outside(size, &nest.bound))
     }
 
     /// The variable of a host array with an element for each point of a nest. `None` if its sizes differ from point to point.

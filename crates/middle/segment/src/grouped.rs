@@ -16,7 +16,7 @@ pub(crate) const MOST_TURNS: i64 = 4;
 impl SegmentTranslation {
     /// Whether the invocations of a workgroup can share the work of a body, and gain by it: one kernel does the work of several.
     pub(crate) fn is_groupable(&self, body: &SoacBody) -> bool {
-        self.profile.chunk_group_size > 1
+        self.profile.runs_in_lockstep()
             && self.count_launches(body) > 1
             && self.can_share_body(body)
     }

@@ -79,7 +79,7 @@ pub(super) fn find_atomic(function: &SoacLambda) -> Option<AtomicOp> {
 impl FunctionLowering<'_> {
     /// The change that a function is, if that is faster than private copies.
     pub(super) fn find_change<'f>(&self, function: &'f SoacLambda) -> Option<AtomicChange<'f>> {
-        let is_graphics = self.profile.chunk_group_size > 1;
+        let is_graphics = self.profile.runs_in_lockstep();
         match find_atomic(function) {
             // On a processor a sum of floating-point numbers is a loop.
             Some(op) => {

@@ -50,7 +50,7 @@ struct GroupSegment {
 impl FunctionLowering<'_> {
     /// Whether workgroups may have copies of the arrays of a histogram.
     pub(super) fn has_group_copies(&self, plan: &HistogramPlan<'_>) -> bool {
-        self.profile.chunk_group_size > 1
+        self.profile.runs_in_lockstep()
             && plan.targets[0].shape.len() == plan.sizes.len()
             && !self.needs_memory(&plan.operation.body)
     }
@@ -63,20 +63,19 @@ impl FunctionLowering<'_> {
         in_device_memory: impl FnOnce(&mut Self) -> Result<(), String>,
     ) -> Result<(), String> {
         let bins = COPY_BYTES / plan.targets[0].element.size().max(1) as i64;
-        let mut most = ScalarRef::from_int64(bins);
+        let most = ScalarRef::from_int64(bins);
         let rank = plan.sizes.len();
-        let width = plan.sizes[rank - 1];
-        if rank > 1 {
-            most = self.int64(ScalarOp::SMin, most, width);
-        }
-        let mut is_worth_it = self.compare(ScalarOp::SLe, plan.targets[0].shape[rank - 1], most);
-        if rank > 1 {
+        let (own_bins, width) = (plan.targets[0].shape[rank - 1], plan.sizes[rank - 1]);
+        let is_worth_it = if rank == 1 {
+            self.compare(ScalarOp::SLe, own_bins, most)
+        } else {
+            let most = self.int64(ScalarOp::SMin, most, width);
+            let is_small = self.compare(ScalarOp::SLe, own_bins, most);
             let least = ScalarRef::from_int64(LEAST_WIDTH);
             let is_wide = self.compare(ScalarOp::SLe, least, width);
-            is_worth_it = self
-                .builder
-                .apply_op(ScalarOp::LogAnd, &[is_worth_it, is_wide]);
-        }
+            self.builder
+                .apply_op(ScalarOp::LogAnd, &[is_small, is_wide])
+        };
         self.choose(
             is_worth_it,
             |lowering| lowering.lower_group_histogram(plan, change, bins),

@@ -6,7 +6,7 @@
 //! GPUs to tune dense linear algebra", 2008).
 
 use super::fold::FoldPlan;
-use super::tile_plan::{BUSY_SQUARES, SIDE, TileLoad, TilePlan, TileShape};
+use super::tile_plan::{SIDE, TileLoad, TilePlan, TileShape};
 use super::view::{ArrayView, ScalarRef};
 use super::workgroup::GroupPosition;
 use super::{FunctionLowering, LoweredValue};
@@ -74,11 +74,8 @@ impl FunctionLowering<'_> {
         let fewer = self.int64(ScalarOp::SMin, rows, columns);
         let least = ScalarRef::from_int64(shape.least);
         let has_sides = self.compare(ScalarOp::SLe, least, fewer);
-        if shape.least <= shape.block() {
-            return Ok(has_sides);
-        }
         let results = self.product(&plan.outer);
-        let busy = ScalarRef::from_int64(BUSY_SQUARES * shape.block() * shape.block());
+        let busy = ScalarRef::from_int64(shape.squares * shape.block() * shape.block());
         let is_busy = self.compare(ScalarOp::SLe, busy, results);
         Ok(self
             .builder

@@ -16,13 +16,10 @@ const MOST_BYTES: i64 = 16 << 10;
 /// Fewest steps for which elements are in workgroup memory.
 const LEAST_STEPS: i64 = 4;
 
-/// Squares that keep a device busy. Larger ones are used only if there are as many.
-pub(super) const BUSY_SQUARES: i64 = 256;
-
 /// Most statements for each result of the largest square, whose code has so many results.
 const MOST_STATEMENTS: usize = 4;
 
-/// The square of a workgroup. The elements that it has in workgroup memory are four times as many as its invocations, per array.
+/// The square of a workgroup. The elements that it has in workgroup memory are at most four times as many as its invocations, per array.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TileShape {
     /// Results of an invocation in each direction.
@@ -31,6 +28,8 @@ pub(super) struct TileShape {
     pub(super) steps: i64,
     /// Rows and columns from which on it is worth it.
     pub(super) least: i64,
+    /// Fewest squares, so that the device is busy.
+    pub(super) squares: i64,
 }
 
 /// The squares, the smallest first.
@@ -39,16 +38,19 @@ const TILE_SHAPES: &[TileShape] = &[
         each: 2,
         steps: 32,
         least: 16,
+        squares: 0,
     },
     TileShape {
         each: 4,
         steps: 16,
         least: 48,
+        squares: 0,
     },
     TileShape {
         each: 8,
         steps: 8,
         least: 256,
+        squares: 256,
     },
 ];
 
