@@ -182,6 +182,9 @@ pub enum SoacLoopForm {
 pub enum SoacOperation {
     /// A scalar operator. One result.
     Scalar(ScalarOperator, Vec<SoacOperand>),
+    /// The value of a tuning parameter, an `i64`: its name, and the default of a threshold of sizes. Without a default it is
+    /// zero until somebody sets it. No operands.
+    Parameter(Arc<str>, Option<i64>),
     /// A condition that must hold when the program runs. The result is a certificate.
     Check(SoacOperand, SoacMessage),
     /// An element of an array, or a slice. Dimensions without a selector are selected whole, so a scalar or an array

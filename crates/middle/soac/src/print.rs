@@ -212,6 +212,10 @@ impl FunctionPrinter<'_> {
                 let operands = self.operands(operands);
                 write!(self.out, "{operator}({operands})")
             }
+            SoacOperation::Parameter(name, None) => write!(self.out, "parameter({name:?})"),
+            SoacOperation::Parameter(name, Some(default)) => {
+                write!(self.out, "parameter({name:?}, {default})")
+            }
             SoacOperation::Check(condition, message) => {
                 let condition = self.operand(*condition);
                 write!(self.out, "check({condition}")?;

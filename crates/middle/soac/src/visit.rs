@@ -41,6 +41,7 @@ impl SoacOperation {
             | SoacOperation::Concat(operands) => {
                 operands.iter().copied().for_each(visit);
             }
+            SoacOperation::Parameter(..) => {}
             SoacOperation::Check(condition, message) => {
                 visit(*condition);
                 for part in &message.parts {
@@ -132,6 +133,7 @@ impl SoacOperation {
             SoacOperation::Scalar(_, operands)
             | SoacOperation::Literal(operands)
             | SoacOperation::Concat(operands) => operands.iter_mut().collect(),
+            SoacOperation::Parameter(..) => Vec::new(),
             SoacOperation::Check(condition, message) => {
                 let values = message.parts.iter_mut().filter_map(|part| match part {
                     SoacMessagePart::Value(value) => Some(value),

@@ -157,12 +157,7 @@ impl SourceInternaliser<'_> {
                 self.make_range(first, second, *bound, last)
             }
             TypedKind::Attributed(attribute, body) => {
-                let is_unsafe = &self.program.names[attribute.name.name] == "unsafe";
-                let outer = self.is_unsafe;
-                self.is_unsafe |= is_unsafe;
-                let value = self.internalise(*body, frame);
-                self.is_unsafe = outer;
-                value
+                self.internalise_attributed(attribute, *body, frame)
             }
         }
     }

@@ -6,6 +6,7 @@
 
 mod accumulator;
 mod array;
+mod attribute;
 mod builtin;
 mod call_key;
 mod combinator;

@@ -96,7 +96,9 @@ impl ActivitySet {
         let is_active = match &statement.operation {
             SoacOperation::Scalar(operator, operands) => self.has_derivative(*operator, operands),
             // Combinators are fused after derivation.
-            SoacOperation::Check(..) | SoacOperation::Fused(_) => false,
+            SoacOperation::Check(..) | SoacOperation::Parameter(..) | SoacOperation::Fused(_) => {
+                false
+            }
             SoacOperation::Call(_, arguments) => {
                 let mut arguments = arguments.iter();
                 arguments.any(|argument| self.has_operand(argument.operand))

@@ -156,6 +156,9 @@ impl BodyCopier {
                 };
                 SoacOperation::Check(self.operand(*condition), message)
             }
+            SoacOperation::Parameter(name, default) => {
+                SoacOperation::Parameter(name.clone(), *default)
+            }
             SoacOperation::Slice(array, selectors) => {
                 SoacOperation::Slice(self.operand(*array), self.copy_selectors(selectors))
             }

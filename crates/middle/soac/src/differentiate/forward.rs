@@ -195,7 +195,10 @@ impl<'b> ForwardTransform<'b> {
             other => {
                 let operand_type = self.builder.type_of(SoacOperand::Variable(result));
                 let zero = add_zero(self.builder, &operand_type);
-                debug_assert!(matches!(other, SoacOperation::Check(..)));
+                debug_assert!(matches!(
+                    other,
+                    SoacOperation::Check(..) | SoacOperation::Parameter(..)
+                ));
                 SoacOperation::Slice(zero, Vec::new())
             }
         }

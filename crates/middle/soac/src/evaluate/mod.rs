@@ -221,6 +221,9 @@ impl FunctionEvaluator<'_> {
                     operator.eval_operands(&bits),
                 ))
             }
+            SoacOperation::Parameter(_, default) => {
+                SoacValue::Scalar(ScalarLiteral::from_i64(default.unwrap_or(0)))
+            }
             SoacOperation::Check(condition, message) => {
                 if self.get(*condition)?.bits()[0] == 0 {
                     return Err(self.write_message(&message.parts)?);

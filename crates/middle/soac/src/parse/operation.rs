@@ -31,6 +31,7 @@ impl SoacParser {
         self.advance();
         match word.as_str() {
             "check" => self.parse_check(),
+            "parameter" => self.parse_parameter(),
             "iota" => {
                 let [count, first, step] = self.parse_exactly()?;
                 Ok(SoacOperation::Iota(count, first, step))
@@ -142,6 +143,21 @@ impl SoacParser {
             self.next = start;
             self.fail(format!("{COUNT} operands are expected"))
         })
+    }
+
+    fn parse_parameter(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
+        self.expect_mark("(")?;
+        let SoacTokenKind::Text(name) = self.peek().clone() else {
+            return self.fail("the name of a parameter is expected");
+        };
+        self.advance();
+        let default = if self.take_mark(",") {
+            self.parse_operand()?.to_int64()
+        } else {
+            None
+        };
+        self.expect_mark(")")?;
+        Ok(SoacOperation::Parameter(name.into(), default))
     }
 
     fn parse_check(&mut self) -> Result<SoacOperation, SourceDiagnostic> {

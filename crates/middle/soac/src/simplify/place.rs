@@ -31,6 +31,7 @@ fn is_total(operation: &SoacOperation) -> bool {
     let is_total_here = matches!(
         operation,
         SoacOperation::Scalar(..)
+            | SoacOperation::Parameter(..)
             | SoacOperation::Literal(_)
             | SoacOperation::Iota(..)
             | SoacOperation::Replicate(..)
@@ -55,6 +56,7 @@ fn is_comparable(operation: &SoacOperation) -> bool {
     matches!(
         operation,
         SoacOperation::Scalar(..)
+            | SoacOperation::Parameter(..)
             | SoacOperation::Slice(..)
             | SoacOperation::Literal(_)
             | SoacOperation::Iota(..)
@@ -90,6 +92,10 @@ impl FunctionSimplifier<'_> {
 
     /// The number of the body that a statement can be moved to.
     fn find_frame(&self, statement: &SoacStatement) -> usize {
+        // Only code of the host reads parameters.
+        if matches!(statement.operation, SoacOperation::Parameter(..)) {
+            return 0;
+        }
         let innermost = self.frames.len() - 1;
         let consumed = statement.operation.consumed();
         let is_fixed = !consumed.is_empty()
