@@ -79,6 +79,10 @@ impl FunctionSimplifier<'_> {
             }
             ScalarOp::LogAnd | ScalarOp::LogOr => simplify_logic(operator.op, &ordered),
             ScalarOp::Cond => simplify_choice(operands),
+            ScalarOp::SDiv | ScalarOp::SMod | ScalarOp::SQuot | ScalarOp::SRem => {
+                self.simplify_division(operator, operands)
+            }
+            ScalarOp::Pow | ScalarOp::FPow => simplify_power(operator, operands),
             ScalarOp::Eq => simplify_equality(operator, &ordered),
             ScalarOp::SMin | ScalarOp::SMax | ScalarOp::UMin | ScalarOp::UMax
                 if operands[0] == operands[1] =>
@@ -164,6 +168,48 @@ impl FunctionSimplifier<'_> {
         holds.then(|| ScalarForm::Operand(make_truth(true)))
     }
 
+    /// A division that rounds down by a power of two, as a shift or a mask; a division of numbers that are not negative, as one
+    /// without signs.
+    fn simplify_division(
+        &self,
+        operator: ScalarOperator,
+        operands: &[SoacOperand],
+    ) -> Option<ScalarForm> {
+        let [dividend, divisor] = *operands else {
+            return None;
+        };
+        let is_natural = self.is_natural(dividend);
+        let rounds_down = matches!(operator.op, ScalarOp::SDiv | ScalarOp::SMod);
+        let is_quotient = matches!(operator.op, ScalarOp::SDiv | ScalarOp::SQuot);
+        let power = divisor
+            .to_int64()
+            .filter(|&value| value > 0 && value & (value - 1) == 0);
+        let (op, right) = match power {
+            Some(value) if rounds_down || is_natural => {
+                let (op, right) = if is_quotient {
+                    (ScalarOp::AShr, u64::from(value.trailing_zeros()))
+                } else {
+                    (ScalarOp::And, value as u64 - 1)
+                };
+                (
+                    op,
+                    SoacOperand::Constant(ScalarLiteral::new(operator.from, right)),
+                )
+            }
+            _ if is_natural && self.is_natural(divisor) => {
+                let op = if is_quotient {
+                    ScalarOp::UDiv
+                } else {
+                    ScalarOp::UMod
+                };
+                (op, divisor)
+            }
+            _ => return None,
+        };
+        let operator = ScalarOperator::with_type(op, operator.from);
+        Some(ScalarForm::Operator(operator, vec![dividend, right]))
+    }
+
     /// Whether an operand is known not to be negative.
     pub(super) fn is_natural(&self, operand: SoacOperand) -> bool {
         match operand {
@@ -176,6 +222,9 @@ impl FunctionSimplifier<'_> {
                             ScalarOp::SExt => self.is_natural(parts[0]),
                             ScalarOp::ZExt => operator.from.width() < operator.to.width(),
                             ScalarOp::SMin => parts.iter().all(|&part| self.is_natural(part)),
+                            ScalarOp::UDiv | ScalarOp::AShr => self.is_natural(parts[0]),
+                            ScalarOp::UMod => parts.iter().all(|&part| self.is_natural(part)),
+                            ScalarOp::And => parts.iter().any(|&part| self.is_natural(part)),
                             ScalarOp::SMax => parts.iter().any(|&part| self.is_natural(part)),
                             _ => false,
                         },
@@ -229,6 +278,21 @@ fn simplify_logic(op: ScalarOp, operands: &[SoacOperand]) -> Option<ScalarForm> 
     let truth = read_truth(operands[1])?;
     let is_neutral = truth == (op == ScalarOp::LogAnd);
     Some(ScalarForm::Operand(operands[usize::from(!is_neutral)]))
+}
+
+/// The square of a base, as a product. It is exact in both forms, and its exceptional values are those of the power.
+fn simplify_power(operator: ScalarOperator, operands: &[SoacOperand]) -> Option<ScalarForm> {
+    let [base, SoacOperand::Constant(exponent)] = *operands else {
+        return None;
+    };
+    let (product, two) = match operator.from {
+        ScalarType::F16 => (ScalarOp::FMul, 0x4000),
+        ScalarType::F32 => (ScalarOp::FMul, u64::from(2f32.to_bits())),
+        ScalarType::F64 => (ScalarOp::FMul, 2f64.to_bits()),
+        _ => (ScalarOp::Mul, 2),
+    };
+    let product = ScalarOperator::with_type(product, operator.from);
+    (exponent.bits == two).then(|| ScalarForm::Operator(product, vec![base, base]))
 }
 
 fn simplify_choice(operands: &[SoacOperand]) -> Option<ScalarForm> {
