@@ -162,7 +162,7 @@ impl FunctionLowering<'_> {
 
     /// The chunk with a number.
     pub(super) fn locate_chunk(&mut self, plan: &FoldPlan<'_>, number: ScalarRef) -> FoldChunk {
-        let segment = self.int64(ScalarOp::SQuot, number, plan.chunks);
+        let segment = self.int64(ScalarOp::UDiv, number, plan.chunks);
         let before = self.int64(ScalarOp::Mul, segment, plan.chunks);
         let chunk = self.int64(ScalarOp::Sub, number, before);
         let start = self.int64(ScalarOp::Mul, chunk, plan.length);

@@ -201,7 +201,7 @@ impl FunctionLowering<'_> {
                 number: at.group,
             };
         }
-        let segment = self.int64(ScalarOp::SQuot, at.group, share.groups);
+        let segment = self.int64(ScalarOp::UDiv, at.group, share.groups);
         let before = self.int64(ScalarOp::Mul, segment, share.groups);
         GroupSegment {
             point: self.unflatten(segment, &share.outer),

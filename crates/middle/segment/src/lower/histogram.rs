@@ -2,11 +2,14 @@
 
 use super::atomic::AtomicChange;
 use super::space::SharedItems;
-use super::view::{ArrayView, ScalarRef};
+use super::view::{ArrayView, ElementOrder, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::{ParallelOperation, SegmentFold, SegmentHistogram};
 use spirula_program::ScalarOp;
 use spirula_soac::ir::{SoacLambda, SoacOperand, SoacOperation, SoacVariableId};
+
+/// Bytes between private copies: workers that write the same line of a cache wait for each other.
+const GAP_BYTES: i64 = 128;
 
 /// The arrays of a histogram, and its sizes.
 #[derive(Clone)]
@@ -18,7 +21,7 @@ pub(super) struct HistogramPlan<'o> {
     /// The arrays that are changed.
     pub(super) targets: Vec<ArrayView>,
     /// Arrays of the results that are not combined.
-    others: Vec<ArrayView>,
+    pub(super) others: Vec<ArrayView>,
 }
 
 impl FunctionLowering<'_> {
@@ -38,9 +41,13 @@ impl FunctionLowering<'_> {
             targets: self.arrays(&histogram.targets)?,
             others: self.make_result_arrays(mapped)?,
         };
-        match self.find_histogram_change(&plan) {
-            Some(change) => self.lower_atomic_histogram(&plan, &change)?,
-            None => self.lower_private_histogram(&plan)?,
+        if self.profile.runs_in_lockstep() {
+            match self.find_histogram_change(&plan) {
+                Some(change) => self.lower_atomic_histogram(&plan, &change)?,
+                None => self.lower_private_histogram(&plan)?,
+            }
+        } else {
+            self.lower_worker_histogram(&plan)?;
         }
         self.set_arrays(results, plan.targets);
         self.set_arrays(mapped, plan.others);
@@ -74,9 +81,7 @@ impl FunctionLowering<'_> {
         let mut function = &plan.fold.function;
         let rows = plan.targets[0].shape.len() - rank;
         // Each element of a row computes what the rows are parts of again.
-        let has_cheap_rows = plan.others.is_empty()
-            && self.profile.runs_in_lockstep()
-            && !self.needs_memory(&plan.operation.body);
+        let has_cheap_rows = plan.others.is_empty() && !self.needs_memory(&plan.operation.body);
         if rows > 0 && !has_cheap_rows {
             return None;
         }
@@ -87,7 +92,7 @@ impl FunctionLowering<'_> {
     }
 
     /// Adds values by atomic changes.
-    fn lower_atomic_histogram(
+    pub(super) fn lower_atomic_histogram(
         &mut self,
         plan: &HistogramPlan<'_>,
         change: &AtomicChange<'_>,
@@ -149,7 +154,7 @@ impl FunctionLowering<'_> {
     }
 
     /// The element of a row at a point. A scalar is its own element.
-    fn row_element(
+    pub(super) fn row_element(
         &mut self,
         row: &LoweredValue,
         point: &[ScalarRef],
@@ -168,7 +173,10 @@ impl FunctionLowering<'_> {
     }
 
     /// Cuts the elements of each segment into chunks with private copies of the arrays, as many as are worth it.
-    fn lower_private_histogram(&mut self, plan: &HistogramPlan<'_>) -> Result<(), String> {
+    pub(super) fn lower_private_histogram(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+    ) -> Result<(), String> {
         let (width, outer) = plan.sizes.split_last().ok_or("a histogram has no space")?;
         let segments = self.product(outer);
         let one = ScalarRef::from_int64(1);
@@ -180,16 +188,22 @@ impl FunctionLowering<'_> {
         let most = ScalarRef::from_int64(self.profile.histogram_copies);
         let divisor = self.int64(ScalarOp::SMax, segments, one);
         let by_device = self.int64(ScalarOp::SDivUp, most, divisor);
-        let by_cells = self.int64(ScalarOp::SQuot, *width, cells);
+        let by_cells = self.int64(ScalarOp::UDiv, *width, cells);
         let chunks = self.int64(ScalarOp::SMin, by_device, by_cells);
         let chunks = self.int64(ScalarOp::SMax, chunks, one);
         let length = self.int64(ScalarOp::SDivUp, *width, chunks);
         let mut copies = Vec::with_capacity(plan.targets.len());
         let rest = self.int64(ScalarOp::Sub, chunks, one);
         for target in &plan.targets {
-            let mut shape = vec![segments, rest];
-            shape.extend(&target.shape[outer.len()..]);
-            copies.push(self.new_array(target.element, shape));
+            let own = &target.shape[outer.len()..];
+            let gap = ScalarRef::from_int64(GAP_BYTES / target.element.size().max(1) as i64);
+            let bins = self.int64(ScalarOp::Add, own[0], gap);
+            let mut shape = vec![segments, rest, bins];
+            shape.extend(&own[1..]);
+            let mut copy = self.new_array(target.element, shape);
+            copy.shape[2] = own[0];
+            copy.order = ElementOrder::Strided;
+            copies.push(copy);
         }
         let cut = HistogramChunks {
             segments,
@@ -213,7 +227,7 @@ impl FunctionLowering<'_> {
             is_single: false,
         };
         self.offload_items(items, |lowering, item| {
-            let segment = lowering.int64(ScalarOp::SQuot, item, cut.chunks);
+            let segment = lowering.int64(ScalarOp::UDiv, item, cut.chunks);
             let before = lowering.int64(ScalarOp::Mul, segment, cut.chunks);
             let chunk = lowering.int64(ScalarOp::Sub, item, before);
             let point = lowering.unflatten(segment, &plan.sizes[..plan.sizes.len() - 1]);
@@ -236,7 +250,11 @@ impl FunctionLowering<'_> {
         })
     }
 
-    fn point_views(&mut self, arrays: &[ArrayView], point: &[ScalarRef]) -> Vec<ArrayView> {
+    pub(super) fn point_views(
+        &mut self,
+        arrays: &[ArrayView],
+        point: &[ScalarRef],
+    ) -> Vec<ArrayView> {
         arrays
             .iter()
             .map(|array| self.point_view(array, point))
@@ -332,7 +350,7 @@ impl FunctionLowering<'_> {
 }
 
 /// The function of the elements of rows, if a function of rows is a map of it.
-fn find_element_function(function: &SoacLambda) -> Option<&SoacLambda> {
+pub(super) fn find_element_function(function: &SoacLambda) -> Option<&SoacLambda> {
     let [statement] = &function.body.statements[..] else {
         return None;
     };

@@ -88,8 +88,7 @@ impl FunctionLowering<'_> {
             is_chunked: self.needs_memory(&operation.body),
             is_single: self.has_races(&operation.body),
         };
-        self.offload_items(items, |lowering, item| {
-            let point = lowering.unflatten(item, &sizes);
+        self.offload_points(items, &sizes, |lowering, point| {
             lowering.bind_point(&operation.space, &point);
             lowering.lower_point(&operation.body, &targets, &point)
         })?;
@@ -183,8 +182,7 @@ impl FunctionLowering<'_> {
             is_chunked: self.needs_memory(&operation.body),
             is_single: self.has_races(&operation.body),
         };
-        self.offload_items(items, |lowering, item| {
-            let point = lowering.unflatten(item, &sizes);
+        self.offload_points(items, &sizes, |lowering, point| {
             lowering.bind_point(&operation.space, &point);
             let values = lowering.lower_body(&operation.body)?;
             let [LoweredValue::Scalar(position), value, rest @ ..] = &values[..] else {

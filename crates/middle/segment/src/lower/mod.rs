@@ -22,12 +22,14 @@ mod histogram;
 mod map;
 mod memory_need;
 mod offload;
+mod row_grid;
 mod row_layout;
 mod space;
 mod statement;
 mod tile;
 mod tile_plan;
 mod view;
+mod worker_histogram;
 mod workgroup;
 
 use crate::device_scalars::DeviceScalars;

@@ -59,7 +59,7 @@ impl FunctionLowering<'_> {
                 point.push(rest);
                 break;
             }
-            let quotient = self.int64(ScalarOp::SQuot, rest, size);
+            let quotient = self.int64(ScalarOp::UDiv, rest, size);
             let whole = self.int64(ScalarOp::Mul, quotient, size);
             point.push(self.int64(ScalarOp::Sub, rest, whole));
             rest = quotient;
