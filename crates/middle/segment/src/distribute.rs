@@ -18,7 +18,6 @@ use crate::translate::SegmentTranslation;
 use crate::virtual_arrays::VirtualArrays;
 use rustc_hash::FxHashMap;
 use spirula_entity::EntitySet;
-use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 use spirula_soac::ir::{
     ReductionOrder, SoacBody, SoacLambda, SoacLoopForm, SoacOperand, SoacOperation, SoacStatement,
     SoacType, SoacVariableId,
@@ -235,22 +234,6 @@ impl SegmentTranslation {
         out.push(make_parallel(results.to_vec(), Vec::new(), operation));
     }
 
-    /// Whether the nest alone is enough parallelism.
-    pub(crate) fn compare_width(
-        &mut self,
-        nest: &MapNest,
-        out: &mut Vec<SegmentStatement>,
-    ) -> SoacOperand {
-        let mut product = SoacOperand::from_int64(1);
-        for size in nest.sizes() {
-            let multiply = ScalarOperator::with_type(ScalarOp::Mul, ScalarType::I64);
-            product = self.push_scalar(multiply, vec![product, size], out);
-        }
-        let enough = SoacOperand::from_int64(self.profile.enough_width);
-        let compare = ScalarOperator::with_type(ScalarOp::SLe, ScalarType::I64);
-        self.push_scalar(compare, vec![enough, product], out)
-    }
-
     /// Whether a body is a single combinator that has a segmented form, so that it needs no second version.
     fn is_perfect(&self, body: &SoacBody) -> bool {
         let mut combinators = 0;
@@ -273,21 +256,6 @@ impl SegmentTranslation {
             }
         }
         combinators == 1
-    }
-
-    fn push_scalar(
-        &mut self,
-        operator: ScalarOperator,
-        operands: Vec<SoacOperand>,
-        out: &mut Vec<SegmentStatement>,
-    ) -> SoacOperand {
-        let id = add_variable(&mut self.signature, "w", SoacType::Scalar(operator.to));
-        out.push(SegmentStatement {
-            results: vec![id],
-            certificates: Vec::new(),
-            operation: HostOperation::Plain(SoacOperation::Scalar(operator, operands)),
-        });
-        SoacOperand::Variable(id)
     }
 
     /// Whether a statement of a body is a combinator with more than a few elements, or a loop with one that has many.

@@ -22,6 +22,7 @@ mod loops;
 pub mod lower;
 pub mod meaning;
 mod nest;
+mod outer_width;
 pub mod print;
 pub mod profile;
 mod row_access;

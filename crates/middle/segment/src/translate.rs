@@ -15,6 +15,8 @@ pub(crate) struct SegmentTranslation {
     /// The function without its body. Variables are added to it.
     pub(crate) signature: SoacFunction,
     pub(crate) profile: SegmentProfile,
+    /// The number of thresholds of nests.
+    pub(crate) thresholds: usize,
 }
 
 /// Finds the parallel code of a function and of those that it calls.
@@ -27,6 +29,7 @@ pub fn translate_function(mut function: SoacFunction, profile: SegmentProfile) -
     let mut translation = SegmentTranslation {
         signature: function,
         profile,
+        thresholds: 0,
     };
     let body = translation.translate_body(body);
     SegmentFunction {

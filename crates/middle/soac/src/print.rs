@@ -214,7 +214,7 @@ impl FunctionPrinter<'_> {
             }
             SoacOperation::Parameter(name, None) => write!(self.out, "parameter({name:?})"),
             SoacOperation::Parameter(name, Some(default)) => {
-                write!(self.out, "parameter({name:?}, {default})")
+                write!(self.out, "parameter({name:?}, {default}i64)")
             }
             SoacOperation::Check(condition, message) => {
                 let condition = self.operand(*condition);

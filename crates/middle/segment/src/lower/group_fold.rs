@@ -103,7 +103,11 @@ impl FunctionLowering<'_> {
         if fold.plan.outer.is_empty() {
             return by_groups(self);
         }
-        let least = ScalarRef::from_int64(GROUP_WIDTH);
+        let least = if let ScalarRef::Constant(_) = fold.plan.width {
+            ScalarRef::from_int64(GROUP_WIDTH)
+        } else {
+            self.read_threshold("segment_width", GROUP_WIDTH)
+        };
         let is_narrow = self.compare(ScalarOp::SLt, fold.plan.width, least);
         self.choose(is_narrow, by_invocations, by_groups)
     }

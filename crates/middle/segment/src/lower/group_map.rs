@@ -88,7 +88,12 @@ impl FunctionLowering<'_> {
         let values = self.lower_body_ref(BodyRef::Host(otherwise))?;
         self.move_results(&slots, &values, false)?;
         let otherwise = self.builder.end_block();
-        let condition = self.has_room(widest, &arrays);
+        let has_room = self.has_room(widest, &arrays);
+        let least = self.read_threshold("group_width", 0);
+        let is_wide = self.compare(ScalarOp::SLe, least, widest);
+        let condition = self
+            .builder
+            .apply_op(ScalarOp::LogAnd, &[has_room, is_wide]);
         self.builder.push_statement(StmtKind::If {
             condition,
             then,

@@ -26,6 +26,7 @@ mod row_grid;
 mod row_layout;
 mod space;
 mod statement;
+mod threshold;
 mod tile;
 mod tile_plan;
 mod view;
@@ -118,6 +119,8 @@ struct FunctionLowering<'f> {
     deferred: Vec<SoacVariableId>,
     /// Where such arrays are to be made.
     destinations: FxHashMap<SoacVariableId, ArrayView>,
+    /// The number of thresholds that the code of the host reads.
+    thresholds: usize,
 }
 
 /// Compiles functions that are entry points to one program, for a kind of device.
@@ -193,6 +196,7 @@ impl<'f> FunctionLowering<'f> {
             device_scalars,
             deferred: Vec::new(),
             destinations: FxHashMap::default(),
+            thresholds: 0,
         }
     }
 

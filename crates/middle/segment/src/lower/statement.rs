@@ -5,7 +5,7 @@ use super::{FunctionLowering, LoweredValue};
 use crate::ir::{HostOperation, SegmentBody, SegmentStatement};
 use crate::translate::is_combinator;
 use spirula_kernel::ir::{MemorySpace, MessageData, MessageSegment, StmtKind, VarId, VariableType};
-use spirula_program::{ProgramParameter, ScalarType, SizeClass};
+use spirula_program::ScalarType;
 use spirula_soac::ir::{
     SoacBody, SoacLoopForm, SoacMessage, SoacMessagePart, SoacOperand, SoacOperation,
     SoacStatement, SoacType, SoacVariableId,
@@ -148,7 +148,9 @@ impl FunctionLowering<'_> {
                 let value = self.builder.apply_operator(*operator, &operands);
                 LoweredValue::Scalar(self.assign("s", operator.to, value))
             }
-            SoacOperation::Parameter(name, default) => self.lower_parameter(name, *default)?,
+            SoacOperation::Parameter(name, default) => {
+                LoweredValue::Scalar(self.lower_parameter(name, *default)?)
+            }
             SoacOperation::Check(condition, message) => {
                 self.lower_check(*condition, message)?;
                 LoweredValue::Certificate
@@ -196,30 +198,6 @@ impl FunctionLowering<'_> {
         };
         self.set(results[0], value);
         Ok(())
-    }
-
-    /// The value of a tuning parameter, which the host reads.
-    fn lower_parameter(
-        &mut self,
-        name: &str,
-        default: Option<i64>,
-    ) -> Result<LoweredValue, String> {
-        if self.kernel.is_some() {
-            return Err("code of a device reads a tuning parameter".into());
-        }
-        let name = name.to_owned();
-        let class = match default {
-            Some(default) => SizeClass::Threshold(Some(default), String::new()),
-            None => SizeClass::Bespoke(name.clone(), 0),
-        };
-        let value = self
-            .builder
-            .read_parameter(ProgramParameter { name, class });
-        Ok(LoweredValue::Scalar(self.assign(
-            "p",
-            ScalarType::I64,
-            value,
-        )))
     }
 
     fn lower_check(&mut self, condition: SoacOperand, message: &SoacMessage) -> Result<(), String> {
