@@ -6,11 +6,13 @@
 mod plot;
 mod record;
 mod statistics;
+mod threshold_tuner;
 pub mod workload;
 
 pub use plot::plot_record;
 pub use record::BenchRecord;
 pub use statistics::{MeanEstimate, to_microseconds};
+pub use threshold_tuner::ThresholdTuner;
 pub use workload::BenchWorkload;
 
 use crate::test::{TestOutcome, session};

@@ -1,5 +1,6 @@
 //! `spirula bench`: measures the programs in folders of tests.
 
+use super::threshold_tuning::tune_thresholds;
 use crate::bench::{
     BenchBudget, BenchClock, BenchRecord, BenchWorkload, MeanEstimate, measure_workload,
     plot_record, to_microseconds,
@@ -52,6 +53,9 @@ pub fn run_bench(args: &BenchArgs) -> CommandResult {
             BenchClock::Wall
         },
     };
+    if args.tune {
+        return tune_thresholds(&cases, &options, effort);
+    }
     let (mut suites, mut table) = (SuiteCache::default(), BenchTable::default());
     let progress = ProgressIndicator::new_bar("measuring", cases.len() as u64);
     for case in &cases {
@@ -218,6 +222,6 @@ fn of_kernel(kernel: &KernelTime, runs: usize) -> String {
     format!("  kernel {name}: {share:.1} us a run, {count:.1} launches of {each:.2} us")
 }
 
-fn print_bench_line(line: &str) -> CommandResult {
+pub(super) fn print_bench_line(line: &str) -> CommandResult {
     files::write_text(Path::new("-"), &format!("{line}\n"))
 }

@@ -26,6 +26,7 @@ mod script;
 mod server;
 mod server_script;
 mod test;
+mod threshold_tuning;
 mod tune;
 mod val;
 

@@ -6,7 +6,7 @@
 
 mod compute_manifest;
 mod discover;
-mod futhark;
+pub mod futhark;
 mod group;
 mod kernel_manifest;
 mod outcome;

@@ -180,3 +180,50 @@ fn inputs_of_all_languages_are_checked() {
     let empty = spirula_with(&["check", "-", "--json"], &module).ok();
     assert_eq!(empty.text(), "[]\n");
 }
+
+/// A program with a parameter of its own, and a threshold between two forms of a nest.
+const TUNED: &str = "\
+-- ==
+-- entry: rows
+-- input { [[1i64, 2], [3, 4]] } output { [4i64, 10] }
+-- random input { [3][40]i64 }
+entry number (x: i64) = #[param(number)] x
+entry rows (xss: [][]i64) = map (\\xs -> let ys = scan (+) 0 xs in reduce (+) 0 ys) xss
+";
+
+#[test]
+fn parameters_replace_values_and_choose_forms() {
+    let scratch = ScratchFolder::new();
+    let path = scratch.file("tuned.fut", TUNED);
+    let number = |more: &[&str]| {
+        let mut given = vec!["run", &path, "--entry", "number"];
+        given.extend(more);
+        spirula_with(&given, b"5i64").ok().text()
+    };
+    assert_eq!(number(&[]), "5i64\n");
+    assert_eq!(number(&["--param", "number=7"]), "7i64\n");
+    let rows = |width: &str| {
+        let width = format!("rows.outer_width_0={width}");
+        let given = ["run", &path, "--entry", "rows", "--param", &width];
+        let given = [&given[..], &["--schedule", "gpu"]].concat();
+        spirula_with(&given, b"[[1i64, 2], [3, 4]]").ok().text()
+    };
+    assert_eq!(rows("1"), "[4i64, 10i64]\n");
+    assert_eq!(rows("1000000"), "[4i64, 10i64]\n");
+    let wrong = scratch.file("wrong.fut", "entry main (x: i32) = #[param(p)] x");
+    spirula(&["compile", &wrong]).fails(1, "the value of a tuning parameter is an i64");
+}
+
+#[test]
+fn thresholds_are_tuned_by_data_sets() {
+    let scratch = ScratchFolder::new();
+    let path = scratch.file("tuned.fut", TUNED);
+    let tuning = scratch.file("tuned.fut.tuning", "rows.outer_width_0=3\nother=4\n");
+    let run = ["bench", "--tune", &path, "--schedule", "gpu", "--runs", "1"];
+    let told = spirula(&run).ok().text();
+    assert!(told.contains("  rows.outer_width_0: "), "{told}");
+    let text = std::fs::read_to_string(&tuning).unwrap();
+    // A line that another compiler wrote stays.
+    assert!(text.starts_with("other=4\n"), "{text}");
+    spirula(&["test", &path]).ok();
+}

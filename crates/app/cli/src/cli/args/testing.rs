@@ -107,6 +107,10 @@ pub struct BenchArgs {
     /// Print the time of each kernel on the device; measuring it makes runs a little longer
     #[arg(long)]
     pub profile: bool,
+    /// Find values of the thresholds of Futhark programs with which their data sets run fast on the device, and write
+    /// them beside the sources: prog.fut.tuning
+    #[arg(long, conflicts_with_all = ["against", "compare", "json", "plot", "profile"])]
+    pub tune: bool,
     /// Seconds after which no further run of a program begins
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub timeout: u64,

@@ -19,7 +19,7 @@ mod listing;
 mod printed;
 mod property;
 mod random;
-mod tuning;
+pub mod tuning;
 
 use super::session;
 use super::{SuiteResult, TestOutcome, TestSuite};
@@ -213,6 +213,7 @@ impl TestSuite for FutharkSuite {
             entry: test.case.entry.clone(),
             items: test.load_call_items(&compiled, session)?,
             sizes: tuning::read_tuning_parameters(&test.path)?,
+            source: Some(test.path.clone()),
             compiled,
         }))
     }

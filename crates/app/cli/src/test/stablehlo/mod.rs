@@ -209,6 +209,7 @@ impl TestSuite for StableHloSuite {
         let entry = program.entries.first();
         let entry = entry.ok_or_else(|| TestOutcome::failed("there is no entry point"))?;
         Ok(Some(BenchWorkload {
+            source: None,
             program: test.name.clone(),
             dataset: "#0".to_owned(),
             entry: entry.name.clone(),
