@@ -280,19 +280,27 @@ fn simplify_logic(op: ScalarOp, operands: &[SoacOperand]) -> Option<ScalarForm> 
     Some(ScalarForm::Operand(operands[usize::from(!is_neutral)]))
 }
 
-/// The square of a base, as a product. It is exact in both forms, and its exceptional values are those of the power.
+/// A power with the exponent 0, 1 or 2, without the power: the result is exact in both forms, and exceptional values are the same.
 fn simplify_power(operator: ScalarOperator, operands: &[SoacOperand]) -> Option<ScalarForm> {
     let [base, SoacOperand::Constant(exponent)] = *operands else {
         return None;
     };
-    let (product, two) = match operator.from {
-        ScalarType::F16 => (ScalarOp::FMul, 0x4000),
-        ScalarType::F32 => (ScalarOp::FMul, u64::from(2f32.to_bits())),
-        ScalarType::F64 => (ScalarOp::FMul, 2f64.to_bits()),
-        _ => (ScalarOp::Mul, 2),
+    let (product, [one, two]) = match operator.from {
+        ScalarType::F16 => (ScalarOp::FMul, [0x3c00, 0x4000]),
+        ScalarType::F32 => (ScalarOp::FMul, [1f32, 2f32].map(|n| n.to_bits().into())),
+        ScalarType::F64 => (ScalarOp::FMul, [1f64, 2f64].map(f64::to_bits)),
+        _ => (ScalarOp::Mul, [1, 2]),
     };
+    let bits = exponent.bits;
+    if bits == 0 {
+        let one = ScalarLiteral::new(operator.from, one);
+        return Some(ScalarForm::Operand(SoacOperand::Constant(one)));
+    }
+    if bits == one {
+        return Some(ScalarForm::Operand(base));
+    }
     let product = ScalarOperator::with_type(product, operator.from);
-    (exponent.bits == two).then(|| ScalarForm::Operator(product, vec![base, base]))
+    (bits == two).then(|| ScalarForm::Operator(product, vec![base, base]))
 }
 
 fn simplify_choice(operands: &[SoacOperand]) -> Option<ScalarForm> {
