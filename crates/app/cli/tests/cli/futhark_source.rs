@@ -227,3 +227,20 @@ fn thresholds_are_tuned_by_data_sets() {
     assert!(text.starts_with("other=4\n"), "{text}");
     spirula(&["test", &path]).ok();
 }
+
+#[test]
+fn entry_points_without_parameters_have_the_sizes_of_their_type() {
+    let scratch = ScratchFolder::new();
+    let path = scratch.file(
+        "free.fut",
+        "def triad [n] (s: f32) (b: [n]f32) (c: [n]f32) = map2 (+) b (map (* s) c)\n\
+         entry main = triad 0.5\n",
+    );
+    let ran = spirula_with(&["run", &path], b"[1f32, 2] [4f32, 8]").ok();
+    assert_eq!(ran.text(), "[3.0f32, 6.0f32]\n");
+    let told = "Entry point arguments have invalid sizes.";
+    spirula_with(&["run", &path], b"[1f32, 2] [4f32, 8, 9]").fails(1, told);
+    // Both maps are one kernel, since they have one width.
+    let text = spirula(&["compile", &path, "--emit", "kernel"]).ok().text();
+    assert_eq!(text.matches("launch ").count(), 1, "{text}");
+}

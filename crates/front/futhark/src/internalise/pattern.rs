@@ -7,6 +7,7 @@ use super::{InternaliseResult, SourceInternaliser};
 use crate::check::types::{PrimitiveType, TypeForm, TypeId};
 use crate::evaluate::read_literal;
 use crate::intrinsic::machine_type;
+use crate::syntax::tree::NumberType;
 use crate::typed::{
     DefinitionId, LocalId, SizeTerm, SizedType, SizedTypeId, TypedLiteral as SourceScalar,
     TypedPatternId, TypedPatternKind,
@@ -162,7 +163,7 @@ impl SourceInternaliser<'_> {
                 if let SizeTerm::Local(local) = size
                     && self.get_local(*local, frame).is_none()
                 {
-                    let int64 = PrimitiveType::Number(crate::syntax::tree::NumberType::I64);
+                    let int64 = PrimitiveType::Number(NumberType::I64);
                     self.set_local(
                         *local,
                         Some(StaticValue::Scalar(int64, array.length)),
@@ -285,10 +286,16 @@ impl SourceInternaliser<'_> {
         };
         let mut frame = self.bind_arguments(entry, call)?;
         let mut equal = None;
-        for (parameter, argument) in definition.parameters.iter().zip(arguments) {
-            if let Some(produced) = self.program.sizes.patterns.get(parameter) {
+        let facts = &self.program.sizes;
+        let (named, unnamed) = arguments.split_at_mut(definition.parameters.len());
+        for (parameter, argument) in definition.parameters.iter().zip(named) {
+            if let Some(produced) = facts.patterns.get(parameter) {
                 self.unify_sizes(produced.sized, argument, &mut frame, &mut equal);
             }
+        }
+        let types = facts.unnamed.get(&entry).into_iter().flatten();
+        for (&sized, argument) in types.zip(unnamed) {
+            self.unify_sizes(sized, argument, &mut frame, &mut equal);
         }
         if let Some(equal) = equal {
             let text = "Entry point arguments have invalid sizes.";
@@ -310,12 +317,18 @@ impl SourceInternaliser<'_> {
         let program = self.program;
         match (&program.sized_types[id], value) {
             (SizedType::Array(size, element), StaticValue::Array(array)) => {
-                if let Some(wanted) = self.find_size(*size, frame)
-                    && wanted != array.length
-                {
-                    let same = self.builder.add_int64(ScalarOp::Eq, wanted, array.length);
-                    *equal = Some(self.add_conjunct(*equal, same));
-                    array.length = wanted;
+                match (self.find_size(*size, frame), *size) {
+                    (Some(wanted), _) if wanted != array.length => {
+                        let same = self.builder.add_int64(ScalarOp::Eq, wanted, array.length);
+                        *equal = Some(self.add_conjunct(*equal, same));
+                        array.length = wanted;
+                    }
+                    (None, SizeTerm::Local(local)) => {
+                        let int64 = PrimitiveType::Number(NumberType::I64);
+                        let length = StaticValue::Scalar(int64, array.length);
+                        self.set_local(local, Some(length), frame);
+                    }
+                    _ => {}
                 }
                 self.unify_sizes(*element, &mut array.element, frame, equal);
             }

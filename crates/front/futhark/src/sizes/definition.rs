@@ -73,6 +73,7 @@ impl SizeInference<'_> {
         self.table.definitions.insert(id, Rc::clone(&scheme));
         self.program.definitions[id].size_parameters = sizes;
         self.export();
+        self.export_unnamed_arguments(id, shape);
         Ok(scheme)
     }
 

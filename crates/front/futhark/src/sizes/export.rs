@@ -4,8 +4,8 @@ use super::SizeInference;
 use super::facts::{ProducedSizes, SizeInstance};
 use super::shape::{ShapedForm, ShapedTypeId, SizeForm, SizeHead, SizeId};
 use crate::typed::{
-    SizeTerm, SizedType, SizedTypeId, TypedExpression, TypedExpressionId, TypedIndex, TypedKind,
-    TypedLiteral,
+    DefinitionId, SizeTerm, SizedType, SizedTypeId, TypedExpression, TypedExpressionId, TypedIndex,
+    TypedKind, TypedLiteral,
 };
 use rustc_hash::FxHashMap;
 
@@ -58,6 +58,24 @@ impl SizeInference<'_> {
             let sized = self.export_shape(shape, &mut done);
             let produced = ProducedSizes { sizes, sized };
             self.program.sizes.patterns.insert(pattern, produced);
+        }
+    }
+
+    /// Records the types of the arguments that a definition takes beyond its parameters.
+    pub(super) fn export_unnamed_arguments(&mut self, id: DefinitionId, mut at: ShapedTypeId) {
+        let mut done = ExportedSizes::default();
+        let mut unnamed = Vec::new();
+        let mut named = self.program.definitions[id].parameters.len();
+        while let ShapedForm::Function(function) = self.table.shape(at).clone() {
+            at = function.result;
+            if named > 0 {
+                named -= 1;
+                continue;
+            }
+            unnamed.push(self.export_shape(function.parameter, &mut done));
+        }
+        if !unnamed.is_empty() {
+            self.program.sizes.unnamed.insert(id, unnamed);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Facts about sizes, for evaluation and compilation.
 
 use crate::typed::{
-    LocalId, SizeTerm, SizedTypeId, TypedExpressionId, TypedIndex, TypedKind, TypedPatternId,
-    TypedProgram,
+    DefinitionId, LocalId, SizeTerm, SizedTypeId, TypedExpressionId, TypedIndex, TypedKind,
+    TypedPatternId, TypedProgram,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,6 +19,9 @@ pub struct SizeFacts {
     pub types: FxHashMap<TypedExpressionId, SizedTypeId>,
     /// The types of parameters, and of what loops pass on. Each iteration of a loop produces sizes.
     pub patterns: FxHashMap<TypedPatternId, ProducedSizes>,
+    /// The types of the arguments that a definition takes beyond its parameters: of those behind the parameters in its type. Their sizes
+    /// are its size parameters, or known where it is defined.
+    pub unnamed: FxHashMap<DefinitionId, Vec<SizedTypeId>>,
     /// Applications whose arguments are evaluated from the first to the last: those of infix operators.
     pub infix: FxHashSet<TypedExpressionId>,
 }
