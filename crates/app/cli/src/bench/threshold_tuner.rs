@@ -3,7 +3,8 @@
 //! The host of a program compares sizes with thresholds to choose between forms of its operations. A data set is measured with a
 //! threshold below all sizes, and with one above all. If the kernels that run are the same, the data set has no preference.
 //! Otherwise the size at which they change is found by bisection over powers of two, without measuring time. The value
-//! that makes the product of all times least stays, and the next threshold is tuned. Futhark's autotuner does the same with the
+//! that makes the product of all times least stays, and the next threshold is tuned. A form that fails, for example because the
+//! device has no memory for it, is slower than every other. Futhark's autotuner does the same with the
 //! comparisons that its programs log (Munksgaard et al., "Dataset sensitive autotuning of multi-versioned code based on
 //! monotonic properties", TFP 2021).
 
@@ -16,6 +17,9 @@ use std::time::Duration;
 
 /// Exponents of the sizes that thresholds are compared with: every `i64` lies below the last.
 const EXPONENTS: u32 = 62;
+
+/// Seconds that count for a form that fails.
+const FAILED: f64 = 1e9;
 
 /// Share of the time that a value must save in place of the default.
 const LEAST_GAIN: f64 = 0.02;
@@ -63,7 +67,7 @@ impl<'w> ThresholdTuner<'w> {
     ///
     /// # Errors
     ///
-    /// If a run fails.
+    /// If a data set fails on both sides of a threshold.
     pub fn tune_all(&mut self) -> Result<Vec<(String, Option<u64>)>, TestOutcome> {
         let mut names: Vec<String> = Vec::new();
         for workload in self.workloads.iter() {
@@ -103,14 +107,17 @@ impl<'w> ThresholdTuner<'w> {
         name: &str,
     ) -> Result<Option<ThresholdReaction>, TestOutcome> {
         let (low, high) = (1, 1 << EXPONENTS);
-        let first = self.find_launches(number, name, low)?;
-        if first == self.find_launches(number, name, high)? {
+        let (first, last) = match self.find_launches(number, name, low) {
+            Ok(first) => (Some(first), self.find_launches(number, name, high).ok()),
+            Err(_) => (None, Some(self.find_launches(number, name, high)?)),
+        };
+        if first == last {
             return Ok(None);
         }
         let (mut least, mut most) = (0, EXPONENTS);
         while most - least > 1 {
             let middle = least.midpoint(most);
-            if self.find_launches(number, name, 1 << middle)? == first {
+            if self.find_launches(number, name, 1 << middle).ok() == first {
                 least = middle;
             } else {
                 most = middle;
@@ -118,8 +125,8 @@ impl<'w> ThresholdTuner<'w> {
         }
         Ok(Some(ThresholdReaction {
             exponent: most,
-            below: self.measure(number, name, low)?,
-            above: self.measure(number, name, high)?,
+            below: self.measure(number, name, low),
+            above: self.measure(number, name, high),
         }))
     }
 
@@ -147,11 +154,12 @@ impl<'w> ThresholdTuner<'w> {
         Ok(launches)
     }
 
-    /// The logarithm of the least time of a run.
-    fn measure(&mut self, number: usize, name: &str, value: u64) -> Result<f64, TestOutcome> {
-        let times = self.run_with(number, name, value, self.effort)?;
-        let least = times.iter().min().copied().unwrap_or_default();
-        Ok(least.as_secs_f64().max(f64::MIN_POSITIVE).ln())
+    /// The logarithm of the least time of a run, that of [`FAILED`] seconds where a run fails.
+    fn measure(&mut self, number: usize, name: &str, value: u64) -> f64 {
+        let times = self.run_with(number, name, value, self.effort);
+        let least = times.ok().and_then(|times| times.into_iter().min());
+        let seconds = least.map_or(FAILED, |least| least.as_secs_f64());
+        seconds.max(f64::MIN_POSITIVE).ln()
     }
 
     fn run_with(
