@@ -193,6 +193,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "spirula-mutant-futhark",
+        &["spirula-entity", "spirula-futhark"],
+    ),
+    (
         "spirula-random-futhark",
         &[
             "spirula-futhark",
