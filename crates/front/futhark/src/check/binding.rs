@@ -321,7 +321,7 @@ impl SourceChecker<'_> {
         };
         match index {
             SliceIndex::Point(point) => {
-                let class = VariableState::Scalar(ScalarClass::Integer);
+                let class = VariableState::Scalar(ScalarClass::Signed);
                 let index_type = self.add_variable(class, self.range_of(point));
                 Ok(TypedIndex::Point(self.check_expected(
                     point,

@@ -15,6 +15,8 @@ pub enum ScalarClass {
     Number,
     /// Whole numbers.
     Integer,
+    /// Whole numbers with a sign: an index.
+    Signed,
     /// Floats.
     Float,
     /// Whole numbers and `bool`: the bitwise operators.
@@ -36,17 +38,22 @@ impl ScalarClass {
         match self {
             ScalarClass::Number | ScalarClass::Scalar => true,
             ScalarClass::Integer | ScalarClass::Bits => !is_float,
+            ScalarClass::Signed => matches!(
+                number_type,
+                NumberType::I8 | NumberType::I16 | NumberType::I32 | NumberType::I64
+            ),
             ScalarClass::Float => is_float,
         }
     }
 
     /// The scalar types that belong to both classes. None if there are none.
     fn intersect(self, other: ScalarClass) -> Option<ScalarClass> {
-        use ScalarClass::{Bits, Float, Integer, Number, Scalar};
+        use ScalarClass::{Bits, Float, Integer, Number, Scalar, Signed};
         match (self, other) {
             (class, same) if class == same => Some(class),
             (Scalar, class) | (class, Scalar) => Some(class),
             (Number, Float) | (Float, Number) => Some(Float),
+            (Signed, Number | Integer | Bits) | (Number | Integer | Bits, Signed) => Some(Signed),
             (Number | Integer | Bits, Number | Integer | Bits) => Some(Integer),
             _ => None,
         }
@@ -70,6 +77,7 @@ impl ScalarClass {
         match self {
             ScalarClass::Number => "a number",
             ScalarClass::Integer => "an integer",
+            ScalarClass::Signed => "a signed integer",
             ScalarClass::Float => "a float",
             ScalarClass::Bits => "an integer or bool",
             ScalarClass::Scalar => "a scalar",

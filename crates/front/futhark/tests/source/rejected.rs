@@ -66,6 +66,19 @@ const REJECTED: &[(&str, &str)] = &[
         "the module has no type `t`",
     ),
     ("def main (f: i32 -> i32) = f == f", "cannot be compared"),
+    // An index has a sign.
+    (
+        "def main (xs: []i32) (i: u8) = xs[i]",
+        "the index is of type `u8`",
+    ),
+    (
+        "def main (xs: *[]i32) = xs with [1u64] = 2",
+        "the index is of type `u64`",
+    ),
+    (
+        "def main (xs: []i32) = (.[0u32]) xs",
+        "the index is of type `u32`",
+    ),
     ("def f x = x x", "the type would contain itself"),
     // Type parameters of local functions stay within them.
     (
