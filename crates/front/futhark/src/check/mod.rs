@@ -22,6 +22,7 @@ mod resolve;
 mod scope;
 mod sizing;
 mod type_expression;
+mod type_sizes;
 pub mod types;
 pub mod unify;
 

@@ -146,6 +146,7 @@ impl SourceChecker<'_> {
                     format!("type `{text}` is lifted, but not in the module type"),
                 ));
             }
+            self.check_hidden_sizes(name, found, range)?;
             let actual = self.variables.resolve_all(&mut self.program.types, actual);
             self.program.types.define_abstract(id, parameters, actual);
             self.note_hidden_type(id, found);
@@ -216,6 +217,7 @@ impl SourceChecker<'_> {
                 return Err(self.fail(range, message));
             }
         };
+        self.check_outer_sizes(name, wanted, range)?;
         if let (ValueTarget::Definition(definition), Some(sized)) =
             (found.target, wanted.scheme.specified)
         {

@@ -1,12 +1,13 @@
 //! The second pass from the first: sizes of definitions, of specifications of module types, and of hidden types.
 
-use super::environment::{ParameterClass, TypeBinding, TypeParameterBinding};
+use super::environment::{ParameterClass, TypeBinding, TypeParameterBinding, ValueBinding};
 use super::types::{AbstractTypeId, TypeParameterId};
 use super::{CheckFault, CheckResult, SourceChecker};
 use crate::sizes::SizeInference;
 use crate::sizes::shape::{AbstractShape, ShapedScheme};
-use crate::syntax::tree::TypeLiftedness;
-use crate::typed::{DefinitionId, LocalId, ProgramPlace, SizeTerm, SizedType, SizedTypeId};
+use crate::syntax::token::TextRange;
+use crate::syntax::tree::{SourceNameId, TypeLiftedness};
+use crate::typed::{DefinitionId, LocalId, ProgramPlace, SizedTypeId};
 
 /// The types that may stand for type parameters.
 fn find_liftedness(
@@ -87,46 +88,6 @@ impl SourceChecker<'_> {
         }
     }
 
-    /// Requires that the types of parameters within a type that is defined or specified name their sizes.
-    pub(super) fn require_named_sizes(
-        &self,
-        sized: SizedTypeId,
-        range: crate::syntax::token::TextRange,
-    ) -> CheckResult<()> {
-        let mut at = sized;
-        while let SizedType::Function(_, parameter, result) = self.program.sized_types[at] {
-            if self.has_unwritten(parameter) {
-                let message = "the type of a parameter has an anonymous size";
-                return Err(self.fail_with(range, message, |diagnostic| {
-                    diagnostic.with_hint("name the size, and make it a size parameter")
-                }));
-            }
-            at = result;
-        }
-        Ok(())
-    }
-
-    /// Whether a type has sizes that it does not name.
-    pub(super) fn has_unwritten(&self, id: SizedTypeId) -> bool {
-        match &self.program.sized_types[id] {
-            SizedType::Array(size, element) => {
-                *size == SizeTerm::Anonymous || self.has_unwritten(*element)
-            }
-            SizedType::Record(fields) => fields.iter().any(|(_, field)| self.has_unwritten(*field)),
-            SizedType::Sum(clauses) => {
-                let mut parts = clauses.iter().flat_map(|(_, payload)| payload);
-                parts.any(|part| self.has_unwritten(*part))
-            }
-            SizedType::Abstract(_, sizes, arguments) => {
-                sizes.contains(&SizeTerm::Anonymous)
-                    || arguments.iter().any(|part| self.has_unwritten(*part))
-            }
-            SizedType::Unique(inner) => self.has_unwritten(*inner),
-            SizedType::Existential(..) => true,
-            SizedType::Plain(_) | SizedType::Function(..) => false,
-        }
-    }
-
     /// The type with sizes of a value of a module type.
     pub(super) fn shape_specification(
         &mut self,
@@ -139,6 +100,29 @@ impl SourceChecker<'_> {
         let types = find_liftedness(parameters);
         self.size_inference(place)
             .shape_specification(sizes, types, sized)
+    }
+
+    /// Requires that a value of a module has no sizes of which its module type says nothing.
+    pub(super) fn check_outer_sizes(
+        &mut self,
+        name: SourceNameId,
+        wanted: &ValueBinding,
+        range: TextRange,
+    ) -> CheckResult<()> {
+        let Some(shape) = wanted.shape.as_ref().map(|scheme| scheme.shape) else {
+            return Ok(());
+        };
+        let place = self.place(range);
+        if !self.size_inference(place).has_unknown_size(shape) {
+            return Ok(());
+        }
+        let text = self.name_text(name);
+        let message = format!(
+            "the type of value `{text}` has a size that its module type does not name, because a hidden type has it"
+        );
+        Err(self.fail_with(range, message, |fault| {
+            fault.with_hint(format!("make `{text}` a function, which chooses the size"))
+        }))
     }
 
     /// Notes which type with sizes an abstract type is, or hides.
@@ -154,7 +138,7 @@ impl SourceChecker<'_> {
         let types = types.collect();
         let place = ProgramPlace {
             file: self.file,
-            range: crate::syntax::token::TextRange::default(),
+            range: TextRange::default(),
         };
         let shape = self.size_inference(place).shape_hidden(binding.sized);
         let known = AbstractShape {

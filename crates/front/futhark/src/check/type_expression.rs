@@ -97,10 +97,15 @@ impl SourceChecker<'_> {
             } => self.check_function_type(*name, *parameter, *result),
             TypeKind::Existential { sizes, body } => {
                 let mark = self.mark_scope();
-                let sizes = sizes.iter().map(|size| self.bind_size(*size)).collect();
+                let locals: Vec<_> = sizes.iter().map(|size| self.bind_size(*size)).collect();
                 let body = self.check_type(*body)?;
                 self.end_scope(mark);
-                let sized = self.add_sized(SizedType::Existential(sizes, body.sized));
+                for (size, &local) in sizes.iter().zip(&locals) {
+                    if !self.is_array_size(local, body.sized) {
+                        return Err(self.fail_unused_size(*size));
+                    }
+                }
+                let sized = self.add_sized(SizedType::Existential(locals, body.sized));
                 Ok(WrittenType {
                     sized,
                     liftedness: body.liftedness.max(TypeLiftedness::SizeLifted),

@@ -73,6 +73,7 @@ impl SizeInference<'_> {
         }
         let result = self.variables.resolve_shape(self.table, function.result);
         let mut substitution = ShapeSubstitution::default();
+        let first_produced = applied.produced.len();
         for local in function.sizes {
             let name = self.program.names[self.program.locals[local].name].to_owned();
             let description = format!("by {}", applied.name);
@@ -89,6 +90,7 @@ impl SizeInference<'_> {
             substitution.sizes.insert(name, size);
         }
         let result = self.table.substitute(result, &substitution);
+        self.check_applied_result(result, &applied.produced[first_produced..], &applied.name)?;
         let (result, produced) = self.replace_absorbed(result, &applied.name);
         applied.produced.extend(produced);
         applied.shape = result;
@@ -132,6 +134,7 @@ impl SizeInference<'_> {
                 is_replaced: &is_replaced,
                 description: &description,
                 name: "d",
+                is_lenient: true,
             },
         )
     }

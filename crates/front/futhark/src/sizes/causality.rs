@@ -1,13 +1,15 @@
 //! Causality check: the size of a value must exist before the value is made.
 //!
-//! A function, an array without elements and a value of a sum need the sizes of their types where they stand. An expression
-//! that produces a size must therefore be evaluated before. Arguments are evaluated from the last to the first, then the
+//! A function, an array without elements and a value of a sum need the sizes of their types where they stand, and a lambda
+//! those of its parameters. An expression that produces a size must therefore be evaluated before. Arguments are evaluated from the last to the first, then the
 //! function; operands of infix operators from the first to the last.
 
 use super::shape::{ShapedForm, ShapedTypeId};
-use super::variable::BinderKind;
 use super::{SizeInference, SizeResult};
-use crate::typed::{LocalId, TypedExpressionId, TypedIndex, TypedKind, TypedLoopForm, TypedStep};
+use crate::typed::{
+    LocalId, ProgramPlace, TypedExpressionId, TypedIndex, TypedKind, TypedLoopForm, TypedPatternId,
+    TypedStep,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The check of a definition.
@@ -17,6 +19,8 @@ struct CausalityCheck<'i, 'c> {
     results: FxHashMap<TypedExpressionId, Vec<LocalId>>,
     /// The sizes that arguments are.
     values: FxHashMap<TypedExpressionId, LocalId>,
+    /// The types of parameters.
+    parameters: FxHashMap<TypedPatternId, ShapedTypeId>,
 }
 
 /// Checks the body of a definition whose sizes are inferred.
@@ -31,10 +35,13 @@ pub(super) fn check_causality(
     let results = inference.record.results.iter();
     let results = results.map(|(id, sizes, _)| (*id, sizes.clone())).collect();
     let values = inference.record.values.iter().copied().collect();
+    let parameters = inference.record.patterns.iter();
+    let parameters = parameters.map(|(id, _, shape)| (*id, *shape)).collect();
     let mut check = CausalityCheck {
         inference,
         results,
         values,
+        parameters,
     };
     check.visit(body, &mut FxHashSet::default())
 }
@@ -48,6 +55,11 @@ impl CausalityCheck<'_, '_> {
                 self.require_known(id, known)?;
             }
             TypedKind::Lambda(lambda) => {
+                if !self.inference.program.local_functions.contains(&id) {
+                    for &parameter in &lambda.parameters {
+                        self.require_known_parameter(parameter, known)?;
+                    }
+                }
                 self.visit(lambda.body, &mut known.clone())?;
             }
             TypedKind::Application(function, arguments) => {
@@ -110,9 +122,35 @@ impl CausalityCheck<'_, '_> {
         id: TypedExpressionId,
         known: &FxHashSet<LocalId>,
     ) -> SizeResult<()> {
-        let Some(&shape) = self.inference.record.shapes.get(&id) else {
-            return Ok(());
-        };
+        match self.inference.record.shapes.get(&id) {
+            Some(&shape) => {
+                self.require_known_shape(shape, self.inference.program.expressions[id].place, known)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Requires that the sizes of the type of a lambda's parameter are known where the lambda stands.
+    fn require_known_parameter(
+        &mut self,
+        id: TypedPatternId,
+        known: &FxHashSet<LocalId>,
+    ) -> SizeResult<()> {
+        match self.parameters.get(&id) {
+            Some(&shape) => {
+                self.require_known_shape(shape, self.inference.program.patterns[id].place, known)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Requires that the sizes of the type of what stands at a place are known.
+    fn require_known_shape(
+        &mut self,
+        shape: ShapedTypeId,
+        place: ProgramPlace,
+        known: &FxHashSet<LocalId>,
+    ) -> SizeResult<()> {
         let shape = self
             .inference
             .variables
@@ -123,16 +161,13 @@ impl CausalityCheck<'_, '_> {
             &mut Vec::new(),
             &mut FxHashSet::default(),
             &mut |inference, local| {
-                let binder = inference.variables.binders.get(&local);
-                let is_produced =
-                    binder.is_some_and(|binder| matches!(binder.kind, BinderKind::Produced(..)));
-                if is_produced && !known.contains(&local) {
+                if inference.is_produced(local) && !known.contains(&local) {
                     unknown = Some(local);
                 }
             },
         );
         match unknown {
-            Some(local) => Err(self.fail_unknown(id, shape, local)),
+            Some(local) => Err(self.fail_unknown(place, shape, local)),
             None => Ok(()),
         }
     }
@@ -173,11 +208,10 @@ impl CausalityCheck<'_, '_> {
     /// The fault that a size is needed before it is produced.
     fn fail_unknown(
         &mut self,
-        id: TypedExpressionId,
+        place: ProgramPlace,
         shape: ShapedTypeId,
         local: LocalId,
     ) -> Box<crate::check::SourceFault> {
-        let place = self.inference.program.expressions[id].place;
         let printed = self.inference.print_shape(shape);
         let name = self.inference.program.locals[local].name;
         let name = self.inference.program.names[name].to_owned();

@@ -57,10 +57,13 @@ impl SizeInference<'_> {
         self.bind_itself(id, &parameters, &source, &types);
         let result = self.infer_body(&source, &hidden)?;
         self.place = definition.place;
+        self.variables.level = 1;
         let function = InferredFunction { parameters, result };
         let mut sizes = definition.size_parameters.clone();
         self.generalise(&function, &mut sizes);
         let shape = self.close_function(function)?;
+        let name = self.program.names[definition.name].to_owned();
+        self.check_parameter_sizes(shape, definition.parameters.len(), &name)?;
         let shape = self.variables.close_shape(self.table, shape);
         self.check_size_parameters(&definition.size_parameters, shape)?;
         self.check_ambiguity()?;

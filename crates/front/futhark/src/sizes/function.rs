@@ -41,7 +41,8 @@ impl SizeInference<'_> {
         }
     }
 
-    /// Binds the parameters of a function. The variables that are only parts of parameters are added to `hidden`.
+    /// Binds the parameters of a function. The variables that are only parts of parameters are added to `hidden`. The sizes of
+    /// a parameter cannot refer to what it binds itself, nor to what later ones bind: each binds in a scope of its own.
     pub(super) fn bind_parameters(
         &mut self,
         parameters: &[TypedPatternId],
@@ -60,6 +61,7 @@ impl SizeInference<'_> {
                 None => self.shape_type(type_id, request),
             };
             let mut bound = Vec::new();
+            self.variables.level += 1;
             self.bind_pattern(parameter, shape, &[], &mut bound)?;
             let whole = self.parameter_local(parameter);
             hidden.extend(bound.into_iter().filter(|local| Some(*local) != whole));
@@ -106,6 +108,7 @@ impl SizeInference<'_> {
         lambda: &TypedLambda,
     ) -> SizeResult<ShapedTypeId> {
         let place = self.place;
+        let level = self.variables.level;
         self.variables.level += 1;
         let mut hidden = Vec::new();
         let parameters = self.bind_parameters(&lambda.parameters, &mut hidden)?;
@@ -116,9 +119,10 @@ impl SizeInference<'_> {
         };
         let result = self.infer_body(&source, &hidden)?;
         self.place = place;
+        self.variables.level = level + 1;
         let function = InferredFunction { parameters, result };
         let shape = self.close_function(function)?;
-        self.variables.level -= 1;
+        self.variables.level = level;
         self.record.shapes.insert(id, shape);
         Ok(shape)
     }
@@ -156,6 +160,7 @@ impl SizeInference<'_> {
             is_replaced: &is_compound,
             description: "by the function",
             name: "d",
+            is_lenient: false,
         };
         let (result, mut chosen) = self.replace_sizes(function.result, &replacement);
         let mut sizes = Vec::new();
@@ -224,6 +229,7 @@ impl SizeInference<'_> {
         lambda: TypedLambda,
     ) -> SizeResult<Rc<ShapedScheme>> {
         let place = self.place;
+        let level = self.variables.level;
         self.variables.level += 1;
         for &size in &lambda.size_parameters {
             self.bind_size_name(size);
@@ -237,11 +243,14 @@ impl SizeInference<'_> {
         };
         let result = self.infer_body(&source, &hidden)?;
         self.place = place;
+        self.variables.level = level + 1;
         let function = InferredFunction { parameters, result };
         let mut sizes = lambda.size_parameters.clone();
         self.generalise(&function, &mut sizes);
         let shape = self.close_function(function)?;
-        self.variables.level -= 1;
+        let name = self.program.names[self.program.locals[local].name].to_owned();
+        self.check_parameter_sizes(shape, lambda.parameters.len(), &name)?;
+        self.variables.level = level;
         if let TypedKind::Lambda(lambda) = &mut self.program.expressions[binding.value].kind {
             lambda.size_parameters = sizes.clone();
         }

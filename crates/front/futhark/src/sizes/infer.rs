@@ -423,7 +423,11 @@ impl SizeInference<'_> {
             self.bind_size_name(size);
         }
         let mut locals = binding.sizes.clone();
-        self.bind_pattern(binding.pattern, shape, &binding.sizes, &mut locals)?;
+        let request = self.request(SizeOrigin::Pattern);
+        let sizes = binding.sizes.iter();
+        let sizes = sizes.map(|&size| (size, self.variables.add(self.table, request)));
+        let sizes: Vec<_> = sizes.collect();
+        self.bind_pattern(binding.pattern, shape, &sizes, &mut locals)?;
         Ok(BindingScope { locals, equal })
     }
 

@@ -40,6 +40,7 @@ mod slice;
 pub(crate) mod substitute;
 mod unify;
 pub mod variable;
+mod witness;
 
 pub use facts::{SizeFacts, SizeInstance};
 
@@ -166,6 +167,12 @@ impl<'c> SizeInference<'c> {
         };
         self.variables.binders.insert(local, binder);
         local
+    }
+
+    /// Whether a variable of the program is a size that an expression produces.
+    fn is_produced(&self, local: LocalId) -> bool {
+        let binder = self.variables.binders.get(&local);
+        binder.is_some_and(|binder| matches!(binder.kind, BinderKind::Produced(..)))
     }
 
     /// Notes where a variable of the program is bound.

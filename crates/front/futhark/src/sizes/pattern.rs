@@ -1,19 +1,20 @@
 //! Patterns: the types of the variables that they bind.
 
 use super::read::UnwrittenSizes;
-use super::shape::{ShapedForm, ShapedTypeId};
+use super::shape::{ShapedForm, ShapedTypeId, SizeId};
 use super::variable::SizeOrigin;
 use super::{LocalShape, SizeInference, SizeResult};
 use crate::typed::{LocalId, TypedPatternId, TypedPatternKind};
 use rustc_hash::FxHashMap;
 
 impl SizeInference<'_> {
-    /// Binds the variables of a pattern that matches values of a type. They are added to `bound`.
+    /// Binds the variables of a pattern that matches values of a type. They are added to `bound`. `sizes` has the size
+    /// parameters of the pattern, each with the variable of inference for its value.
     pub(super) fn bind_pattern(
         &mut self,
         id: TypedPatternId,
         shape: ShapedTypeId,
-        sizes: &[LocalId],
+        sizes: &[(LocalId, SizeId)],
         bound: &mut Vec<LocalId>,
     ) -> SizeResult<()> {
         let pattern = self.program.patterns[id].clone();
@@ -77,14 +78,13 @@ impl SizeInference<'_> {
         id: TypedPatternId,
         ascribed: crate::typed::SizedTypeId,
         shape: ShapedTypeId,
-        sizes: &[LocalId],
+        sizes: &[(LocalId, SizeId)],
     ) -> SizeResult<ShapedTypeId> {
         let request = self.request(SizeOrigin::Pattern);
         let mut unwritten = UnwrittenSizes::Found(request);
         let written = self.read_sized(ascribed, &mut unwritten, &FxHashMap::default());
         let mut open = written;
-        for &size in sizes {
-            let variable = self.variables.add(self.table, request);
+        for &(size, variable) in sizes {
             open = self.substitute_local(open, size, variable);
         }
         let place = self.program.patterns[id].place;

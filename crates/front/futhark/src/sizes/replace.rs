@@ -14,6 +14,15 @@ pub(super) struct SizeReplacement<'r> {
     pub(super) description: &'r str,
     /// A name for new sizes.
     pub(super) name: &'r str,
+    /// Whether nothing is known of a size that only parameters of functions have. It is equal to all others then.
+    pub(super) is_lenient: bool,
+}
+
+/// A replacement that is under way.
+struct ReplacementState<'r> {
+    replacement: &'r SizeReplacement<'r>,
+    /// New sizes of the parameters of functions, which no value has.
+    hidden: FxHashMap<SizeId, LocalId>,
 }
 
 impl SizeInference<'_> {
@@ -35,7 +44,12 @@ impl SizeInference<'_> {
         }
         let mut done = FxHashMap::default();
         self.replace_witnesses(id, replacement, &mut done, &mut produced, true);
-        let shape = self.replace_part(id, replacement, &mut done, &mut produced, true);
+        let mut state = ReplacementState {
+            replacement,
+            hidden: FxHashMap::default(),
+        };
+        let shape = self.replace_part(id, &mut state, &mut done, &mut produced, true);
+        produced.extend(state.hidden.into_values());
         (shape, produced)
     }
 
@@ -122,14 +136,15 @@ impl SizeInference<'_> {
     fn replace_part(
         &mut self,
         id: ShapedTypeId,
-        replacement: &SizeReplacement<'_>,
+        state: &mut ReplacementState<'_>,
         done: &mut FxHashMap<SizeId, SizeId>,
         produced: &mut Vec<LocalId>,
         is_outermost: bool,
     ) -> ShapedTypeId {
         if let ShapedForm::Function(function) = self.table.shape(id).clone() {
-            return self.replace_function(function, replacement, done);
+            return self.replace_function(function, state, done);
         }
+        let replacement = state.replacement;
         let sizes = self.table.own_sizes(id);
         let sizes: Vec<_> = sizes
             .into_iter()
@@ -138,7 +153,7 @@ impl SizeInference<'_> {
         let parts = self.table.parts_of(id);
         let parts: Vec<_> = parts
             .into_iter()
-            .map(|part| self.replace_part(part, replacement, done, produced, is_outermost))
+            .map(|part| self.replace_part(part, state, done, produced, is_outermost))
             .collect();
         self.with_parts(id, sizes, parts)
     }
@@ -162,15 +177,15 @@ impl SizeInference<'_> {
     fn replace_function(
         &mut self,
         function: FunctionShape,
-        replacement: &SizeReplacement<'_>,
+        state: &mut ReplacementState<'_>,
         done: &FxHashMap<SizeId, SizeId>,
     ) -> ShapedTypeId {
         let mut inner = done.clone();
         let mut chosen = Vec::new();
-        let parameter = self.hide_sizes(function.parameter, replacement, done);
+        let parameter = self.hide_sizes(function.parameter, state, done);
         let result = function.result;
-        self.replace_witnesses(result, replacement, &mut inner, &mut chosen, false);
-        let result = self.replace_part(result, replacement, &mut inner, &mut chosen, false);
+        self.replace_witnesses(result, state.replacement, &mut inner, &mut chosen, false);
+        let result = self.replace_part(result, state, &mut inner, &mut chosen, false);
         let mut sizes = function.sizes;
         sizes.extend(chosen);
         self.table.add_shape(ShapedForm::Function(FunctionShape {
@@ -181,28 +196,45 @@ impl SizeInference<'_> {
         }))
     }
 
-    /// The type of a parameter with sizes replaced, or unknown where there is no replacement.
+    /// The type of a parameter with sizes replaced. Where there is no replacement, the size is one that no value has.
     fn hide_sizes(
         &mut self,
         id: ShapedTypeId,
-        replacement: &SizeReplacement<'_>,
+        state: &mut ReplacementState<'_>,
         done: &FxHashMap<SizeId, SizeId>,
     ) -> ShapedTypeId {
-        let unknown = self.table.add_size(SizeForm::Unknown);
         let sizes = self.table.own_sizes(id).into_iter().map(|size| {
-            if (replacement.is_replaced)(self, size) {
-                done.get(&size).copied().unwrap_or(unknown)
-            } else {
-                size
+            if !(state.replacement.is_replaced)(self, size) {
+                return size;
+            }
+            match done.get(&size) {
+                Some(&known) => known,
+                None => self.hide_size(size, state),
             }
         });
         let sizes: Vec<_> = sizes.collect();
         let parts = self.table.parts_of(id);
         let parts: Vec<_> = parts
             .into_iter()
-            .map(|part| self.hide_sizes(part, replacement, done))
+            .map(|part| self.hide_sizes(part, state, done))
             .collect();
         self.with_parts(id, sizes, parts)
+    }
+
+    /// A new size that no value has in the place of another one.
+    fn hide_size(&mut self, size: SizeId, state: &mut ReplacementState<'_>) -> SizeId {
+        if state.replacement.is_lenient {
+            return self.table.add_size(SizeForm::Unknown);
+        }
+        let local = match state.hidden.get(&size) {
+            Some(&known) => known,
+            None => {
+                let description = state.replacement.description.to_owned();
+                self.add_produced(state.replacement.name, self.place, description)
+            }
+        };
+        state.hidden.insert(size, local);
+        self.table.add_local(local)
     }
 
     /// A variable of the program for a size that a function type chooses.
@@ -233,6 +265,7 @@ impl SizeInference<'_> {
                 is_replaced: &is_replaced,
                 description: &description,
                 name: "d",
+                is_lenient: false,
             },
         )
     }

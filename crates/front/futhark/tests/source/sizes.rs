@@ -55,7 +55,117 @@ const REJECTED: &[(&str, &str)] = &[
         "def main (xs: []i32) = (\\f -> f (filter (> 0) xs)) (\\ys -> length ys)",
         "but the size `m` is produced only later",
     ),
+    // The sizes of a lambda's parameters are needed where it stands.
+    (
+        "def main (xs: []i32) = (\\f -> f (filter (> 0) xs)) (\\_ -> 0i32)",
+        "but the size `m` is produced only later",
+    ),
+    (
+        "def main (xs: []i32) = (\\f -> f (0i32, filter (> 0) xs)) (\\(x, _) -> x)",
+        "but the size `m` is produced only later",
+    ),
+    // The parts of a pattern share its sizes.
+    (
+        "def main = let [n] (xs: [n]i64, ys: [n]i64) = (iota 1, iota 2) in length xs",
+        "the sizes `1` and `2` differ",
+    ),
+    (
+        "def main = let [n] {a = xs: [n]i64, b = (ys: [n]i64, _)} = {a = iota 1, b = (iota 2, true)} in n",
+        "the sizes `1` and `2` differ",
+    ),
+    // The size of a parameter is not what it binds itself, nor what later parameters bind.
+    (
+        "def f xs n = zip xs (iota n)",
+        "`n` is not in scope where the size is needed",
+    ),
+    (
+        "def f (n, xs) = zip xs (iota n)",
+        "`n` is not in scope where the size is needed",
+    ),
+    (
+        "def f = \\xs n -> zip xs (iota n)",
+        "`n` is not in scope where the size is needed",
+    ),
+    (
+        "def f xs = \\n -> zip xs (iota n)",
+        "`n` is not in scope where the size is needed",
+    ),
+    (
+        "def f (x: i64) = let g xs n = zip xs (iota n) in g [1i32] x",
+        "`n` is not in scope where the size is needed",
+    ),
+    // A function that a definition gives has no parameters whose sizes only the body knows.
+    (
+        "def f (x: bool) = let (n, _) = if x then (10, x) else (20, x) in \\(_: [n]bool) -> true",
+        "the parameter of a function that `f` gives has the unknown size `d`",
+    ),
+    (
+        "def f (x: bool) = let (n, _) = if x then (10, x) else (20, x) in (iota n, \\(_: [n]bool) -> true)",
+        "the parameter of a function that `f` gives has the unknown size `d`",
+    ),
+    (
+        "def f (x: bool) (k: bool -> ?[n].([n]i64, [n]bool -> bool)) = (k x).1",
+        "the parameter of a function that `f` gives has the unknown size `n`",
+    ),
+    (
+        "def f (x: bool) = let g = (let (n, _) = if x then (10, x) else (20, x) in \\(_: [n]bool) -> true) in g [x, x]",
+        "the sizes `d` and `2` differ",
+    ),
+    // An existential size is a size of an array.
+    (
+        "def f : i64 -> ?[n].(b: bool) -> [n]bool = \\n b -> replicate n b",
+        "the existential size `n` is no size of an array of the type",
+    ),
+    (
+        "def f : i64 -> ?[n].[n + 1]bool = \\n -> replicate (n + 1) true",
+        "the existential size `n` is no size of an array of the type",
+    ),
+    (
+        "type~ t = ?[n].(bool -> [n]bool)",
+        "the existential size `n` is no size of an array of the type",
+    ),
+    // A type that is hidden keeps its sizes.
+    (
+        "module m : {type t [n] [m]} = {type t [n] [m] = [n + m]bool}",
+        "its size parameter `n` is no size of an array of its definition",
+    ),
+    (
+        "module m : {type^ t [n]} = {type^ t [n] = [n]i32 -> i32}",
+        "its size parameter `n` is no size of an array of its definition",
+    ),
+    (
+        "module m : {type~ t val e: (t, i32)} = {type~ t = []bool def e : (t, i32) = ([], 1)}",
+        "the type of value `e` has a size that its module type does not name",
+    ),
+    (
+        "module type s = {type~ t val e: t} module f (X: s) = {def x = X.e} module m = f {type~ t = ?[n].[n]bool def e : t = []}",
+        "the type of value `e` has a size that its module type does not name",
+    ),
 ];
+
+/// Programs that must be accepted, beside those that are rejected.
+const ACCEPTED: &[&str] = &[
+    "def f n xs = zip xs (iota n)",
+    "def f [n] (xs: [n]i32) (k: i64) = zip xs (iota n) def g k = f [1, k] 3",
+    "def f (x: bool) = let (n, _) = if x then (10, x) else (20, x) in \\(h: bool -> [n]bool) -> h x",
+    "def f (x: bool) = \\(y: bool) -> let (n, _) = if y then (10, x) else (20, x) in (iota n, \\(_: [n]bool) -> true)",
+    "def f = let (n, _) = (opaque 10, true) in (iota n, \\(_: [n]bool) -> true)",
+    "def f (x: bool) (k: bool -> ?[n].([n]i64, [n]bool -> bool)) = let (a, b) = k x in b (map (> 1) a)",
+    "def main (xs: []i32) = let ys = filter (> 0) xs in (\\f -> f ys) (\\_ -> 0i32)",
+    "def main = let [n] (xs: [n]i64, ys: [n]i64) = (iota 2, iota 2) in n + length xs + length ys",
+    "type~ t = ?[n].([n]bool, bool)",
+    "module m : {type t [n] val f [n]: t [n] -> i32} = {type t [n] = ([n]i32, i32) def f [n] (x: t [n]) = x.1}",
+    "module m : {type~ t val e: i32 -> t} = {type~ t = []bool def e (_: i32) : t = []}",
+];
+
+#[test]
+fn sizes_that_are_known_are_accepted() {
+    for text in ACCEPTED {
+        if let Err(message) = check_text(text) {
+            panic!("{text}\n  {message}");
+        }
+    }
+}
 
 /// Programs whose results have sizes that no argument has.
 const PROGRAMS: &[(&str, &str, &str)] = &[
