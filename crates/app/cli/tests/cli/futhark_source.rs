@@ -135,17 +135,51 @@ fn properties() {
 }
 
 #[test]
-fn a_bad_block_is_an_error_with_its_line() {
+fn a_bad_block_is_a_failure_with_its_line() {
     for (block, words) in [
         ("-- input { [1, [2]] }", "line 2: rows have different sizes"),
         ("-- random input { [n]i32 }", "line 2: [n]i32 is not a type"),
         ("-- error: (", "line 2: the regular expression"),
         ("-- structure { 3 }", "line 2: expected nodes"),
     ] {
-        let scratch = ScratchFolder::new();
-        let path = scratch.file("bad.fut", format!("-- ==\n{block}\nentry main = 1\n"));
-        spirula(&["test", &path]).fails(1, words);
+        let source = format!("-- ==\n{block}\nentry main = 1\n");
+        tells(&source, &[words, "0 passed, 1 failed"]);
     }
+}
+
+/// The other sources are tested and measured nevertheless.
+#[test]
+fn a_bad_block_stops_no_other_source() {
+    let scratch = ScratchFolder::new();
+    let good = scratch.file(
+        "one/good.fut",
+        "-- ==\n-- input { 1 } output { 2 }\nentry main (x: i32) = x + 1\n",
+    );
+    let bad = scratch.file(
+        "one/bad.fut",
+        "-- ==\n-- inptu { 1 }\nentry main (x: i32) = x\n",
+    );
+    for paths in [vec![bad.as_str(), &good], vec![&scratch.text("one")]] {
+        let told = spirula(&[&["test"], &paths[..]].concat());
+        assert_eq!(told.code, Some(1));
+        let text = told.text();
+        assert!(
+            text.contains("bad.fut: line 2: expected \"input\""),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("1 passed, 1 failed, 0 unsupported\n"),
+            "{text}"
+        );
+    }
+    let told = spirula(&["bench", &bad, &good, "--runs", "1"]);
+    assert_ne!(told.code, Some(0));
+    let (text, faults) = (told.text(), &told.err);
+    assert!(text.contains("good.fut"), "{text}");
+    assert!(
+        format!("{text}{faults}").contains("bad.fut: line 2"),
+        "{text}{faults}"
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Test blocks in Futhark's sources: comments that begin with `-- ==` and have entry points, inputs and expected
-//! results. A malformed block is an error, as it is for `futhark test`.
+//! results. A malformed block is a test that fails.
 //!
 //! ```text
 //! BLOCK  = { "tags" "{" TAG* "}" | "entry:" NAME* | CASE | "error:" REGEX | "property:" NAME*
@@ -89,6 +89,8 @@ pub enum FutharkExpectation {
     Compilation,
     /// No counterexample.
     Property,
+    /// Nothing: the test fails, as a block is malformed for this reason.
+    Malformed(String),
 }
 
 /// The line that a test block begins with.
@@ -101,6 +103,7 @@ const MAIN: &str = "main";
 const REFUSAL: &str = "error";
 const WARNING: &str = "warning";
 const COMPILATION: &str = "compile";
+const MALFORMED: &str = "block";
 
 /// Parses the test blocks of a program. A program with blocks but without cases has to compile.
 ///
@@ -130,6 +133,11 @@ pub fn parse_test_blocks(source: &str) -> Result<FutharkTestBlocks, String> {
         ));
     }
     Ok(blocks)
+}
+
+/// The case in place of all cases of a program whose blocks are malformed.
+pub fn make_malformed_case(reason: String) -> FutharkCase {
+    make_uncalled_case(MALFORMED, FutharkExpectation::Malformed(reason))
 }
 
 /// A case that calls no entry point.

@@ -1,7 +1,8 @@
 //! Tests of Futhark sources: names, tags, data sets and files of their cases.
 
 use super::cases::{
-    FutharkCase, FutharkExpectation, FutharkInput, TestDataSource, parse_test_blocks,
+    FutharkCase, FutharkExpectation, FutharkInput, FutharkTestBlocks, TestDataSource,
+    make_malformed_case, parse_test_blocks,
 };
 use super::printed::PrintedProgramSource;
 use crate::test::TestOutcome;
@@ -57,6 +58,7 @@ impl FutharkTest {
             FutharkExpectation::Refusal(_)
                 | FutharkExpectation::Warning(_)
                 | FutharkExpectation::Compilation
+                | FutharkExpectation::Malformed(_)
         )
     }
 
@@ -65,19 +67,23 @@ impl FutharkTest {
         self.is_listed && missing_file(&self.case, &self.beside).is_some()
     }
 
-    /// Whether the case is measured.
+    /// Whether the case is measured. One that is malformed would be.
     pub fn is_measured(&self) -> bool {
         let returns = matches!(
             self.case.expect,
             FutharkExpectation::Anything
                 | FutharkExpectation::Values(_)
                 | FutharkExpectation::Trusted
+                | FutharkExpectation::Malformed(_)
         );
         returns && !has_tag(&self.case, NOT_MEASURED)
     }
 
-    /// Fails where a file of the case is missing.
+    /// Fails where the case is malformed, or a file of it is missing.
     pub fn find_files(&self) -> Result<(), TestOutcome> {
+        if let FutharkExpectation::Malformed(reason) = &self.case.expect {
+            return Err(TestOutcome::failed(reason));
+        }
         match missing_file(&self.case, &self.beside) {
             None => Ok(()),
             Some(name) => {
@@ -102,7 +108,7 @@ pub struct SourceTests {
     pub has_blocks: bool,
 }
 
-/// The tests of a source. Cases of an entry point are counted from 0.
+/// The tests of a source. Cases of an entry point are counted from 0. A source with a malformed block has one test, which fails.
 pub fn tests_in(
     source: &Path,
     name: &str,
@@ -113,7 +119,14 @@ pub fn tests_in(
     let is_listed = matches!(printed, PrintedProgramSource::File(_));
     let mut tests: Vec<FutharkTest> = Vec::new();
     let blocks = parse_test_blocks(&String::from_utf8_lossy(&text));
-    let blocks = blocks.map_err(|fault| format!("{}: {fault}", source.display()))?;
+    let blocks = blocks.unwrap_or_else(|fault| FutharkTestBlocks {
+        cases: vec![make_malformed_case(format!(
+            "{}: {fault}",
+            source.display()
+        ))],
+        count: 1,
+        ..FutharkTestBlocks::default()
+    });
     if !is_meant(&blocks.tags) {
         return Ok(SourceTests {
             has_blocks: true,

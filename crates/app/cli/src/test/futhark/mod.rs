@@ -10,7 +10,7 @@
 //! are only run. A file of tuning parameters beside a source, `prog.fut.tuning`, is used. Cases whose files of values
 //! are missing fail. A list may lack large files: such cases are left out, with a note. Cases whose tags exclude this
 //! compiler are left out, too. A program that must be refused passes where the checker refuses it; a message unlike the
-//! expected one is reported, and is no failure.
+//! expected one is reported, and is no failure. A source with a malformed block is one test that fails.
 
 mod cases;
 mod compare;
