@@ -1,4 +1,5 @@
-//! Ranges of literals: a number fits the type that is inferred for it.
+//! Ranges of literals: a number fits the type that is inferred for it. One with the type as its suffix is cut to the type, and so
+//! are numbers in patterns; a warning says so.
 
 use super::RestrictionChecker;
 use crate::check::types::{PrimitiveType, TypeForm, TypeId};
@@ -20,10 +21,11 @@ impl RestrictionChecker<'_> {
                         && let TypedKind::Scalar(literal) = &program.expressions[operand].kind
                     {
                         negated.insert(operand);
-                        self.check_literal(&negate_literal(literal), node.type_id, node.place);
+                        let literal = negate_literal(literal);
+                        let is_fixed = self.has_suffix(node.type_id, node.place);
+                        self.check_literal(&literal, node.type_id, node.place, is_fixed);
                     }
                 }
-                TypedKind::Scalar(_) => {}
                 _ => {}
             }
         }
@@ -31,12 +33,13 @@ impl RestrictionChecker<'_> {
             if let TypedKind::Scalar(literal) = &node.kind
                 && !negated.contains(&id)
             {
-                self.check_literal(literal, node.type_id, node.place);
+                let is_fixed = self.has_suffix(node.type_id, node.place);
+                self.check_literal(literal, node.type_id, node.place, is_fixed);
             }
         }
         for (_, node) in program.patterns.iter() {
             if let TypedPatternKind::Scalar(literal) = &node.kind {
-                self.check_literal(literal, node.type_id, node.place);
+                self.check_literal(literal, node.type_id, node.place, true);
             }
         }
     }
@@ -58,15 +61,17 @@ impl RestrictionChecker<'_> {
                 .is_some_and(|text| text.trim().is_empty())
     }
 
-    fn check_literal(&mut self, literal: &TypedLiteral, type_id: TypeId, place: ProgramPlace) {
-        let TypeForm::Scalar(PrimitiveType::Number(number_type)) = self.program.types.form(type_id)
-        else {
+    /// Checks a literal. One whose type is fixed is cut to the type.
+    fn check_literal(
+        &mut self,
+        literal: &TypedLiteral,
+        type_id: TypeId,
+        place: ProgramPlace,
+        is_fixed: bool,
+    ) {
+        let Some(number_type) = self.number_type(type_id) else {
             return;
         };
-        let number_type = *number_type;
-        if self.is_bit_pattern(literal, number_type, place) {
-            return;
-        }
         let is_within = match literal {
             TypedLiteral::Truth(_) => true,
             TypedLiteral::Integer(value) => match integer_range(number_type) {
@@ -88,16 +93,40 @@ impl RestrictionChecker<'_> {
         let name = number_type.spelling();
         let message = format!("literal {text} is out of bounds for its type `{name}`");
         let note = describe_range(number_type);
-        self.report(place, message, |fault| {
-            fault
-                .with_note(note)
-                .with_hint("write a larger type as suffix, or a smaller number")
-        });
+        if !is_fixed {
+            self.report(place, message, |fault| {
+                fault
+                    .with_note(note)
+                    .with_hint("write a larger type as suffix, or a smaller number")
+            });
+        } else if !self.is_bit_pattern(literal, number_type, place) {
+            let value = describe_cut(literal, number_type);
+            self.warn(place, message, &format!("its value is {value}; {note}"));
+        }
     }
-}
 
-impl RestrictionChecker<'_> {
-    /// Whether a literal gives all bits of an integer of the type that is its suffix, as `0x80i8` and `255i8` do.
+    /// The number type that a type is.
+    fn number_type(&self, type_id: TypeId) -> Option<NumberType> {
+        match self.program.types.form(type_id) {
+            TypeForm::Scalar(PrimitiveType::Number(number_type)) => Some(*number_type),
+            _ => None,
+        }
+    }
+
+    /// The text of a place.
+    fn text_of(&self, place: ProgramPlace) -> &str {
+        let text = &self.files.files[place.file].text;
+        let range = place.range.start as usize..place.range.end as usize;
+        text.get(range).unwrap_or_default()
+    }
+
+    /// Whether a literal has its type as suffix.
+    fn has_suffix(&self, type_id: TypeId, place: ProgramPlace) -> bool {
+        let number_type = self.number_type(type_id);
+        number_type.is_some_and(|number_type| self.text_of(place).ends_with(number_type.spelling()))
+    }
+
+    /// Whether a literal gives all bits of an integer, as `0x80i8` does.
     fn is_bit_pattern(
         &self,
         literal: &TypedLiteral,
@@ -108,11 +137,20 @@ impl RestrictionChecker<'_> {
         else {
             return false;
         };
-        let text = &self.files.files[place.file].text;
-        let text = text.get(place.range.start as usize..place.range.end as usize);
-        let has_suffix = text.is_some_and(|text| text.ends_with(number_type.spelling()));
+        let text = self.text_of(place).to_ascii_lowercase();
         let count = range.end() - range.start() + 1;
-        has_suffix && (0..count).contains(value)
+        (text.starts_with("0x") || text.starts_with("0b")) && (0..count).contains(value)
+    }
+}
+
+/// The value of a literal that is cut to its type.
+fn describe_cut(literal: &TypedLiteral, number_type: NumberType) -> String {
+    match (literal, integer_range(number_type)) {
+        (TypedLiteral::Integer(value), Some(range)) => {
+            let count = range.end() - range.start() + 1;
+            ((value - range.start()).rem_euclid(count) + range.start()).to_string()
+        }
+        _ => "infinite".to_owned(),
     }
 }
 
@@ -161,6 +199,6 @@ fn describe_range(number_type: NumberType) -> String {
             range.start(),
             range.end()
         ),
-        None => format!("the number would be infinite as `{name}`"),
+        None => format!("`{name}` has no numbers of that magnitude"),
     }
 }

@@ -13,7 +13,7 @@ use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 impl RestrictionChecker<'_> {
     /// Adds a warning, unless one was given at its place.
-    fn warn(&mut self, place: ProgramPlace, message: String, hint: &str) {
+    pub(super) fn warn(&mut self, place: ProgramPlace, message: String, hint: &str) {
         let key = (place.file, place.range.start, place.range.end);
         if self.is_prelude(place) || !self.warned.insert(key) {
             return;

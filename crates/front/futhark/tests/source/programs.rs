@@ -8,6 +8,17 @@ pub(crate) type ProgramCase = (&'static str, &'static str, &'static str);
 
 const PROGRAMS: &[ProgramCase] = &[
     ("def main (x: i32) = x + 1", "41i32", "42i32"),
+    // Literals are cut to the types of their suffixes, and those of patterns to the type of the value.
+    (
+        "def main (x: u8) = (300u8, 200i8, -129i8, 1e39f32, match x case 300 -> 1i32 case -1 -> 2 case _ -> 3)",
+        "44u8",
+        "44u8 -56i8 127i8 f32.inf 1i32",
+    ),
+    (
+        "def main (x: u8) = match x case 300 -> 1i32 case -1 -> 2 case _ -> 3",
+        "255u8",
+        "2i32",
+    ),
     (
         "def main (x: i64) (y: i64) = (x / y, x % y, x // y, x %% y)",
         "-7i64 2i64",
