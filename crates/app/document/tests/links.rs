@@ -45,6 +45,14 @@ open { def shown (x: hidden.secret) : hidden.secret = x }
 def distance [n] (ps: [n](point f32)) (f: (a: f32) -> f32) q = f (scale (plane.length q + f32.i64 n + ps[0].x))
 
 def inferred (a, b) = a + i64.i32 b
+-- | Types that are not written have sizes.
+def shorten k xs = take k xs : []f32
+-- | Another one.
+def pairs [n] (xs: [n]f32) = (zip xs (map (+ 1) xs), filter (> 0) xs)
+-- | Another one.
+def count (n: i64) = iota (n + 1)
+-- | Another one.
+def times f = map (f 1i32)
 "#;
 
 const NUMBERS: &str =
@@ -135,6 +143,9 @@ fn signatures_are_as_written() {
     for signature in [
         "val distance [n]: (ps: [n](point f32)) -&gt; (f: (a: f32) -&gt; f32) -&gt; (q: ",
         "val inferred: (i64, i32) -&gt; i64",
+        "val shorten [n0]: (k: i64) -&gt; (xs: [n0]f32) -&gt; [k]f32",
+        "val pairs [n]: (xs: [n]f32) -&gt; ?[m].([n](f32, f32), [m]f32)",
+        "val count: (n: i64) -&gt; [n + 1]i64",
         "type point 't = {x: t, y: t}",
         "module make_space (f: real): space with number = f.t",
         "include sized with size = i64",

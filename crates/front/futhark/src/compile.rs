@@ -4,6 +4,7 @@ use crate::check::{SourceFault, check_program};
 use crate::constants::find_used_constants;
 use crate::internalise::internalise_entry;
 use crate::lines::{LineColumn, LineStarts};
+use crate::sizes::shape::ShapeTable;
 use crate::source::{FaultyFile, SourceFiles, read_program};
 use crate::typed::{DefinitionId, FileId, ProgramPlace, TypedProgram};
 use crate::value_structure::{ValueStructure, describe_structure};
@@ -30,6 +31,8 @@ pub struct CheckedSource {
     pub files: SourceFiles,
     /// The program.
     pub program: TypedProgram,
+    /// The types with sizes of its definitions.
+    pub shapes: ShapeTable,
     /// What is allowed but probably not intended.
     pub warnings: Vec<FileFault>,
 }
@@ -226,12 +229,13 @@ fn check_on_stack(main: &str, read: &mut FileReader<'_>) -> Result<CheckedSource
     let mut files = read_program(main, &mut |path| read(path))
         .map_err(|faulty| name_faulty_file(main, faulty))?;
     match check_program(&mut files) {
-        Ok(mut program) => {
+        Ok((mut program, shapes)) => {
             let warnings = std::mem::take(&mut program.warnings);
             Ok(CheckedSource {
                 warnings: add_files(&files, warnings),
                 files,
                 program,
+                shapes,
             })
         }
         Err(faults) => Err(add_files(&files, faults)),

@@ -101,6 +101,12 @@ fn of_program(
         EmitFormat::Spv => SpirvFileFormat::Spv,
         EmitFormat::Spvasm => SpirvFileFormat::Spvasm,
     };
+    if program.kernels.is_empty() && args.kernel.is_none() {
+        let hint = "--emit spb writes the program as a whole, --emit kernel what the host does";
+        let text = "the program has no kernels, so no module is written";
+        failure::tell_line("note", text, Some(hint));
+        return Ok(());
+    }
     let chosen = choose_kernels(program, args.kernel)?;
     write_kernels(input, program, &chosen, &args.output, form)
 }
@@ -216,9 +222,6 @@ fn choose_kernels(
         Some(number) => vec![number],
         None => (0..count).collect(),
     };
-    if chosen.is_empty() {
-        return Err(CommandFailure::from_message("the program has no kernels"));
-    }
     for number in &chosen {
         if let Some(why) = &program.kernels[*number].refusal {
             return Err(CommandFailure::from_message(format!(

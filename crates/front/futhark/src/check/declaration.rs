@@ -17,6 +17,7 @@ use crate::syntax::tree::{
 use crate::typed::{DefinitionId, FileId, LocalId};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Size and type parameters of a declaration, apart.
 struct DeclaredParameters {
@@ -348,8 +349,8 @@ impl SourceChecker<'_> {
         } else {
             ValueTarget::Specified
         };
-        let shape = Rc::new(shape);
-        self.record_definition(name, NameMeaning::Specification(Some(Rc::clone(&shape))));
+        let shape = Arc::new(shape);
+        self.record_definition(name, NameMeaning::Specification(Some(Arc::clone(&shape))));
         TermBinding::Value(ValueBinding {
             target,
             scheme: Rc::new(scheme),

@@ -9,6 +9,7 @@ use crate::syntax::tree::{
 use crate::typed::{DefinitionId, FileId, IntrinsicId, LocalId, ProgramPlace, SizedTypeId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The names of a module, or those that are visible at a place of a file.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +60,7 @@ pub struct ValueBinding {
     /// Its type.
     pub scheme: Rc<TypeScheme>,
     /// Its type with sizes, if a module type gives it.
-    pub shape: Option<Rc<ShapedScheme>>,
+    pub shape: Option<Arc<ShapedScheme>>,
     /// The types for the type parameters of the target, in terms of those of the scheme. None where they are the same.
     pub arguments: Option<Rc<[TypeId]>>,
     /// Where its name stands.

@@ -13,6 +13,7 @@ use crate::syntax::tree::{
 };
 use crate::typed::{SpecifiedType, TypedExpressionId, TypedKind};
 use std::rc::Rc;
+use std::sync::Arc;
 
 impl SourceChecker<'_> {
     /// Where an expression stands.
@@ -240,7 +241,7 @@ impl SourceChecker<'_> {
                 .insert(typed, SpecifiedType { sized, type_id });
         }
         if let Some(shape) = &value.shape {
-            let scheme = Rc::clone(shape);
+            let scheme = Arc::clone(shape);
             let used = SealedUse {
                 scheme,
                 types: instance,

@@ -61,15 +61,18 @@ pub struct CheckFault(Option<Box<SourceFault>>);
 /// The result of a checking function.
 type CheckResult<T> = Result<T, CheckFault>;
 
-/// Checks the types of a program. The last file is the one whose entry points count.
+/// Checks the types of a program. The last file is the one whose entry points count. The second part of the result has the
+/// types with sizes of its definitions.
 ///
 /// # Errors
 ///
 /// The faults of the program, at least one: one for each declaration that has any.
-pub fn check_program(files: &mut SourceFiles) -> Result<TypedProgram, Vec<SourceFault>> {
+pub fn check_program(
+    files: &mut SourceFiles,
+) -> Result<(TypedProgram, ShapeTable), Vec<SourceFault>> {
     let checked = check_with(files, None, ShapeTable::default());
     if checked.faults.is_empty() {
-        Ok(checked.program)
+        Ok((checked.program, checked.shapes))
     } else {
         Err(checked.faults)
     }

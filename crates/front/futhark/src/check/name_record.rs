@@ -13,6 +13,7 @@ use crate::syntax::tree::{QualifiedName, SourceName, SourceNameId};
 use crate::typed::{DefinitionId, FileId, LocalId, ProgramPlace, TypedExpressionId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The names of a program.
 #[derive(Debug, Default)]
@@ -48,7 +49,7 @@ pub enum NameMeaning {
     /// A function or constant where it is defined, or whose use has a fault.
     Definition(DefinitionId),
     /// A value of a module type.
-    Specification(Option<Rc<ShapedScheme>>),
+    Specification(Option<Arc<ShapedScheme>>),
     /// A type.
     Type,
     /// A module.

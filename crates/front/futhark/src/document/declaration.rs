@@ -1,14 +1,15 @@
 //! Documentation of declarations.
 
+use super::inferred::{InferredSignature, InferredText};
 use super::link::{DocumentScope, ItemPath, LinkTarget, NamedPlace, ReferenceSpace};
 use super::signature::SignaturePart;
 use super::{DocumentationComment, DocumentedItem, ItemKind};
-use crate::check::types::{TypeForm, TypeId};
+use crate::check::types::TypeForm;
 use crate::compile::CheckedSource;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{
     DeclarationKind, PatternKind, SourceDeclaration, SourceName, SourceNameId, SyntaxTree,
-    TypeDeclaration, TypeLiftedness, TypeParameter, ValueDeclaration,
+    TypeDeclaration, TypeLiftedness, TypeParameter, TypeParameterKind, ValueDeclaration,
 };
 use crate::typed::{DefinitionId, FileId};
 use std::collections::{HashMap, HashSet};
@@ -275,17 +276,17 @@ impl<'c> DocumentBuilder<'c> {
         })
     }
 
-    fn find_definition_type(&self, value: &ValueDeclaration) -> Option<TypeId> {
+    fn find_value(&self, value: &ValueDeclaration) -> Option<DefinitionId> {
         let key = (self.file, value.name.range.start);
-        let id = self.definitions.get(&key)?;
-        Some(self.checked.program.definitions[*id].type_id)
+        self.definitions.get(&key).copied()
     }
 
     fn classify_value(&self, value: &ValueDeclaration) -> ItemKind {
         let types = &self.checked.program.types;
-        let is_function = self
-            .find_definition_type(value)
-            .is_some_and(|id| matches!(types.form(id), TypeForm::Function(..)));
+        let is_function = self.find_value(value).is_some_and(|id| {
+            let type_id = self.checked.program.definitions[id].type_id;
+            matches!(types.form(type_id), TypeForm::Function(..))
+        });
         if is_function || !value.signature.parameters.is_empty() {
             ItemKind::Function
         } else {
@@ -295,37 +296,39 @@ impl<'c> DocumentBuilder<'c> {
 
     /// The signature of a value: the types that are written, and the inferred ones of the rest.
     fn write_value(&mut self, value: &ValueDeclaration) -> Vec<SignaturePart> {
-        let types = &self.checked.program.types;
-        let names = &self.checked.program.names;
-        let parameters = &value.signature.type_parameters;
-        let mut inferred = self.find_definition_type(value);
-        let mut parts = vec![SignaturePart::Keyword("val"), SignaturePart::text(" ")];
-        parts.push(self.write_name(value.name.name));
-        parts.push(SignaturePart::text(self.quote_type_parameters(parameters)));
-        parts.push(SignaturePart::text(": "));
-        self.hide_parameters(parameters, |builder| {
+        let declared = &value.signature.type_parameters;
+        let definition = self.find_value(value);
+        let mut inferred = InferredSignature::new(self.checked, definition);
+        let types = self.hide_parameters(declared, |builder| {
+            let mut parts = Vec::new();
             for &pattern in &value.signature.parameters {
-                let form = inferred.map(|id| types.form(id));
-                let (parameter, result) = match form {
-                    Some(TypeForm::Function(parameter, result)) => {
-                        (Some(*parameter), Some(*result))
-                    }
-                    _ => (None, None),
-                };
-                inferred = result;
+                let parameter = inferred.take_parameter();
                 let written = builder.quote_parameter(pattern);
                 parts.extend(written.unwrap_or_else(|| {
-                    builder
-                        .write_inferred_parameter(&builder.tree().patterns[pattern].kind, parameter)
+                    let pattern = &builder.tree().patterns[pattern].kind;
+                    builder.write_inferred_parameter(pattern, inferred.print(&parameter))
                 }));
                 parts.push(SignaturePart::text(" -> "));
             }
-            match (value.signature.result, inferred) {
-                (Some(written), _) => parts.extend(builder.quote_type(written)),
-                (None, Some(id)) => parts.extend(builder.quote_inferred(&types.print(id, names))),
-                (None, None) => parts.push(SignaturePart::text("?")),
+            match value.signature.result {
+                Some(written) => parts.extend(builder.quote_type(written)),
+                None => {
+                    let result = inferred.take_result();
+                    parts.extend(builder.quote_inferred(&result));
+                }
             }
+            parts
         });
+        let mut parts = vec![SignaturePart::Keyword("val"), SignaturePart::text(" ")];
+        parts.push(self.write_name(value.name.name));
+        parts.push(SignaturePart::text(self.quote_type_parameters(declared)));
+        let sizes = declared.iter();
+        let sizes = sizes.filter(|parameter| parameter.kind == TypeParameterKind::Size);
+        parts.push(SignaturePart::text(
+            inferred.print_parameters(sizes.count()),
+        ));
+        parts.push(SignaturePart::text(": "));
+        parts.extend(types);
         parts
     }
 
@@ -333,20 +336,15 @@ impl<'c> DocumentBuilder<'c> {
     fn write_inferred_parameter(
         &self,
         pattern: &PatternKind,
-        inferred: Option<TypeId>,
+        inferred: InferredText,
     ) -> Vec<SignaturePart> {
-        let program = &self.checked.program;
-        let Some(id) = inferred else {
-            return vec![SignaturePart::text("?")];
-        };
-        let is_function = matches!(program.types.form(id), TypeForm::Function(..));
-        let mut parts = self.quote_inferred(&program.types.print(id, &program.names));
+        let mut parts = self.quote_inferred(&inferred.text);
         if let PatternKind::Name(name) = pattern {
             parts.insert(
                 0,
                 SignaturePart::text(format!("{}: ", self.name_text(name.name))),
             );
-        } else if !is_function {
+        } else if !inferred.is_function {
             return parts;
         }
         parts.insert(0, SignaturePart::text("("));

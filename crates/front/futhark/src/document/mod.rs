@@ -7,6 +7,7 @@
 
 mod comment;
 mod declaration;
+mod inferred;
 mod link;
 mod module;
 mod signature;

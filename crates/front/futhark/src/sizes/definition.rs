@@ -10,7 +10,7 @@ use crate::check::types::TypeParameterId;
 use crate::syntax::tree::TypeLiftedness;
 use crate::typed::{DefinitionId, LocalId, SizedTypeId};
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl SizeInference<'_> {
     /// Infers the sizes of a definition, and records what evaluation and compilation need. Returns its type.
@@ -22,7 +22,7 @@ impl SizeInference<'_> {
         mut self,
         id: DefinitionId,
         types: Vec<(TypeParameterId, TypeLiftedness)>,
-    ) -> SizeResult<Rc<ShapedScheme>> {
+    ) -> SizeResult<Arc<ShapedScheme>> {
         let result = self.infer_definition_parts(id, types);
         if self.table.record.is_some() {
             self.close_record();
@@ -34,7 +34,7 @@ impl SizeInference<'_> {
         &mut self,
         id: DefinitionId,
         types: Vec<(TypeParameterId, TypeLiftedness)>,
-    ) -> SizeResult<Rc<ShapedScheme>> {
+    ) -> SizeResult<Arc<ShapedScheme>> {
         let definition = self.program.definitions[id].clone();
         let Some(body) = definition.body else {
             return Err(
@@ -68,12 +68,12 @@ impl SizeInference<'_> {
         self.check_size_parameters(&definition.size_parameters, shape)?;
         self.check_ambiguity()?;
         check_causality(self, body)?;
-        let scheme = Rc::new(ShapedScheme {
+        let scheme = Arc::new(ShapedScheme {
             sizes: sizes.clone(),
             types,
             shape,
         });
-        self.table.definitions.insert(id, Rc::clone(&scheme));
+        self.table.definitions.insert(id, Arc::clone(&scheme));
         self.program.definitions[id].size_parameters = sizes;
         self.export();
         self.export_unnamed_arguments(id, shape);
@@ -93,7 +93,7 @@ impl SizeInference<'_> {
         for (local, shape) in std::mem::take(&mut self.locals) {
             let scheme = match shape {
                 LocalShape::Scheme(scheme) => scheme,
-                LocalShape::Value(shape) => Rc::new(ShapedScheme {
+                LocalShape::Value(shape) => Arc::new(ShapedScheme {
                     sizes: Vec::new(),
                     types: Vec::new(),
                     shape: self.variables.resolve_shape(self.table, shape),
@@ -176,7 +176,7 @@ impl SizeInference<'_> {
             types,
             shape,
         };
-        self.table.definitions.insert(id, Rc::new(scheme));
+        self.table.definitions.insert(id, Arc::new(scheme));
     }
 
     /// Requires that size parameters occur in the type of the definition.

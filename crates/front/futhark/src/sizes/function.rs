@@ -11,7 +11,7 @@ use crate::typed::{
     TypedPatternId, TypedPatternKind,
 };
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A function whose body is inferred.
 pub(super) struct InferredFunction {
@@ -227,7 +227,7 @@ impl SizeInference<'_> {
         binding: &TypedBinding,
         local: LocalId,
         lambda: TypedLambda,
-    ) -> SizeResult<Rc<ShapedScheme>> {
+    ) -> SizeResult<Arc<ShapedScheme>> {
         let place = self.place;
         let level = self.variables.level;
         self.variables.level += 1;
@@ -259,7 +259,7 @@ impl SizeInference<'_> {
         let types = self.program.local_type_parameters.get(&local);
         let types = types.into_iter().flatten();
         let types = types.map(|&parameter| (parameter, TypeLiftedness::FullyLifted));
-        Ok(Rc::new(ShapedScheme {
+        Ok(Arc::new(ShapedScheme {
             sizes,
             types: types.collect(),
             shape,

@@ -13,7 +13,7 @@ use crate::typed::{
     TypedPatternKind,
 };
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl SizeInference<'_> {
     /// Infers the sizes of an expression.
@@ -190,7 +190,7 @@ impl SizeInference<'_> {
     pub(super) fn instantiate(
         &mut self,
         id: TypedExpressionId,
-        scheme: &Rc<ShapedScheme>,
+        scheme: &Arc<ShapedScheme>,
         arguments: &[TypeId],
     ) -> SizeResult<ShapedTypeId> {
         let mut substitution = ShapeSubstitution::default();

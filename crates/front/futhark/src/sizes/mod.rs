@@ -54,6 +54,7 @@ use rustc_hash::FxHashMap;
 use shape::{ShapeTable, ShapedScheme, ShapedTypeId, SizeId};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::rc::Rc;
+use std::sync::Arc;
 use variable::{BinderKind, SizeBinder, SizeVariables};
 
 /// The result of a function of size inference.
@@ -63,7 +64,7 @@ type SizeResult<T> = Result<T, Box<SourceFault>>;
 #[derive(Clone, Debug)]
 pub struct SealedUse {
     /// Its type in the module type.
-    pub scheme: Rc<ShapedScheme>,
+    pub scheme: Arc<ShapedScheme>,
     /// The types for the type parameters of that type.
     pub types: Vec<TypeId>,
     /// The types for the type parameters of the definition behind it, in terms of those of that type. None if it has the same.
@@ -76,7 +77,7 @@ enum LocalShape {
     /// A value.
     Value(ShapedTypeId),
     /// A local function with parameters.
-    Scheme(Rc<ShapedScheme>),
+    Scheme(Arc<ShapedScheme>),
 }
 
 /// What is found about the definition at hand, with variables of inference.

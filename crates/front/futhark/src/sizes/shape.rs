@@ -9,7 +9,7 @@ use crate::syntax::tree::{SourceNameId, TypeLiftedness};
 use crate::typed::{DefinitionId, IntrinsicId, LocalId, TypedExpressionId};
 use rustc_hash::FxHashMap;
 use spirula_entity::ValueInterner;
-use std::rc::Rc;
+use std::sync::Arc;
 
 spirula_entity::define_ids! {
     /// A size.
@@ -136,7 +136,7 @@ pub struct ShapeTable {
     sizes: ValueInterner<SizeId, SizeForm>,
     shapes: ValueInterner<ShapedTypeId, ShapedForm>,
     /// The types of definitions.
-    pub definitions: FxHashMap<DefinitionId, Rc<ShapedScheme>>,
+    pub definitions: FxHashMap<DefinitionId, Arc<ShapedScheme>>,
     /// The number of size parameters of abstract types that have some.
     pub abstract_sizes: FxHashMap<AbstractTypeId, usize>,
     /// Whether types contain no arrays, functions, type parameters and hidden types.
@@ -153,7 +153,7 @@ pub struct ShapeRecord {
     /// The types of expressions.
     pub expressions: FxHashMap<TypedExpressionId, ShapedTypeId>,
     /// The types of variables. That of a local function is the one of its definition.
-    pub locals: FxHashMap<LocalId, Rc<ShapedScheme>>,
+    pub locals: FxHashMap<LocalId, Arc<ShapedScheme>>,
 }
 
 impl ShapeTable {
