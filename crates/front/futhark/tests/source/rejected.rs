@@ -66,6 +66,26 @@ const REJECTED: &[(&str, &str)] = &[
         "the module has no type `t`",
     ),
     ("def main (f: i32 -> i32) = f == f", "cannot be compared"),
+    // A list of indices has one at least, and what follows the first comma of a tuple is no end.
+    (
+        "def main (xs: []i32) = xs[]",
+        "expected an index, found `]`",
+    ),
+    (
+        "def main (xs: *[]i32) = xs with [] = xs",
+        "expected an index, found `]`",
+    ),
+    (
+        "def main (xs: *[]i32) = let xs[] = 1 in xs",
+        "expected an index, found `]`",
+    ),
+    (
+        "def main (xs: []i32) = (.[]) xs",
+        "expected an index, found `]`",
+    ),
+    ("def main = (1i32,)", "expected an expression, found `)`"),
+    ("def main (x,) = x : i32", "expected a pattern, found `)`"),
+    ("def main (x: (i32,)) = x", "expected a type, found `)`"),
     // An index has a sign.
     (
         "def main (xs: []i32) (i: u8) = xs[i]",

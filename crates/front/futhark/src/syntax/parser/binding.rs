@@ -78,8 +78,7 @@ impl SourceParser<'_> {
         let mut steps = Vec::new();
         loop {
             if self.accept_mark(PunctuationMark::OpenBracket) {
-                let indices =
-                    self.parse_list(PunctuationMark::CloseBracket, Self::parse_slice_index)?;
+                let indices = self.parse_indices()?;
                 steps.push(AccessStep::Indices(indices));
             } else if self.accept_mark(PunctuationMark::Dot) {
                 steps.push(AccessStep::Field(self.parse_field_name()?));

@@ -157,8 +157,7 @@ impl SourceParser<'_> {
                 self.take_token();
                 ExpressionKind::Index {
                     array: atom,
-                    indices: self
-                        .parse_list(PunctuationMark::CloseBracket, Self::parse_slice_index)?,
+                    indices: self.parse_indices()?,
                 }
             } else if self.accept_mark(PunctuationMark::Dot) {
                 if self.is_at_mark(PunctuationMark::OpenParenthesis) {
@@ -259,8 +258,13 @@ impl SourceParser<'_> {
         }
     }
 
+    /// Parses at least one index or slice, to the closing bracket, which is passed.
+    pub(super) fn parse_indices(&mut self) -> ParseResult<Vec<SliceIndex>> {
+        self.parse_some(PunctuationMark::CloseBracket, Self::parse_slice_index)
+    }
+
     /// Parses an index or a slice.
-    pub(super) fn parse_slice_index(&mut self) -> ParseResult<SliceIndex> {
+    fn parse_slice_index(&mut self) -> ParseResult<SliceIndex> {
         let start = self.parse_slice_part()?;
         if !self.accept_mark(PunctuationMark::Colon) {
             return match start {

@@ -171,8 +171,7 @@ impl SourceParser<'_> {
         let mut steps = Vec::new();
         while !self.accept_mark(PunctuationMark::Equals) {
             if self.accept_mark(PunctuationMark::OpenBracket) {
-                let indices =
-                    self.parse_list(PunctuationMark::CloseBracket, Self::parse_slice_index)?;
+                let indices = self.parse_indices()?;
                 steps.push(AccessStep::Indices(indices));
             } else {
                 self.accept_mark(PunctuationMark::Dot);

@@ -267,6 +267,21 @@ impl SourceParser<'_> {
         Ok(elements)
     }
 
+    /// Parses a list as [`Self::parse_list`] does, which has at least one element.
+    fn parse_some<T>(
+        &mut self,
+        close: PunctuationMark,
+        mut element: impl FnMut(&mut Self) -> ParseResult<T>,
+    ) -> ParseResult<Vec<T>> {
+        let mut elements = vec![element(self)?];
+        if self.accept_mark(PunctuationMark::Comma) {
+            elements.extend(self.parse_list(close, element)?);
+        } else {
+            self.expect_mark(close)?;
+        }
+        Ok(elements)
+    }
+
     /// Parses a node, one level deeper.
     ///
     /// # Errors

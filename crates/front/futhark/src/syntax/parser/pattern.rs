@@ -119,7 +119,7 @@ impl SourceParser<'_> {
         }
         self.expect_mark(PunctuationMark::Comma)?;
         let mut elements = vec![first];
-        elements.extend(self.parse_list(PunctuationMark::CloseParenthesis, Self::parse_pattern)?);
+        elements.extend(self.parse_some(PunctuationMark::CloseParenthesis, Self::parse_pattern)?);
         Ok(self.add_pattern(start, PatternKind::Tuple(elements)))
     }
 

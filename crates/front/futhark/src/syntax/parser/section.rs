@@ -44,7 +44,7 @@ impl SourceParser<'_> {
         }
         let mut elements = vec![first];
         elements
-            .extend(self.parse_list(PunctuationMark::CloseParenthesis, Self::parse_expression)?);
+            .extend(self.parse_some(PunctuationMark::CloseParenthesis, Self::parse_expression)?);
         Ok(self.add_expression(start, ExpressionKind::Tuple(elements)))
     }
 
@@ -64,8 +64,7 @@ impl SourceParser<'_> {
         while !self.is_at_mark(PunctuationMark::CloseParenthesis) {
             let has_dot = self.accept_mark(PunctuationMark::Dot);
             if self.accept_mark(PunctuationMark::OpenBracket) {
-                let indices =
-                    self.parse_list(PunctuationMark::CloseBracket, Self::parse_slice_index)?;
+                let indices = self.parse_indices()?;
                 steps.push(AccessStep::Indices(indices));
             } else if has_dot {
                 steps.push(AccessStep::Field(self.parse_field_name()?));

@@ -175,7 +175,7 @@ impl SourceParser<'_> {
                 self.expect_mark(PunctuationMark::Comma)?;
                 let mut elements = vec![first];
                 elements
-                    .extend(self.parse_list(PunctuationMark::CloseParenthesis, Self::parse_type)?);
+                    .extend(self.parse_some(PunctuationMark::CloseParenthesis, Self::parse_type)?);
                 TypeKind::Tuple(elements)
             }
             _ => return Err(self.fail_expected("a type")),
