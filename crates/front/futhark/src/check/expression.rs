@@ -271,7 +271,7 @@ impl SourceChecker<'_> {
         range: TextRange,
     ) -> CheckResult<TypeId> {
         let type_id = self.find_field_type(record, field, range)?;
-        self.record_field(field, type_id);
+        self.record_field(field, type_id, record);
         Ok(type_id)
     }
 
@@ -344,6 +344,7 @@ impl SourceChecker<'_> {
         range: TextRange,
     ) -> CheckResult<TypedExpressionId> {
         let mut typed = Vec::with_capacity(fields.len());
+        let mut written = Vec::new();
         for (index, field) in fields.iter().enumerate() {
             let before = fields[..index]
                 .iter()
@@ -354,7 +355,7 @@ impl SourceChecker<'_> {
             let value = match field.value {
                 Some(value) => {
                     let value = self.check_expression(value)?;
-                    self.record_field(field.name, self.type_of(value));
+                    written.push((field.name, self.type_of(value)));
                     value
                 }
                 None => {
@@ -369,7 +370,11 @@ impl SourceChecker<'_> {
             };
             typed.push((field.name.name, value));
         }
-        Ok(self.add_record(typed, range))
+        let record = self.add_record(typed, range);
+        for (name, value) in written {
+            self.record_field(name, value, self.type_of(record));
+        }
+        Ok(record)
     }
 
     /// Checks a function with its arguments.

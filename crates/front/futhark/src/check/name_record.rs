@@ -26,12 +26,25 @@ pub struct NameRecord {
     pub visible_locals: Vec<VisibleLocal>,
     /// The names of files and of the bodies of modules. The innermost text around a place counts.
     pub regions: Vec<ScopeRegion>,
+    /// The fields and constructors of types that are written, in the order in which they are checked.
+    pub type_parts: Vec<WrittenPart>,
+}
+
+/// A field or constructor of a type that is written.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenPart {
+    /// Its name.
+    pub name: SourceNameId,
+    /// Where it stands.
+    pub place: ProgramPlace,
+    /// The record or sum.
+    pub holder: TypeId,
 }
 
 /// An occurrence of a name.
 #[derive(Clone, Debug)]
 pub struct NameOccurrence {
-    /// Where the name is defined. None for fields and constructors, whose types have no names.
+    /// Where the name is defined. None for fields and constructors: any type of the same form may be their definition.
     pub definition: Option<ProgramPlace>,
     /// The meaning of the name.
     pub meaning: NameMeaning,
@@ -56,8 +69,13 @@ pub enum NameMeaning {
     Module,
     /// A module type.
     ModuleType,
-    /// A field, with the type of its value.
-    Field(TypeId),
+    /// A field, with the type of its value and that of the record.
+    Field {
+        /// The type of the value.
+        value: TypeId,
+        /// The type of the record.
+        record: TypeId,
+    },
     /// A constructor, with the type of the sum.
     Constructor(TypeId),
     /// The path of a file.
@@ -167,22 +185,37 @@ impl SourceChecker<'_> {
                 for &name in names {
                     let field = fields.iter().find(|(other, _)| *other == name.name);
                     if let Some((_, field)) = field {
-                        self.record_field(name, *field);
+                        self.record_field(name, *field, type_id);
+                        self.record_written_part(name, type_id);
                     }
                 }
             }
             TypeForm::Sum(_) => {
                 for &name in names {
                     self.record_constructor(name, type_id);
+                    self.record_written_part(name, type_id);
                 }
             }
             _ => {}
         }
     }
 
-    /// Records the name of a field, with the type of its value.
-    pub(super) fn record_field(&mut self, name: SourceName, type_id: TypeId) {
-        self.record_occurrence(name.range, None, NameMeaning::Field(type_id));
+    /// Records a field or constructor of a type that is written.
+    fn record_written_part(&mut self, name: SourceName, holder: TypeId) {
+        let place = self.place(name.range);
+        if let Some(record) = self.open_record() {
+            record.type_parts.push(WrittenPart {
+                name: name.name,
+                place,
+                holder,
+            });
+        }
+    }
+
+    /// Records the name of a field, with the types of its value and of the record.
+    pub(super) fn record_field(&mut self, name: SourceName, value: TypeId, record: TypeId) {
+        let meaning = NameMeaning::Field { value, record };
+        self.record_occurrence(name.range, None, meaning);
     }
 
     /// Records the name of a constructor, with the type of the sum. The range begins with its `#`.
@@ -339,14 +372,23 @@ impl SourceChecker<'_> {
         let Some(mut record) = self.names.take() else {
             return;
         };
+        let mut resolve = |type_id: &mut TypeId| {
+            *type_id = self
+                .variables
+                .resolve_all(&mut self.program.types, *type_id);
+        };
         for occurrence in record.occurrences.values_mut() {
-            if let NameMeaning::Field(type_id) | NameMeaning::Constructor(type_id) =
-                &mut occurrence.meaning
-            {
-                *type_id = self
-                    .variables
-                    .resolve_all(&mut self.program.types, *type_id);
+            match &mut occurrence.meaning {
+                NameMeaning::Field { value, record } => {
+                    resolve(value);
+                    resolve(record);
+                }
+                NameMeaning::Constructor(type_id) => resolve(type_id),
+                _ => {}
             }
+        }
+        for part in &mut record.type_parts {
+            resolve(&mut part.holder);
         }
         self.names = Some(record);
     }

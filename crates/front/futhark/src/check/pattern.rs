@@ -89,13 +89,19 @@ impl SourceChecker<'_> {
     }
 
     /// Records the fields of a record pattern.
-    fn record_field_patterns(&mut self, written: &[RecordFieldPattern], kind: &TypedPatternKind) {
+    fn record_field_patterns(
+        &mut self,
+        written: &[RecordFieldPattern],
+        kind: &TypedPatternKind,
+        record: TypeId,
+    ) {
         let TypedPatternKind::Record(typed) = kind else {
             return;
         };
         for (field, (_, pattern)) in written.iter().zip(typed) {
             if field.is_explicit {
-                self.record_field(field.name, self.program.patterns[*pattern].type_id);
+                let value = self.program.patterns[*pattern].type_id;
+                self.record_field(field.name, value, record);
             } else {
                 self.record_shorthand(field.name.range);
             }
@@ -148,7 +154,7 @@ impl SourceChecker<'_> {
                     .map(|field| (field.name.name, field.pattern))
                     .collect();
                 let kind = self.check_record_pattern(&fields, type_id, range, bound)?;
-                self.record_field_patterns(written, &kind);
+                self.record_field_patterns(written, &kind, type_id);
                 kind
             }
             PatternKind::Constructor { name, payload } => {

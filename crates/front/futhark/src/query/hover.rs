@@ -59,10 +59,10 @@ impl SourceAnalysis {
             NameMeaning::Specification(Some(scheme)) => {
                 format!("{name} {}", self.printer().print_scheme(scheme))
             }
-            NameMeaning::Field(type_id) => {
+            NameMeaning::Field { value, .. } => {
                 let found = self.find_projection(place);
                 let printed = found.map(|typed| self.print_expression_type(typed));
-                let printed = printed.unwrap_or_else(|| self.print_type(*type_id));
+                let printed = printed.unwrap_or_else(|| self.print_type(*value));
                 format!("{name} : {printed}")
             }
             NameMeaning::Constructor(type_id) => {

@@ -10,6 +10,7 @@ mod edit_map;
 mod hover;
 mod inlay_hint;
 mod navigation;
+mod part_definition;
 mod rename;
 mod signature;
 mod symbol;

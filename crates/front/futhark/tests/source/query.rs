@@ -139,9 +139,56 @@ fn names_have_a_definition() {
         ),
         ("def f x = loop x for i < 3i32 do §x + i", "main.fut:6:x"),
         ("def f (x: §i32) = x", ""),
-        ("def f (x: {a: i32}) = x.§a", ""),
+        // Fields and constructors are defined by the types that name them.
+        ("def f (x: {a: i32}) = x.§a", "main.fut:11:a"),
+        (
+            "type t = {a: i32, b: i32} type u = {a: f32, b: f32} def f (x: u) = x.§a",
+            "main.fut:36:a",
+        ),
+        (
+            "type p 't = {a: t, b: t} def f (x: p f32) = {§b = x.a, a = x.b}",
+            "main.fut:19:b",
+        ),
+        (
+            "type t = {a: i32, b: i32} def f (x: t) = let {a = y, §b = z} = x in y + z",
+            "main.fut:18:b",
+        ),
+        (
+            "type t = {a: i32, b: i32} def f (x: t) = x with §a = 1",
+            "main.fut:10:a",
+        ),
+        (
+            "type s = #a i32 | #b def f (x: s) = match x case #a n -> n case §#b -> 1",
+            "main.fut:18:#b",
+        ),
+        ("type s = #a i32 | #b def f : s = #§a 1", "main.fut:9:#a"),
+        ("type t = {a: i32, b: i32} def f = {§a = 1i32}", ""),
+        ("def f = (1, 2i32).§0", ""),
     ] {
         assert_eq!(definition(text), wanted, "{text}");
+    }
+}
+
+#[test]
+fn fields_and_constructors_have_references() {
+    for (text, count) in [
+        (
+            "type t = {a: i32, b: i32} def f (x: t) = x.§a + x.b def g (y: t) = y with a = y.a",
+            4,
+        ),
+        (
+            "type t = {a: i32} type u = {a: f32} def f (x: t) = x.§a def g (x: u) = x.a",
+            2,
+        ),
+        (
+            "type s = #§a | #b def f (x: s) : s = match x case #a -> #b case #b -> #a",
+            3,
+        ),
+    ] {
+        let references = ask(text, |analysis, at| {
+            analysis.list_references(analysis.main_file(), at).len()
+        });
+        assert_eq!(references, count, "{text}");
     }
 }
 
