@@ -8,6 +8,11 @@ pub(crate) type ProgramCase = (&'static str, &'static str, &'static str);
 
 const PROGRAMS: &[ProgramCase] = &[
     ("def main (x: i32) = x + 1", "41i32", "42i32"),
+    (
+        "def main (x: i32) = ((1 * 2 +) x, (1 - x -) x, (-x *) 2, (x - 1 `i32.max`) 3, (1 + 2 ==) x)",
+        "3i32",
+        "5i32 -5i32 -6i32 3i32 true",
+    ),
     // Literals are cut to the types of their suffixes, and those of patterns to the type of the value.
     (
         "def main (x: u8) = (300u8, 200i8, -129i8, 1e39f32, match x case 300 -> 1i32 case -1 -> 2 case _ -> 3)",

@@ -86,6 +86,35 @@ const REJECTED: &[(&str, &str)] = &[
     ("def main = (1i32,)", "expected an expression, found `)`"),
     ("def main (x,) = x : i32", "expected a pattern, found `)`"),
     ("def main (x: (i32,)) = x", "expected a type, found `)`"),
+    // The operand of a section ends where the operator begins.
+    (
+        "def f = (1 + 2 *) 3i32",
+        "would belong to the end of its operand",
+    ),
+    (
+        "def f = (1 + 2 * 3 **) 3i32",
+        "would belong to the end of its operand",
+    ),
+    (
+        "def f (b: bool) = (if b then 1 else 2 +) 3i32",
+        "would belong to the end of its operand",
+    ),
+    (
+        "def f = (let x = 1 in x +) 3i32",
+        "would belong to the end of its operand",
+    ),
+    (
+        "def f = (1 : i32 +) 3i32",
+        "would belong to the end of its operand",
+    ),
+    (
+        "def f = (loop x = 1i32 for i < 3i32 do x *)",
+        "would belong to the end of its operand",
+    ),
+    (
+        "def f = (1 `max` \\x -> x +)",
+        "would belong to the end of its operand",
+    ),
     // An index has a sign.
     (
         "def main (xs: []i32) (i: u8) = xs[i]",

@@ -1,8 +1,9 @@
 //! Parser of what begins with a parenthesis: tuples, operator sections, paths of access.
 
 use super::{ParseResult, SourceParser, fail_at};
+use crate::syntax::operator::{BACKTICK, find_precedence};
 use crate::syntax::token::{PunctuationMark, TextRange, TokenKind};
-use crate::syntax::tree::{AccessStep, ExpressionId, ExpressionKind};
+use crate::syntax::tree::{AccessStep, ExpressionId, ExpressionKind, QualifiedName};
 
 impl SourceParser<'_> {
     /// Parses `(e)`, a tuple or a section.
@@ -32,8 +33,13 @@ impl SourceParser<'_> {
         }
         let first = self.parse_expression()?;
         if self.is_operator_section(0) {
+            let range = self.start_range();
             let operator = self.parse_operator()?;
             let operand = first;
+            if !self.ends_before(operand, self.find_level(&operator)) {
+                let message = "the operator of a section would belong to the end of its operand";
+                return Err(fail_at(range, message).with_hint("put the operand into parentheses"));
+            }
             return self.close_section(start, ExpressionKind::LeftSection { operator, operand });
         }
         if self.accept_mark(PunctuationMark::CloseParenthesis) {
@@ -46,6 +52,36 @@ impl SourceParser<'_> {
         elements
             .extend(self.parse_some(PunctuationMark::CloseParenthesis, Self::parse_expression)?);
         Ok(self.add_expression(start, ExpressionKind::Tuple(elements)))
+    }
+
+    /// How tightly an operator binds.
+    fn find_level(&self, operator: &QualifiedName) -> u8 {
+        let precedence = find_precedence(&self.names[operator.name.name]);
+        precedence.unwrap_or(BACKTICK).level
+    }
+
+    /// Whether an expression ends in front of an operator that follows it: `1 * 2` ends before `+`, but not before `**`, and
+    /// `if a then b else c` never.
+    fn ends_before(&self, id: ExpressionId, level: u8) -> bool {
+        match &self.tree.expressions[id].kind {
+            ExpressionKind::Binary {
+                operator, right, ..
+            } => self.find_level(operator) >= level && self.ends_before(*right, level),
+            ExpressionKind::Negation(inner) | ExpressionKind::Complement(inner) => {
+                self.ends_before(*inner, level)
+            }
+            ExpressionKind::If { .. }
+            | ExpressionKind::Let { .. }
+            | ExpressionKind::Loop(_)
+            | ExpressionKind::Lambda(_)
+            | ExpressionKind::Match { .. }
+            | ExpressionKind::Update { .. }
+            | ExpressionKind::Attributed { .. }
+            | ExpressionKind::Ascription { .. }
+            | ExpressionKind::Coercion { .. }
+            | ExpressionKind::Range { .. } => false,
+            _ => true,
+        }
     }
 
     /// Passes the closing parenthesis of a section.
