@@ -481,6 +481,7 @@ impl SourceChecker<'_> {
             Some(definition) => {
                 let written = self.check_type(definition)?;
                 self.require_named_sizes(written.sized, declaration.name.range)?;
+                self.require_used_sizes(&declaration.parameters, &parameters, written.sized)?;
                 written
             }
             None => self.add_abstract(declaration, &parameters, class),

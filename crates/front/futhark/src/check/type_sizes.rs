@@ -1,11 +1,11 @@
 //! Sizes of types as they are written: which are named, and which are sizes of arrays.
 
-use super::environment::TypeBinding;
+use super::environment::{TypeBinding, TypeParameterBinding};
 use super::sizing::size_parameters;
 use super::{CheckFault, CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
-use crate::syntax::tree::{SourceName, SourceNameId};
-use crate::typed::{LocalId, SizeTerm, SizedType, SizedTypeId};
+use crate::syntax::tree::{SourceName, SourceNameId, TypeParameter};
+use crate::typed::{LocalId, SizeTerm, SizedType, SizedTypeId, TypedExpressionId, TypedKind};
 
 impl SourceChecker<'_> {
     /// Requires that the types of parameters within a type that is defined or specified name their sizes.
@@ -46,6 +46,72 @@ impl SourceChecker<'_> {
             SizedType::Existential(..) => true,
             SizedType::Plain(_) | SizedType::Function(..) => false,
         }
+    }
+
+    /// Requires that a type abbreviation has its size parameters in its definition.
+    pub(super) fn require_used_sizes(
+        &self,
+        declared: &[TypeParameter],
+        parameters: &[TypeParameterBinding],
+        definition: SizedTypeId,
+    ) -> CheckResult<()> {
+        for (declared, parameter) in declared.iter().zip(parameters) {
+            if let TypeParameterBinding::Size(local) = parameter
+                && !self.mentions_size(*local, definition)
+            {
+                let name = self.name_text(declared.name.name);
+                let message = format!("the size parameter `{name}` is no size of the definition");
+                return Err(self.fail(declared.name.range, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a type has a size with a variable.
+    fn mentions_size(&self, size: LocalId, id: SizedTypeId) -> bool {
+        let is_in_term = |term: &SizeTerm| match *term {
+            SizeTerm::Anonymous => false,
+            SizeTerm::Local(local) => local == size,
+            SizeTerm::Expression(expression) => self.reads_local(size, expression),
+        };
+        match &self.program.sized_types[id] {
+            SizedType::Plain(_) => false,
+            SizedType::Array(length, element) => {
+                is_in_term(length) || self.mentions_size(size, *element)
+            }
+            SizedType::Record(fields) => {
+                let mut fields = fields.iter();
+                fields.any(|(_, field)| self.mentions_size(size, *field))
+            }
+            SizedType::Sum(clauses) => {
+                let mut parts = clauses.iter().flat_map(|(_, payload)| payload);
+                parts.any(|part| self.mentions_size(size, *part))
+            }
+            SizedType::Function(_, parameter, result) => {
+                self.mentions_size(size, *parameter) || self.mentions_size(size, *result)
+            }
+            SizedType::Abstract(_, sizes, arguments) => {
+                let mut arguments = arguments.iter();
+                sizes.iter().any(is_in_term)
+                    || arguments.any(|part| self.mentions_size(size, *part))
+            }
+            SizedType::Unique(inner) | SizedType::Existential(_, inner) => {
+                self.mentions_size(size, *inner)
+            }
+        }
+    }
+
+    /// Whether an expression uses a variable.
+    fn reads_local(&self, local: LocalId, expression: TypedExpressionId) -> bool {
+        let mut pending = vec![expression];
+        while let Some(id) = pending.pop() {
+            let kind = &self.program.expressions[id].kind;
+            if matches!(kind, TypedKind::Local(other, _) if *other == local) {
+                return true;
+            }
+            kind.for_each_child(&mut |child| pending.push(child));
+        }
+        false
     }
 
     /// Whether the values of a type have a size: it is the size of an array, not only of what functions take or give.

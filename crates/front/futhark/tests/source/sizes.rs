@@ -124,6 +124,19 @@ const REJECTED: &[(&str, &str)] = &[
         "type~ t = ?[n].(bool -> [n]bool)",
         "the existential size `n` is no size of an array of the type",
     ),
+    // An abbreviation uses its size parameters.
+    (
+        "type t [n] [m] = [n]i32",
+        "the size parameter `m` is no size of the definition",
+    ),
+    (
+        "type^ t [n] = [10]i32 -> i32",
+        "the size parameter `n` is no size of the definition",
+    ),
+    (
+        "module type s = {type t [n] = i32}",
+        "the size parameter `n` is no size of the definition",
+    ),
     // A type that is hidden keeps its sizes.
     (
         "module m : {type t [n] [m]} = {type t [n] [m] = [n + m]bool}",
@@ -154,6 +167,8 @@ const ACCEPTED: &[&str] = &[
     "def main (xs: []i32) = let ys = filter (> 0) xs in (\\f -> f ys) (\\_ -> 0i32)",
     "def main = let [n] (xs: [n]i64, ys: [n]i64) = (iota 2, iota 2) in n + length xs + length ys",
     "type~ t = ?[n].([n]bool, bool)",
+    "type t [n] = [n + 1]bool type^ u [n] = bool -> t [n] type v [n] = (u32, #a i32 | #b ([2][n]f32))",
+    "module type s = {type t [n] val f [n]: i32 -> i32} module m (X: s) = {type t [n] = X.t [n]}",
     "module m : {type t [n] val f [n]: t [n] -> i32} = {type t [n] = ([n]i32, i32) def f [n] (x: t [n]) = x.1}",
     "module m : {type~ t val e: i32 -> t} = {type~ t = []bool def e (_: i32) : t = []}",
 ];
