@@ -8,6 +8,7 @@
 //! - [`calls`]: the calls in code.
 //! - [`verify`]: what holds of every program. [`consumption`]: no array is used after it was changed in place.
 //! - [`ownership`]: which arguments calls consume, and copies of results.
+//! - [`tail_call`]: functions that end with calls of themselves as loops.
 //! - [`simplify`]: folds constants, removes copies, repetitions, checks that hold, and what no result depends on.
 //! - [`fuse`]: combinators and those that use their results become one.
 //! - [`optimise`]: the order of the passes.
@@ -28,5 +29,6 @@ pub mod parse;
 pub mod print;
 pub mod rename;
 pub mod simplify;
+pub mod tail_call;
 pub mod verify;
 pub mod visit;

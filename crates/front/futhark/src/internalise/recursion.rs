@@ -1,7 +1,7 @@
 //! Recursive definitions: functions of their own, which are called.
 //!
 //! A definition is internalised once for each key: itself, its types, and what is static in its arguments. Its results are
-//! the sizes of its value, then the data.
+//! the sizes of its value, then the data. A function whose calls of itself are the last that it does becomes a loop.
 
 use super::call_key::{CallTranslation, DefinitionCall};
 use super::value::{StaticInstance, StaticShape, StaticValue};
@@ -17,6 +17,7 @@ use spirula_soac::ir::{
     ArgumentOwnership, SoacArgument, SoacBody, SoacFunction, SoacFunctionId, SoacMessagePart,
     SoacOperand, SoacOperation, SoacType, SoacVariableId,
 };
+use spirula_soac::tail_call::loop_tail_calls;
 
 /// How deep calls of recursive functions may be nested when the program runs.
 const MAX_DEPTH: i64 = 16384;
@@ -35,6 +36,12 @@ pub(super) struct RecursiveFunctions {
     depth: Option<SoacOperand>,
     /// Whether sizes of a result are being computed.
     is_sizing: bool,
+}
+
+/// The results of a function: the sizes of its value, then the data.
+struct FunctionResults {
+    lengths: Vec<SoacOperand>,
+    leaves: Vec<SoacOperand>,
 }
 
 /// What belongs to the function that is made.
@@ -226,7 +233,11 @@ impl SourceInternaliser<'_> {
         self.custom_rules = outer.custom_rules;
         self.recursive.depth = outer.depth;
         self.recursive.is_sizing = outer.is_sizing;
-        self.recursive.functions[function] = builder.finish(results?);
+        let FunctionResults { lengths, leaves } = results?;
+        let count = lengths.len();
+        let mut made = builder.finish([lengths, leaves].concat());
+        loop_tail_calls(&mut made, function, count);
+        self.recursive.functions[function] = made;
         Ok(function)
     }
 
@@ -235,7 +246,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         id: DefinitionId,
         call: &DefinitionCall,
-    ) -> InternaliseResult<Vec<SoacOperand>> {
+    ) -> InternaliseResult<FunctionResults> {
         let int64 = SoacType::Scalar(MachineType::I64);
         let depth = self.builder.add_parameter("depth", int64);
         self.recursive.depth = Some(SoacOperand::Variable(depth));
@@ -248,9 +259,10 @@ impl SourceInternaliser<'_> {
         }
         let certificates = self.builder.take_certificates();
         let value = self.certify(value, &certificates);
-        let mut results = value.lengths();
-        results.extend(value.leaves());
-        Ok(results)
+        Ok(FunctionResults {
+            lengths: value.lengths(),
+            leaves: value.leaves(),
+        })
     }
 
     /// Requires that the function of an accumulator calls nothing.

@@ -205,9 +205,71 @@ fn recursive_functions_have_their_results() {
     check_cases(PROGRAMS);
 }
 
+/// Functions whose last calls are loops, with a depth that calls cannot have. The results are those of the soac form alone: the
+/// evaluator of the source calls.
+const DEEP: &[ProgramCase] = &[
+    (
+        "def sum (n: i64) (x: i64) : i64 = if n == 0 then x else sum (n - 1) (x + n)
+def main (n: i64) = sum n 0",
+        "100000i64",
+        "5000050000i64",
+    ),
+    (
+        "def steps (n: i64) (k: i64) : (i64, bool) =
+  match (n, n % 2) case (1, _) -> (k, true) case (_, 0) -> steps (n / 2) (k + 1)
+  case _ -> let m = 3 * n + 1 in if m < 0 then (k, false) else steps m (k + 1)
+def main (n: i64) = steps n 0",
+        "27i64",
+        "111i64 true",
+    ),
+    (
+        "def fill [n] (xs: *[n]i32) (i: i64) : *[n]i32 =
+  if i == n then xs else let xs[i] = i32.i64 (i % 7) in fill xs (i + 1)
+def main (n: i64) = let xs = fill (replicate n 0) 0 in (xs[20000], xs[n - 1])",
+        "20002i64",
+        "1i32 2i32",
+    ),
+    (
+        "def grow [k] (n: i64) (xs: [k]i64, b: bool) : ([]i64, bool) =
+  if n == 0 then (xs, b) else if n % 10000 == 0 then grow (n - 1) (xs ++ [n], !b) else grow (n - 1) (xs, b)
+def main (n: i64) = let a = [7i64] in let (b, c) = grow n (a, true) in (a, b, c)",
+        "30000i64",
+        "[7i64] [7i64, 30000i64, 20000i64, 10000i64] false",
+    ),
+    (
+        "def f (n: i64) (x: i64) : i64 = if n == 0 then x else f (n - 1) (assert (x < 20000) (x + 1))
+def main (n: i64) = f n 0",
+        "30000i64",
+        "error: Assertion is false",
+    ),
+    (
+        "def f (n: i64) (x: i64) : i64 =
+  if n <= 0 then x else f (n - 1) (if n % 20000 == 0 then x + f (n / 2) 1 else x + 1)
+def main (n: i64) = f n 0",
+        "40000i64",
+        "80000i64",
+    ),
+];
+
+#[test]
+fn last_calls_are_loops() {
+    for (text, input, wanted) in DEEP {
+        let checked = check_text(text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
+        let input = ProgramValue::read_all(input.as_bytes()).expect("values");
+        let found = run_soac(&checked, &input);
+        match wanted.strip_prefix("error: ") {
+            None => assert_eq!(found.as_deref(), Ok(*wanted), "{text}"),
+            Some(part) => {
+                let message = found.expect_err("an error");
+                assert!(message.contains(part), "{text}: {message}");
+            }
+        }
+    }
+}
+
 #[test]
 fn recursive_functions_become_functions_of_the_host() {
-    for (text, _, _) in PROGRAMS {
+    for (text, _, _) in PROGRAMS.iter().chain(DEEP) {
         let checked = check_text(text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
         for profile in [SegmentProfile::PROCESSOR, SegmentProfile::GRAPHICS] {
             let internalised = internalise_last(&checked);
