@@ -1,7 +1,7 @@
 //! `spirula-mutant-futhark CORPUS [--seed N] [--count N] [--keep FOLDER]`
 //!
-//! Compares the verdicts of the checker on mutants of the programs in a folder with those of `futhark check`. Programs that
-//! one of the two refuses unchanged are left out.
+//! Compares the verdicts of the checker on mutants of the programs in a folder with those of `futhark check`. Programs on which the
+//! two differ unchanged are left out, and programs that cannot be parsed.
 
 mod report;
 mod verdict;
@@ -50,8 +50,8 @@ struct MutantArgs {
     timeout: u64,
 }
 
-/// A program of the corpus that both checkers accept.
-struct AcceptedProgram {
+/// A program of the corpus on which both checkers agree.
+struct AgreedProgram {
     files: ProgramFiles,
     source: MutableSource,
 }
@@ -59,7 +59,7 @@ struct AcceptedProgram {
 /// The programs of the corpus, which are checked when a mutant needs them.
 struct MutantCorpus {
     folder: PathBuf,
-    programs: Vec<(String, OnceLock<Option<AcceptedProgram>>)>,
+    programs: Vec<(String, OnceLock<Option<AgreedProgram>>)>,
 }
 
 impl MutantCorpus {
@@ -76,8 +76,8 @@ impl MutantCorpus {
         })
     }
 
-    /// A program. None if it is not accepted unchanged, or if it cannot be parsed by itself.
-    fn load_program(&self, at: usize, reference: &ReferenceChecker) -> Option<&AcceptedProgram> {
+    /// A program. None if the checkers differ on it unchanged, or if it cannot be parsed.
+    fn load_program(&self, at: usize, reference: &ReferenceChecker) -> Option<&AgreedProgram> {
         let (name, loaded) = &self.programs[at];
         let load = || load_program(&self.folder, name, reference);
         loaded.get_or_init(load).as_ref()
@@ -99,26 +99,31 @@ fn list_sources(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Result<
     Ok(())
 }
 
-fn load_program(
-    folder: &Path,
-    name: &str,
-    reference: &ReferenceChecker,
-) -> Option<AcceptedProgram> {
+fn load_program(folder: &Path, name: &str, reference: &ReferenceChecker) -> Option<AgreedProgram> {
     let mut imported = HashMap::new();
     let mut read = |path: &str| {
         let text = fs::read_to_string(folder.join(path)).map_err(|error| error.to_string())?;
         imported.insert(path.to_owned(), text.clone());
         Ok(text)
     };
-    check_files(name, &mut read).ok()?;
+    let ours = match check_files(name, &mut read) {
+        Ok(_) => CheckVerdict::Accepted,
+        Err(_) => CheckVerdict::Refused(String::new()),
+    };
     let text = imported.remove(name)?;
     let files = ProgramFiles {
         main: name.to_owned(),
         imported: Arc::new(imported),
     };
-    let is_accepted = matches!(reference.run(&files, &text), Ok(CheckVerdict::Accepted));
     let source = MutableSource::parse(text)?;
-    is_accepted.then_some(AcceptedProgram { files, source })
+    let theirs = reference.run(&files, source.text()).ok()?;
+    let pair = VerdictPair {
+        kind: "unchanged",
+        ours,
+        theirs,
+    };
+    pair.is_agreement()
+        .then_some(AgreedProgram { files, source })
 }
 
 /// How often another program is chosen for a kind of change, and how often another kind.
@@ -130,7 +135,7 @@ fn choose_mutant<'a>(
     reference: &ReferenceChecker,
     seed: u64,
     kind_name: Option<&str>,
-) -> Option<(&'a AcceptedProgram, SourceMutant)> {
+) -> Option<(&'a AgreedProgram, SourceMutant)> {
     let kinds = MUTATION_KINDS.iter();
     let kinds = kinds.filter(|kind| kind_name.is_none_or(|name| name == kind.name));
     let kinds: Vec<_> = kinds.collect();
