@@ -25,6 +25,17 @@ struct DeclaredParameters {
     types: Vec<(TypeParameterId, ParameterClass)>,
 }
 
+/// Where a declaration stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DeclarationSite {
+    /// At the top of a file.
+    File,
+    /// At the top of a file, behind `local`.
+    FileLocal,
+    /// In a module.
+    Module,
+}
+
 impl SourceChecker<'_> {
     /// Checks the main file with the prelude in scope.
     pub(super) fn check_main(&mut self, main: FileId) -> CheckResult<()> {
@@ -63,7 +74,12 @@ impl SourceChecker<'_> {
         let mut exported = ModuleScope::default();
         for declaration in declarations {
             let mark = self.mark_scope();
-            let checked = self.check_declaration(declaration, is_file);
+            let site = if is_file {
+                DeclarationSite::File
+            } else {
+                DeclarationSite::Module
+            };
+            let checked = self.check_declaration(declaration, site);
             let checked = self.close_scope(mark, declaration.range, checked);
             let (names, is_exported) = match checked {
                 Ok(checked) => checked,
@@ -84,13 +100,13 @@ impl SourceChecker<'_> {
     fn check_declaration(
         &mut self,
         declaration: &SourceDeclaration,
-        is_file: bool,
+        site: DeclarationSite,
     ) -> CheckResult<(ModuleScope, bool)> {
         let mut names = ModuleScope::default();
         match &declaration.kind {
             DeclarationKind::Value(value) => {
                 self.require_redefinable(value.name)?;
-                if value.keyword == ValueKeyword::Entry && !is_file {
+                if value.keyword == ValueKeyword::Entry && site == DeclarationSite::Module {
                     let message = "Entry points may not be declared inside modules";
                     return Err(self.fail_with(declaration.range, message, |fault| {
                         fault.with_hint(
@@ -100,8 +116,7 @@ impl SourceChecker<'_> {
                 }
                 let binding = self.check_value_declaration(value, &declaration.attributes)?;
                 if let ValueTarget::Definition(id) = binding.target
-                    && is_file
-                    && self.is_entry(value)
+                    && self.is_entry(value, site)
                 {
                     self.check_entry_sizes(id)?;
                     self.program.entries.push(id);
@@ -148,17 +163,28 @@ impl SourceChecker<'_> {
                 return Ok((names, false));
             }
             DeclarationKind::Local(inner) => {
-                let (names, _) = self.check_declaration(inner, is_file)?;
+                let site = match site {
+                    DeclarationSite::Module => DeclarationSite::Module,
+                    DeclarationSite::File | DeclarationSite::FileLocal => {
+                        DeclarationSite::FileLocal
+                    }
+                };
+                let (names, _) = self.check_declaration(inner, site)?;
                 return Ok((names, false));
             }
         }
         Ok((names, true))
     }
 
-    /// Whether a declaration at the top of a file is an entry point of the program.
-    fn is_entry(&self, value: &ValueDeclaration) -> bool {
+    /// Whether a declaration is an entry point of the program. One of the name `main` is, unless it is local.
+    fn is_entry(&self, value: &ValueDeclaration, site: DeclarationSite) -> bool {
         let is_named_main = self.name_text(value.name.name) == "main";
-        self.file == self.files.main && (value.keyword == ValueKeyword::Entry || is_named_main)
+        let is_declared = match site {
+            DeclarationSite::File => value.keyword == ValueKeyword::Entry || is_named_main,
+            DeclarationSite::FileLocal => value.keyword == ValueKeyword::Entry,
+            DeclarationSite::Module => false,
+        };
+        is_declared && self.file == self.files.main
     }
 
     /// Checks a function or constant, which is the definition with the given number. `own_name` tells what its name means

@@ -14,19 +14,15 @@ impl RestrictionChecker<'_> {
         let program = self.program;
         let mut negated: FxHashSet<TypedExpressionId> = FxHashSet::default();
         for (_, node) in program.expressions.iter().rev() {
-            match &node.kind {
-                TypedKind::Application(function, arguments) => {
-                    if let Some(&operand) = arguments.first()
-                        && self.is_negation(*function, operand)
-                        && let TypedKind::Scalar(literal) = &program.expressions[operand].kind
-                    {
-                        negated.insert(operand);
-                        let literal = negate_literal(literal);
-                        let is_fixed = self.has_suffix(node.type_id, node.place);
-                        self.check_literal(&literal, node.type_id, node.place, is_fixed);
-                    }
-                }
-                _ => {}
+            if let TypedKind::Application(function, arguments) = &node.kind
+                && let Some(&operand) = arguments.first()
+                && self.is_negation(*function, operand)
+                && let TypedKind::Scalar(literal) = &program.expressions[operand].kind
+            {
+                negated.insert(operand);
+                let literal = negate_literal(literal);
+                let is_fixed = self.has_suffix(node.type_id, node.place);
+                self.check_literal(&literal, node.type_id, node.place, is_fixed);
             }
         }
         for (id, node) in program.expressions.iter() {

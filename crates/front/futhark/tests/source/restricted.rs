@@ -119,6 +119,10 @@ const REJECTED: &[(&str, &str)] = &[
         "Entry point functions may not be higher-order",
     ),
     (
+        "local entry main (g: i32 -> i32) = g 1",
+        "Entry point functions may not be higher-order",
+    ),
+    (
         "def main = match (#a 1i32) case #a x -> x case #b x -> x",
         "Type is ambiguous",
     ),
@@ -126,6 +130,9 @@ const REJECTED: &[(&str, &str)] = &[
 
 /// Programs that must be accepted, with the parts of their warnings.
 const WARNED: &[(&str, &[&str])] = &[
+    // A local `main` is no entry point, unless it is declared as one.
+    ("local def main (f: i32 -> i32) = f 1", &[]),
+    ("local def main 'a (x: a) = x", &[]),
     ("def main (x: i32) = x", &[]),
     ("def main (x: i32) (_y: i32) = x", &[]),
     ("def main = reduce (i32.+) 0", &[]),
