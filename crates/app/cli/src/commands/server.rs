@@ -7,7 +7,7 @@ use crate::cli::tuning::TuningParameter;
 use crate::cli::{CommandFailure, CommandResult, files};
 use crate::server::{ProgramServer, ServerPause, configure_machine};
 use spirula::{CompileOptions, CompileOutput};
-use spirula_futhark::interface::{ProgramInterface, describe_interface};
+use spirula_futhark::export::{ProgramExports, describe_exports};
 use spirula_program::{CompiledProgram, ProgramSession};
 use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 use std::ffi::OsStr;
@@ -18,8 +18,8 @@ use std::rc::Rc;
 /// Runs `spirula server`.
 pub fn run_server(args: &ServerArgs) -> CommandResult {
     let program = Rc::new(load_program(&args.path, &args.device)?);
-    let interface = load_interface(&args.path)?;
-    let mut server = ProgramServer::new(Rc::clone(&program), interface);
+    let exports = load_exports(&args.path)?;
+    let mut server = ProgramServer::new(Rc::clone(&program), exports.as_ref());
     if let Some(path) = &args.tuning {
         server.parameters = read_tuning_file(path)?;
     }
@@ -65,13 +65,16 @@ fn load_program(path: &Path, device: &str) -> Result<CompiledProgram, CommandFai
     }
 }
 
-/// The interface of a source. Other programs have none.
-fn load_interface(path: &Path) -> Result<ProgramInterface, CommandFailure> {
+/// The exports of a source. Other programs have none.
+fn load_exports(path: &Path) -> Result<Option<ProgramExports>, CommandFailure> {
     if path.extension() != Some(OsStr::new("fut")) {
-        return Ok(ProgramInterface::default());
+        return Ok(None);
     }
     match check_program_file(path) {
-        Ok(checked) => Ok(describe_interface(&checked.program)),
+        Ok(checked) => {
+            let exports = describe_exports(&checked).map_err(CommandFailure::from_message)?;
+            Ok(Some(exports))
+        }
         Err(faults) => Err(CommandFailure::from_message(&faults[0].diagnostic.message)),
     }
 }

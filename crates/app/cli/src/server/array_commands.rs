@@ -98,6 +98,9 @@ impl ProgramServer {
 
     /// The types of the arrays that an array of records consists of.
     fn find_columns(&self, type_name: &str) -> Result<Vec<String>, String> {
+        if let Some(columns) = self.types.find_columns(type_name) {
+            return Ok(columns);
+        }
         let (rank, element) = self.find_array(type_name)?;
         match self.types.find(&element)? {
             InterfaceType::Record(fields) => {

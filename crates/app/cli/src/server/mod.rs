@@ -7,6 +7,7 @@
 
 mod array_commands;
 mod record_commands;
+mod served_entry;
 mod types;
 mod value_commands;
 mod variable;
@@ -14,7 +15,8 @@ mod variable;
 pub use types::ServerTypes;
 
 use crate::cli::failure::tell_line;
-use spirula_futhark::interface::ProgramInterface;
+use served_entry::{ServedEntry, list_served_entries, list_served_types};
+use spirula_futhark::export::ProgramExports;
 use spirula_program::{CompiledProgram, ProgramSession};
 use spirula_runtime::DeviceMachine;
 use std::collections::BTreeMap;
@@ -29,8 +31,8 @@ const FAILURE: &str = "%%% FAILURE";
 /// A program that is served, with its variables.
 pub struct ProgramServer {
     program: Rc<CompiledProgram>,
-    /// The entry points as the source declares them. Empty where there is no source.
-    interface: ProgramInterface,
+    /// Its entry points, in the same order.
+    entries: Vec<ServedEntry>,
     types: ServerTypes,
     variables: BTreeMap<String, ServerVariable>,
     /// Tuning parameters with their values.
@@ -128,12 +130,12 @@ const COMMANDS: &[ServerCommand] = &[
 ];
 
 impl ProgramServer {
-    /// A server without variables.
-    pub fn new(program: Rc<CompiledProgram>, interface: ProgramInterface) -> Self {
+    /// A server without variables. Where there is source, its exports give the names of the types.
+    pub fn new(program: Rc<CompiledProgram>, exports: Option<&ProgramExports>) -> Self {
         ProgramServer {
-            types: ServerTypes::new(&program, &interface),
+            types: list_served_types(&program, exports),
+            entries: list_served_entries(&program, exports),
             program,
-            interface,
             variables: BTreeMap::new(),
             parameters: Vec::new(),
         }

@@ -1,6 +1,7 @@
 //! Types of a served program: their structure, and the plain values that their values consist of.
 
 use super::variable::ValueLayout;
+use spirula_futhark::export::{ExportedForm, ExportedType, ProgramExports};
 use spirula_futhark::interface::{InterfaceType, ProgramInterface};
 use spirula_program::program::{EntryOpaque, EntryValueType, ProgramEntry};
 use spirula_program::{CompiledProgram, ScalarType};
@@ -11,6 +12,8 @@ pub struct ServerTypes {
     types: BTreeMap<String, InterfaceType>,
     /// The parts of types that the program takes and gives without an external form.
     opaque: BTreeMap<String, Vec<ValueLayout>>,
+    /// The types of the arrays that an array of records consists of, where they have names of their own.
+    columns: BTreeMap<String, Vec<String>>,
 }
 
 /// The scalar types, with their names.
@@ -62,16 +65,74 @@ pub fn result_name(entry: &ProgramEntry) -> String {
     }
 }
 
+/// The structure of an exported type.
+fn describe_form(exported: &ExportedType) -> InterfaceType {
+    match &exported.form {
+        ExportedForm::Scalar => InterfaceType::Scalar,
+        ExportedForm::Array => {
+            let part = exported.parts.first();
+            let (rank, element) = part.map_or((0, String::new()), |part| {
+                let layout = ValueLayout {
+                    element: part.element,
+                    unsigned: part.unsigned && part.element.is_int(),
+                    rank: 0,
+                };
+                (part.rank, layout.type_name())
+            });
+            InterfaceType::Array(rank, element)
+        }
+        ExportedForm::Record(fields) => InterfaceType::Record(fields.clone()),
+        ExportedForm::Sum(variants) => InterfaceType::Sum(variants.clone()),
+        ExportedForm::RecordArray { rank, element, .. }
+        | ExportedForm::OpaqueArray { rank, element } => {
+            InterfaceType::Array(*rank, element.clone())
+        }
+    }
+}
+
+/// The scalar types by their names.
+fn scalar_types() -> BTreeMap<String, InterfaceType> {
+    let names = SCALARS.iter().map(|(name, ..)| (*name).to_owned());
+    names.map(|name| (name, InterfaceType::Scalar)).collect()
+}
+
 impl ServerTypes {
+    /// The types that a program exports, with the names of foreign interfaces.
+    pub fn from_exports(exports: &ProgramExports) -> ServerTypes {
+        let mut table = ServerTypes {
+            types: scalar_types(),
+            opaque: BTreeMap::new(),
+            columns: BTreeMap::new(),
+        };
+        for (name, exported) in &exports.types {
+            table.types.insert(name.clone(), describe_form(exported));
+            let parts = exported.parts.iter().map(|part| ValueLayout {
+                element: part.element,
+                unsigned: part.unsigned && part.element.is_int(),
+                rank: part.rank,
+            });
+            table.opaque.insert(name.clone(), parts.collect());
+            if let ExportedForm::RecordArray { columns, .. } = &exported.form {
+                let columns = columns.iter().map(|(_, column)| column.clone());
+                table.columns.insert(name.clone(), columns.collect());
+            }
+        }
+        table
+    }
+
+    /// The types of the arrays that an array of records consists of, if they have names of their own.
+    pub fn find_columns(&self, name: &str) -> Option<Vec<String>> {
+        self.columns.get(name).cloned()
+    }
+
     /// The types of a program, as its source and its entry points have them.
     pub fn new(program: &CompiledProgram, interface: &ProgramInterface) -> ServerTypes {
         let mut types = interface.types.clone();
-        for (name, ..) in SCALARS {
-            types.insert((*name).to_owned(), InterfaceType::Scalar);
-        }
+        types.extend(scalar_types());
         let mut table = ServerTypes {
             types,
             opaque: BTreeMap::new(),
+            columns: BTreeMap::new(),
         };
         for entry in &program.entries {
             for parameter in &entry.parameters {

@@ -1,9 +1,10 @@
 //! Commands of a server about entry points, variables and tuning parameters.
 
-use super::types::{result_name, type_name};
+use super::served_entry::{ServedEntry, ServedValue};
+use super::types::type_name;
 use super::variable::{ServerVariable, ValueLayout};
 use super::{AnswerResult, ProgramServer, ServerSession};
-use spirula_futhark::interface::{DeclaredEntry, InterfaceType, InterfaceValue};
+use spirula_futhark::interface::InterfaceType;
 use spirula_program::program::ProgramEntry;
 use spirula_program::{CallValue, CompiledProgram, ProgramValue, SizeClass};
 use std::fs;
@@ -17,8 +18,10 @@ impl ProgramServer {
         entries.map(|entry| entry.name.clone()).collect()
     }
 
-    fn find_interface(&self, name: &str) -> Option<&DeclaredEntry> {
-        self.interface.find_entry(name)
+    /// An entry point with the names of its types.
+    fn find_served(&self, name: &str) -> Result<&ServedEntry, String> {
+        let found = self.entries.iter().find(|entry| entry.name == name);
+        found.ok_or_else(|| format!("Unknown entry point: {name}"))
     }
 
     /// A variable.
@@ -114,13 +117,19 @@ impl ProgramServer {
         entry: &ProgramEntry,
         names: &[&str],
     ) -> Result<Vec<CallValue>, String> {
+        let served = self.find_served(&entry.name)?;
         let mut items = Vec::new();
-        for (parameter, name) in entry.parameters.iter().zip(names) {
-            let wanted = type_name(parameter.value.as_ref(), parameter.opaque.as_ref());
-            let mut parts = self.take_parts(&[name], std::slice::from_ref(&wanted))?;
+        for ((parameter, served), name) in
+            entry.parameters.iter().zip(&served.parameters).zip(names)
+        {
+            let wanted = std::slice::from_ref(&served.type_name);
+            let mut parts = self.take_parts(&[name], wanted)?;
             items.push(match (&parameter.value, parts.len()) {
                 (Some(_), 1) => CallValue::Plain(parts.remove(0)),
-                _ => CallValue::Opaque(wanted, parts),
+                _ => {
+                    let name = type_name(parameter.value.as_ref(), parameter.opaque.as_ref());
+                    CallValue::Opaque(name, parts)
+                }
             });
         }
         Ok(items)
@@ -136,22 +145,19 @@ impl ProgramServer {
             CallValue::Plain(value) => vec![value],
             CallValue::Opaque(_, parts) => parts,
         };
+        let served = self.find_served(&entry.name)?;
         if let ([name], true) = (names, entry.results.len() != 1) {
             let parts = items.into_iter().flat_map(into_parts).collect();
-            self.make_variable(name, &self.output_type(entry), parts)?;
+            let type_name = served.result.type_name.clone();
+            self.make_variable(name, &type_name, parts)?;
             return Ok(());
         }
-        for ((name, result), item) in names.iter().zip(&entry.results).zip(items) {
-            let type_name = type_name(result.value.as_ref(), result.opaque.as_ref());
-            self.make_variable(name, &type_name, into_parts(item))?;
+        let types = served.results.iter();
+        let types: Vec<String> = types.map(|result| result.type_name.clone()).collect();
+        for ((name, type_name), item) in names.iter().zip(&types).zip(items) {
+            self.make_variable(name, type_name, into_parts(item))?;
         }
         Ok(())
-    }
-
-    /// The type of all results together.
-    fn output_type(&self, entry: &ProgramEntry) -> String {
-        let interface = self.find_interface(&entry.name);
-        interface.map_or_else(|| result_name(entry), |i| i.result.type_name.clone())
     }
 
     /// `restore FILE (VARIABLE TYPE)*`
@@ -217,44 +223,24 @@ impl ProgramServer {
 
     /// `inputs ENTRY`
     pub(super) fn list_inputs(&mut self, words: &[&str]) -> AnswerResult {
-        let program = Rc::clone(&self.program);
-        let entry = find_entry(&program, words[0])?;
-        let interface = self.find_interface(words[0]);
-        let parameters = entry.parameters.iter().enumerate();
-        let names = parameters.map(|(number, parameter)| {
-            let declared = interface.and_then(|i| i.parameters.get(number));
-            let name = type_name(parameter.value.as_ref(), parameter.opaque.as_ref());
-            mark_unique(name, declared)
-        });
-        Ok(names.collect())
+        let parameters = self.find_served(words[0])?.parameters.iter();
+        Ok(parameters.map(mark_unique).collect())
     }
 
     /// `output ENTRY`: the type of all results together.
     pub(super) fn list_output(&mut self, words: &[&str]) -> AnswerResult {
-        let program = Rc::clone(&self.program);
-        let entry = find_entry(&program, words[0])?;
-        let declared = self.find_interface(words[0]).map(|i| &i.result);
-        Ok(vec![mark_unique(self.output_type(entry), declared)])
+        Ok(vec![mark_unique(&self.find_served(words[0])?.result)])
     }
 
     /// `outputs ENTRY`: the type of each result.
     pub(super) fn list_outputs(&mut self, words: &[&str]) -> AnswerResult {
-        let program = Rc::clone(&self.program);
-        let entry = find_entry(&program, words[0])?;
-        let declared = self.find_interface(words[0]).map(|i| &i.result);
-        let declared = declared.filter(|_| entry.results.len() == 1);
-        let names = entry.results.iter().map(|result| {
-            let name = type_name(result.value.as_ref(), result.opaque.as_ref());
-            mark_unique(name, declared)
-        });
-        Ok(names.collect())
+        let results = self.find_served(words[0])?.results.iter();
+        Ok(results.map(mark_unique).collect())
     }
 
     /// `attributes ENTRY`
     pub(super) fn list_attributes(&mut self, words: &[&str]) -> AnswerResult {
-        find_entry(&self.program, words[0])?;
-        let interface = self.find_interface(words[0]);
-        Ok(interface.map_or_else(Vec::new, |i| i.attributes.clone()))
+        Ok(self.find_served(words[0])?.attributes.clone())
     }
 
     /// `type VARIABLE`
@@ -310,11 +296,9 @@ fn find_entry<'a>(program: &'a CompiledProgram, name: &str) -> Result<&'a Progra
 }
 
 /// The name of a type, with a star where the declaration makes it unique.
-fn mark_unique(name: String, declared: Option<&InterfaceValue>) -> String {
-    match declared {
-        Some(declared) if declared.is_unique => format!("*{name}"),
-        _ => name,
-    }
+fn mark_unique(value: &ServedValue) -> String {
+    let star = if value.is_unique { "*" } else { "" };
+    format!("{star}{}", value.type_name)
 }
 
 /// The name of a class. Thresholds with a default have none of their own.

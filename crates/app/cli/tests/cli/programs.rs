@@ -163,6 +163,25 @@ fn options_of_the_other_sort_are_wrong_usage() {
     spirula(&["compile", &scale, "--kernel", "0"]).fails(2, "the input is a module");
 }
 
+/// A program whose host does all of it has no module to write.
+#[test]
+fn programs_without_kernels_compile() {
+    let scratch = ScratchFolder::new();
+    let path = scratch.file("next.fut", "entry main (x: i32) = x + 1\n");
+    let output = scratch.text("next.spv");
+    let told = spirula(&["compile", &path, "-o", &output]).ok();
+    assert!(
+        told.err.contains("the program has no kernels"),
+        "{}",
+        told.err
+    );
+    assert_eq!(scratch.names(), ["next.fut"]);
+    spirula(&["compile", &path, "--emit", "spvasm"]).ok();
+    spirula(&["compile", &path, "-o", &scratch.text("next.spb")]).ok();
+    assert!(scratch.path("next.spb").exists());
+    spirula(&["compile", &path, "--kernel", "0"]).fails(1, "the program has no kernel 0");
+}
+
 #[test]
 fn kernels_become_modules() {
     let scratch = ScratchFolder::new();

@@ -52,19 +52,43 @@ fn entry_points_and_types() {
         ("inputs both", "*[]i32; i32"),
         ("outputs both", "[]i32; i32"),
         ("output both", "([]i32, i32)"),
-        ("inputs total", "{a: i32, b: []f32}"),
+        ("inputs total", "t"),
+        ("output make", "t"),
+        ("kind t", "record"),
+        ("fields t", "a i32; b []f32"),
         ("attributes total", "prop(gen(make), size(3))"),
         ("attributes make", ""),
         ("kind i32", "primitive"),
         ("kind []i32", "array"),
-        ("kind \"{a: i32, b: []f32}\"", "record"),
-        ("fields \"{a: i32, b: []f32}\"", "a i32; b []f32"),
-        ("kind \"#left i32 | #none\"", "sum"),
-        ("variants \"#left i32 | #none\"", "left; - i32; none"),
+        ("kind \"left:i32 | none:\"", "sum"),
+        ("variants \"left:i32 | none:\"", "left; - i32; none"),
         ("rank [](i32,i64)", "%%% FAILURE; Unknown type: [](i32,i64)"),
         ("rank \"[](i32, i64)\"", "1"),
         ("elemtype \"[](i32, i64)\"", "(i32, i64)"),
     ]);
+}
+
+/// A compiled program has no source: types have names by their structure.
+#[test]
+fn compiled_programs_are_served() {
+    let scratch = ScratchFolder::new();
+    let path = scratch.file("program.fut", SOURCE);
+    let archive = scratch.text("program.spb");
+    spirula(&["compile", &path, "-o", &archive]).ok();
+    let commands = "inputs total\noutputs both\noutput both\nkind i32\n";
+    let told = spirula_with(&["server", &archive], commands.as_bytes()).ok();
+    let text = told.text();
+    let answers: Vec<&str> = text.split("%%% OK\n").skip(1).collect();
+    assert_eq!(
+        answers,
+        [
+            "{a: i32, b: []f32}\n",
+            "[]i32\ni32\n",
+            "([]i32, i32)\n",
+            "primitive\n",
+            ""
+        ]
+    );
 }
 
 #[test]
@@ -102,14 +126,14 @@ fn records_arrays_and_sums() {
         ("zip again \"[](i32, i64)\" is js", ""),
         ("index p again 2", ""),
         ("project i p 0", ""),
-        ("construct s \"#left i32 | #none\" left i", ""),
+        ("construct s \"left:i32 | none:\" left i", ""),
         ("variant s", "left"),
         ("call get got s", ""),
         ("destruct s v", ""),
         ("new_array two []i32 2 v got", ""),
         ("set two y 0", ""),
         ("shape two", "2"),
-        ("construct none \"#left i32 | #none\" none", ""),
+        ("construct none \"left:i32 | none:\" none", ""),
         ("call get missing none", ""),
         ("new q \"(i32, i64)\" v n", ""),
         ("type q", "(i32, i64)"),
@@ -130,10 +154,7 @@ fn failures() {
             "call nothing x",
             "%%% FAILURE; Unknown entry point: nothing",
         ),
-        (
-            "call total x n",
-            "%%% FAILURE; n has the type i64, not {a: i32, b: []f32}",
-        ),
+        ("call total x n", "%%% FAILURE; n has the type i64, not t"),
         ("call total x q", "%%% FAILURE; Unknown variable: q"),
         ("call make n n", "%%% FAILURE; Variable already exists: n"),
         ("free q", "%%% FAILURE; Unknown variable: q"),
