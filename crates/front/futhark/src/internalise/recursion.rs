@@ -39,7 +39,7 @@ pub(super) struct RecursiveFunctions {
 }
 
 /// The results of a function: the sizes of its value, then the data.
-struct FunctionResults {
+struct RecursiveResults {
     lengths: Vec<SoacOperand>,
     leaves: Vec<SoacOperand>,
 }
@@ -233,7 +233,7 @@ impl SourceInternaliser<'_> {
         self.custom_rules = outer.custom_rules;
         self.recursive.depth = outer.depth;
         self.recursive.is_sizing = outer.is_sizing;
-        let FunctionResults { lengths, leaves } = results?;
+        let RecursiveResults { lengths, leaves } = results?;
         let count = lengths.len();
         let mut made = builder.finish([lengths, leaves].concat());
         loop_tail_calls(&mut made, function, count);
@@ -246,7 +246,7 @@ impl SourceInternaliser<'_> {
         &mut self,
         id: DefinitionId,
         call: &DefinitionCall,
-    ) -> InternaliseResult<FunctionResults> {
+    ) -> InternaliseResult<RecursiveResults> {
         let int64 = SoacType::Scalar(MachineType::I64);
         let depth = self.builder.add_parameter("depth", int64);
         self.recursive.depth = Some(SoacOperand::Variable(depth));
@@ -259,7 +259,7 @@ impl SourceInternaliser<'_> {
         }
         let certificates = self.builder.take_certificates();
         let value = self.certify(value, &certificates);
-        Ok(FunctionResults {
+        Ok(RecursiveResults {
             lengths: value.lengths(),
             leaves: value.leaves(),
         })
