@@ -2,8 +2,8 @@
 
 use spirula::{CompileOptions, CompileOutput, compile_input};
 use spirula_program::{
-    CompiledProgram, KernelMachine, LaunchRequest, ProgramError, ProgramParameter, ProgramSession,
-    ProgramValue, ResidentValue, ScalarType, SizeClass,
+    CompiledProgram, KernelMachine, LaunchRequest, ProgramError, ProgramHeap, ProgramParameter,
+    ProgramSession, ProgramValue, ResidentValue, ScalarType, SizeClass,
 };
 use spirula_runtime::{ComputeDevice, DeviceError, DeviceMachine, DeviceOptions};
 
@@ -264,4 +264,52 @@ fn sizes_without_data_are_parts_of_values() {
     let given: Vec<&ResidentValue> = made.iter().chain([&last]).collect();
     let result = session.call_resident("size", &given).expect("it runs");
     assert_eq!(result[0].scalar_bits(), Some(705));
+}
+
+/// Programs in turns on one heap: a result of one is an argument of the other, each keeps the memory of its initialisation, and
+/// nothing is left of a program that has ended.
+#[test]
+fn programs_share_a_heap() {
+    let programs = [
+        compile_program(
+            "let table = map (* 3) (iota 4) entry next (xs: []i64) = map2 (+) table xs",
+        ),
+        compile_program(
+            "let table = map (+ 5) (iota 4) entry next (xs: []i64) = map2 (*) table xs",
+        ),
+    ];
+    let device = ComputeDevice::open("cpu", &DeviceOptions::default());
+    let machine = DeviceMachine::from_device(device.expect("there is a processor"));
+    let mut heap = ProgramHeap::new(machine);
+    let mut suspended = programs.each_ref().map(|program| {
+        let session = ProgramSession::begin_on_heap(program, &mut heap);
+        Some(
+            session
+                .map_err(|error| error.to_string())
+                .expect("it begins")
+                .suspend(),
+        )
+    });
+    let bytes = [1i64, 2, 3, 4].map(i64::to_le_bytes).concat();
+    let first = heap.upload_array(ScalarType::I64, false, vec![4], &bytes);
+    let mut value = first.expect("there is memory");
+    for turn in [0, 1, 0] {
+        let state = suspended[turn].take().expect("it is suspended");
+        let mut session = ProgramSession::resume(&programs[turn], &mut heap, state);
+        let mut results = session.call_resident("next", &[&value]).expect("it runs");
+        session.release_value(std::mem::replace(&mut value, results.remove(0)));
+        suspended[turn] = Some(session.suspend());
+    }
+    let mut bytes = [0; 32];
+    heap.read_resident(&value, 0, &mut bytes)
+        .expect("it is there");
+    let found = bytes
+        .chunks_exact(8)
+        .map(|word| i64::from_le_bytes(word.try_into().unwrap()));
+    assert_eq!(found.collect::<Vec<_>>(), [5, 33, 69, 113]);
+    heap.release_value(value);
+    for state in suspended.into_iter().flatten() {
+        heap.release_program(state);
+    }
+    assert_eq!(heap.memory_use().in_use, 0);
 }

@@ -15,9 +15,10 @@ struct RefCountedBlock<B> {
     references: u32,
 }
 
-/// All blocks of a program, and the machine that owns the device's.
-pub(crate) struct ProgramHeap<M: KernelMachine> {
-    pub machine: M,
+/// Reference-counted blocks, and the machine that owns the device's. One program has a heap of its own, or several programs
+/// use a heap in turns and exchange [`crate::ResidentValue`]s.
+pub struct ProgramHeap<M: KernelMachine> {
+    pub(crate) machine: M,
     blocks: Vec<RefCountedBlock<M::Block>>,
     unused: Vec<usize>,
     pool: BlockPool<M::Block>,
@@ -27,9 +28,23 @@ pub(crate) struct ProgramHeap<M: KernelMachine> {
     in_use: u64,
     /// The most that there ever were.
     most_in_use: u64,
+    /// Number of programs so far.
+    programs: usize,
 }
 
-pub(crate) type MachineResult<T, M> = Result<T, ProgramError<<M as KernelMachine>::Error>>;
+/// Use of a heap's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeapUse {
+    /// Bytes that have references.
+    pub in_use: u64,
+    /// The most that there ever were.
+    pub most_in_use: u64,
+    /// Number of blocks that the machine has allocated.
+    pub allocations: u64,
+}
+
+/// Result of an operation on a machine.
+pub type MachineResult<T, M> = Result<T, ProgramError<<M as KernelMachine>::Error>>;
 
 /// A side of a copy with its block.
 pub(crate) type BlockView<'a> = (usize, &'a copy_call::StridedView);
@@ -38,6 +53,7 @@ pub(crate) type BlockView<'a> = (usize, &'a copy_call::StridedView);
 const GRAIN: u64 = 16;
 
 impl<M: KernelMachine> ProgramHeap<M> {
+    /// A heap without blocks.
     pub fn new(machine: M) -> Self {
         ProgramHeap {
             pool: BlockPool::new(!machine.is_host()),
@@ -47,7 +63,28 @@ impl<M: KernelMachine> ProgramHeap<M> {
             made: 0,
             in_use: 0,
             most_in_use: 0,
+            programs: 0,
         }
+    }
+
+    /// The machine.
+    pub fn machine(&mut self) -> &mut M {
+        &mut self.machine
+    }
+
+    /// The use of memory.
+    pub fn memory_use(&self) -> HeapUse {
+        HeapUse {
+            in_use: self.in_use,
+            most_in_use: self.most_in_use,
+            allocations: self.made,
+        }
+    }
+
+    /// A number for a program that begins.
+    pub(crate) fn number_program(&mut self) -> usize {
+        self.programs += 1;
+        self.programs - 1
     }
 
     fn insert_block(&mut self, block: RefCountedBlock<M::Block>) -> usize {
@@ -64,7 +101,7 @@ impl<M: KernelMachine> ProgramHeap<M> {
     }
 
     /// Allocates a block of the device with one reference and undefined contents.
-    pub fn allocate_device(&mut self, bytes: u64) -> MachineResult<usize, M> {
+    pub(crate) fn allocate_device(&mut self, bytes: u64) -> MachineResult<usize, M> {
         let size = bytes.max(1).checked_next_multiple_of(GRAIN);
         let size =
             size.ok_or_else(|| ProgramError::Invalid(format!("no memory of {bytes} bytes")))?;
@@ -107,24 +144,24 @@ impl<M: KernelMachine> ProgramHeap<M> {
     }
 
     /// Marks the beginning of a call, when the machine is idle.
-    pub fn begin_call(&mut self) {
+    pub(crate) fn begin_call(&mut self) {
         self.pool.mark_all_unused();
     }
 
     /// Frees the blocks that are kept for reuse.
-    pub fn free_unused(&mut self) {
+    pub(crate) fn free_unused(&mut self) {
         let kept = self.pool.drain();
         kept.into_iter()
             .for_each(|block| self.machine.free_block(block));
     }
 
     /// Whether a block is on the device.
-    pub fn is_on_device(&self, block: usize) -> bool {
+    pub(crate) fn is_on_device(&self, block: usize) -> bool {
         self.blocks[block].device.is_some()
     }
 
     /// Allocates a block of the host with one reference.
-    pub fn allocate_host(&mut self, bytes: Vec<u8>) -> usize {
+    pub(crate) fn allocate_host(&mut self, bytes: Vec<u8>) -> usize {
         self.insert_block(RefCountedBlock {
             device: None,
             size: bytes.len() as u64,
@@ -133,11 +170,11 @@ impl<M: KernelMachine> ProgramHeap<M> {
         })
     }
 
-    pub fn retain_block(&mut self, block: usize) {
+    pub(crate) fn retain_block(&mut self, block: usize) {
         self.blocks[block].references += 1;
     }
 
-    pub fn release_block(&mut self, at: usize) {
+    pub(crate) fn release_block(&mut self, at: usize) {
         let block = &mut self.blocks[at];
         block.references -= 1;
         if block.references == 0 {
@@ -156,12 +193,12 @@ impl<M: KernelMachine> ProgramHeap<M> {
     }
 
     /// The size of a block in bytes.
-    pub fn block_size(&self, block: usize) -> u64 {
+    pub(crate) fn block_size(&self, block: usize) -> u64 {
         self.blocks[block].size
     }
 
     /// The machine's block.
-    pub fn device_block(&self, block: usize) -> MachineResult<M::Block, M> {
+    pub(crate) fn device_block(&self, block: usize) -> MachineResult<M::Block, M> {
         let device = self.blocks[block].device.map(|device| device.block);
         device.ok_or_else(|| ProgramError::Invalid("host memory handed to a kernel".to_owned()))
     }
@@ -177,7 +214,12 @@ impl<M: KernelMachine> ProgramHeap<M> {
         }
     }
 
-    pub fn read_bytes(&mut self, block: usize, at: u64, length: u64) -> MachineResult<Vec<u8>, M> {
+    pub(crate) fn read_bytes(
+        &mut self,
+        block: usize,
+        at: u64,
+        length: u64,
+    ) -> MachineResult<Vec<u8>, M> {
         self.check_range(block, at, length)?;
         let mut out = vec![0; length as usize];
         self.read_all(&mut [(block, at, &mut out)])?;
@@ -185,7 +227,10 @@ impl<M: KernelMachine> ProgramHeap<M> {
     }
 
     /// Copies parts of blocks to the host. It waits for the device once.
-    pub fn read_all(&mut self, parts: &mut [(usize, u64, &mut [u8])]) -> MachineResult<(), M> {
+    pub(crate) fn read_all(
+        &mut self,
+        parts: &mut [(usize, u64, &mut [u8])],
+    ) -> MachineResult<(), M> {
         for (block, at, out) in &*parts {
             self.check_range(*block, *at, out.len() as u64)?;
         }
@@ -206,7 +251,12 @@ impl<M: KernelMachine> ProgramHeap<M> {
         }
     }
 
-    pub fn write_bytes(&mut self, block: usize, at: u64, bytes: &[u8]) -> MachineResult<(), M> {
+    pub(crate) fn write_bytes(
+        &mut self,
+        block: usize,
+        at: u64,
+        bytes: &[u8],
+    ) -> MachineResult<(), M> {
         self.check_range(block, at, bytes.len() as u64)?;
         let data = &mut self.blocks[block];
         match data.device {
@@ -227,7 +277,7 @@ impl<M: KernelMachine> ProgramHeap<M> {
     ///
     /// # Errors
     /// When a side extends beyond its block.
-    pub fn can_copy_on_device(
+    pub(crate) fn can_copy_on_device(
         &self,
         size: u64,
         shape: &[i64],
@@ -248,7 +298,7 @@ impl<M: KernelMachine> ProgramHeap<M> {
     }
 
     /// The same copy through the host.
-    pub fn copy_through_host(
+    pub(crate) fn copy_through_host(
         &mut self,
         size: u64,
         shape: &[i64],

@@ -4,6 +4,7 @@
 //! - [`archive`]: programs as files.
 //! - [`ProgramSession`]: runs the host's steps on a [`KernelMachine`].
 //! - [`ResidentValue`]: arguments and results that stay on the machine between calls.
+//! - [`ProgramHeap`]: memory of a machine that several programs use in turns; [`SuspendedSession`] is a program between calls.
 //! - [`ProgramValue`]: arguments and results of entry points; [`read_string`] reads string literals.
 //! - [`ScalarType`], [`ScalarLiteral`]: types and values of scalars.
 //! - [`ScalarOperator`]: the scalar operators, one table for compilers and for the steps of the host.
@@ -18,8 +19,10 @@ mod evaluate;
 mod heap;
 mod machine;
 mod operator;
+mod owned_or_lent;
 pub mod program;
 mod program_value;
+mod resident;
 mod scalar;
 mod session;
 mod string_literal;
@@ -27,15 +30,18 @@ mod tuning_parameter;
 mod validate;
 
 pub use byte_region::ByteRegion;
+pub use heap::{HeapUse, MachineResult, ProgramHeap};
 pub use machine::{BlockBinding, BlockRead, KernelMachine, LaunchRequest, ProgramError};
 pub use operator::{
     GlslWidths, ROWS, ScalarInstruction, ScalarOp, ScalarOpInfo, ScalarOpSignature, ScalarOperator,
     ScalarTypeClass,
 };
+pub use owned_or_lent::OwnedOrLent;
 pub use program::CompiledProgram;
 pub use program_value::{ProgramValue, ValueError, element_type_name, parse_element_type};
+pub use resident::ResidentValue;
 pub use scalar::{ScalarLiteral, ScalarType};
-pub use session::{CallValue, CompletedCall, PreparedCall, ProgramSession, ResidentValue};
+pub use session::{CallValue, CompletedCall, PreparedCall, ProgramSession, SuspendedSession};
 pub use string_literal::read_string;
 pub use tuning_parameter::{ProgramParameter, SizeClass};
 pub use validate::ProgramFault;

@@ -55,6 +55,9 @@ pub trait KernelMachine {
         request: &LaunchRequest<'_, Self::Block>,
     ) -> Result<(), Self::Error>;
 
+    /// Forgets the kernels of a program that has ended.
+    fn forget_program(&mut self, _program: usize) {}
+
     /// Waits until all launches so far have ended.
     ///
     /// # Errors
@@ -90,7 +93,9 @@ pub struct BlockRead<'a, B> {
 /// A launch with its kernel and data.
 #[derive(Debug)]
 pub struct LaunchRequest<'a, B> {
-    /// Number of the kernel.
+    /// Number of the program. Numbers are never reused.
+    pub program: usize,
+    /// Number of the kernel in its program.
     pub kernel: usize,
     /// Words of its module.
     pub words: &'a [u32],

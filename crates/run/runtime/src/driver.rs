@@ -278,6 +278,9 @@ pub trait DeviceDriver: Send {
         self.create_kernel(kernel, module, interface, spec)
     }
 
+    /// Destroys a kernel that no launch uses any more. A driver may keep it until the device is closed.
+    fn destroy_kernel(&mut self, _: KernelHandle) {}
+
     /// Begins a launch, ordered after all earlier launches and copies. `reached` are the buffers whose addresses are among the
     /// push constants.
     ///

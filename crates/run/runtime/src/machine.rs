@@ -5,7 +5,9 @@ use crate::{
     LaunchBinding, LaunchInputs,
 };
 use spirula_cpu::CpuMode;
-use spirula_program::{BlockRead, KernelMachine, LaunchRequest, ProgramParameter, SizeClass};
+use spirula_program::{
+    BlockRead, KernelMachine, LaunchRequest, OwnedOrLent, ProgramParameter, SizeClass,
+};
 use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::spec_constants;
@@ -14,13 +16,13 @@ use std::collections::HashMap;
 /// Bytes of workgroup memory that kernels reserve for themselves.
 const RESERVED: u64 = 16;
 
-/// A device that runs a program, with the kernels compiled so far.
+/// A device that runs programs, with the kernels compiled so far.
 ///
 /// Kernels are compiled when they are first launched with a set of specialisation values.
 pub struct DeviceMachine<'d> {
-    device: &'d mut ComputeDevice,
-    /// For each kernel of the program, the compiled kernels with their specialisation constants.
-    kernels: Vec<Vec<(Vec<u64>, KernelHandle)>>,
+    device: OwnedOrLent<'d, ComputeDevice>,
+    /// For each program and each of its kernels, the compiled kernels with their specialisation constants.
+    kernels: Vec<Vec<Vec<(Vec<u64>, KernelHandle)>>>,
     /// Lists of a launch, which the next one reuses.
     bindings: Vec<LaunchBinding>,
     push: Vec<u8>,
@@ -28,8 +30,17 @@ pub struct DeviceMachine<'d> {
 }
 
 impl<'d> DeviceMachine<'d> {
-    /// A machine on a device, for one program.
+    /// A machine on a device that is lent to it.
     pub fn new(device: &'d mut ComputeDevice) -> Self {
+        DeviceMachine::with_device(OwnedOrLent::Lent(device))
+    }
+
+    /// A machine that owns its device.
+    pub fn from_device(device: ComputeDevice) -> DeviceMachine<'static> {
+        DeviceMachine::with_device(OwnedOrLent::Owned(Box::new(device)))
+    }
+
+    fn with_device(device: OwnedOrLent<'d, ComputeDevice>) -> Self {
         DeviceMachine {
             device,
             kernels: Vec::new(),
@@ -37,6 +48,11 @@ impl<'d> DeviceMachine<'d> {
             push: Vec::new(),
             sizes: HashMap::new(),
         }
+    }
+
+    /// The device.
+    pub fn device(&mut self) -> &mut ComputeDevice {
+        &mut self.device
     }
 
     /// Sets a tuning parameter by its name, or all parameters of a class by the name of the class.
@@ -48,7 +64,11 @@ impl<'d> DeviceMachine<'d> {
         &mut self,
         request: &LaunchRequest<'_, BufferHandle>,
     ) -> Result<KernelHandle, DeviceError> {
-        let mut known = self.kernels.get(request.kernel).into_iter().flatten();
+        let program = self.kernels.get(request.program);
+        let mut known = program
+            .and_then(|kernels| kernels.get(request.kernel))
+            .into_iter()
+            .flatten();
         if let Some((_, kernel)) = known.find(|(c, _)| c == request.constants) {
             return Ok(*kernel);
         }
@@ -62,10 +82,14 @@ impl<'d> DeviceMachine<'d> {
                 .create_kernel(request.words, request)
                 .map_err(|e| blame_kernel(e, request))?,
         };
-        if self.kernels.len() <= request.kernel {
-            self.kernels.resize(request.kernel + 1, Vec::new());
+        if self.kernels.len() <= request.program {
+            self.kernels.resize(request.program + 1, Vec::new());
         }
-        self.kernels[request.kernel].push((request.constants.to_vec(), made));
+        let program = &mut self.kernels[request.program];
+        if program.len() <= request.kernel {
+            program.resize(request.kernel + 1, Vec::new());
+        }
+        program[request.kernel].push((request.constants.to_vec(), made));
         Ok(made)
     }
 
@@ -174,6 +198,14 @@ impl KernelMachine for DeviceMachine<'_> {
             (self.bindings, self.push) = (bindings, push);
         }
         launched
+    }
+
+    fn forget_program(&mut self, program: usize) {
+        let forgotten = self.kernels.get_mut(program).map(std::mem::take);
+        for (_, kernel) in forgotten.into_iter().flatten().flatten() {
+            let destroyed = self.device.destroy_kernel(kernel);
+            debug_assert!(destroyed.is_ok());
+        }
     }
 
     fn wait_idle(&mut self) -> Result<(), DeviceError> {

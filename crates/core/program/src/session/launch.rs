@@ -104,6 +104,7 @@ impl<M: KernelMachine> ProgramSession<'_, M> {
             scalars = Some(block);
         }
         let request = LaunchRequest {
+            program: self.number,
             kernel: launch.kernel,
             words: &kernel.words,
             laid_out: kernel.laid_out.as_deref(),

@@ -5,16 +5,17 @@ mod failure;
 mod frame;
 mod launch;
 mod resident;
+mod suspended;
 
 pub use call::{CallValue, CompletedCall, PreparedCall};
-pub use resident::ResidentValue;
+pub use suspended::SuspendedSession;
 
 use crate::copy_call;
 use crate::heap::{MachineResult, ProgramHeap};
 use crate::program::{
     CompiledProgram, GLOBAL, HostMemoryRef, HostRegister, HostSlot, HostStep, StridedCopy,
 };
-use crate::{ByteRegion, KernelMachine, ProgramError, ScalarOperator, ScalarType};
+use crate::{ByteRegion, KernelMachine, OwnedOrLent, ProgramError, ScalarOperator, ScalarType};
 use frame::HostFrame;
 use launch::LaunchData;
 use smallvec::SmallVec;
@@ -25,7 +26,9 @@ const DEPTH: usize = 20_000;
 /// A program that has been initialised on a machine.
 pub struct ProgramSession<'p, M: KernelMachine> {
     program: &'p CompiledProgram,
-    blocks: ProgramHeap<M>,
+    /// Number of the program on its heap.
+    number: usize,
+    blocks: OwnedOrLent<'p, ProgramHeap<M>>,
     /// Data of a launch, reused by the next one.
     data: LaunchData<M::Block>,
     /// Values of the tuning parameters.
@@ -54,20 +57,27 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     /// # Errors
     /// When its initialisation fails.
     pub fn new(program: &'p CompiledProgram, machine: M) -> MachineResult<Self, M> {
-        let parameters = program
-            .parameters
-            .iter()
-            .map(|p| machine.parameter_value(p));
-        let limits = program
-            .limits
-            .iter()
-            .map(|class| machine.limit_value(class));
-        let mut session = ProgramSession {
+        let heap = OwnedOrLent::Owned(Box::new(ProgramHeap::new(machine)));
+        let mut session = ProgramSession::with_heap(program, heap);
+        session.run_initialisation()?;
+        Ok(session)
+    }
+
+    /// A session before its initialisation.
+    fn with_heap(
+        program: &'p CompiledProgram,
+        mut heap: OwnedOrLent<'p, ProgramHeap<M>>,
+    ) -> ProgramSession<'p, M> {
+        let machine = &heap.machine;
+        let parameters = program.parameters.iter();
+        let limits = program.limits.iter();
+        ProgramSession {
             program,
             data: LaunchData::default(),
-            parameters: parameters.collect(),
-            limits: limits.collect(),
-            blocks: ProgramHeap::new(machine),
+            parameters: parameters.map(|p| machine.parameter_value(p)).collect(),
+            limits: limits.map(|class| machine.limit_value(class)).collect(),
+            number: heap.number_program(),
+            blocks: heap,
             scalars: vec![0; program.global_scalars as usize],
             memories: vec![None; program.global_memories as usize],
             spare: Vec::new(),
@@ -75,9 +85,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
             may_have_failed: false,
             is_unfinished: false,
             traced: Vec::new(),
-        };
-        session.run_initialisation()?;
-        Ok(session)
+        }
     }
 
     /// Runs the program's initialisation.

@@ -1,64 +1,20 @@
-//! Resident values: arguments and results that stay on the machine between calls.
+//! Calls with resident values, which copy no arrays.
 //!
-//! A call with resident values copies no arrays. An entry point that consumes a parameter changes the array in place, so the
-//! caller may then only release it. Values that share an array share its memory.
+//! An entry point that consumes a parameter changes the array in place, so the caller may then only release it. Values that
+//! share an array share its memory.
 
 use super::call::PreparedCall;
 use super::{HostFrame, ProgramSession};
 use crate::heap::MachineResult;
 use crate::program::{EntryValueType, HostSlot, ProgramEntry};
+use crate::resident::{ResidentContent, ResidentValue};
 use crate::{KernelMachine, ProgramError, ScalarType};
-
-/// A scalar, or an array on the machine. It refers to memory of its session until the session is told to release it.
-#[derive(Debug)]
-pub struct ResidentValue {
-    /// Type of the elements.
-    pub element: ScalarType,
-    /// Whether integers have no sign.
-    pub unsigned: bool,
-    /// Sizes of the dimensions; none for a scalar.
-    pub shape: Vec<u64>,
-    content: ResidentContent,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum ResidentContent {
-    /// The bits of a scalar.
-    Scalar(u64),
-    /// The number of a block.
-    Block(usize),
-}
-
-impl ResidentValue {
-    /// A scalar.
-    pub fn from_scalar(element: ScalarType, unsigned: bool, bits: u64) -> ResidentValue {
-        ResidentValue {
-            element,
-            unsigned,
-            shape: Vec::new(),
-            content: ResidentContent::Scalar(bits),
-        }
-    }
-
-    /// The bits of a scalar; none for an array.
-    pub fn scalar_bits(&self) -> Option<u64> {
-        match self.content {
-            ResidentContent::Scalar(bits) => Some(bits),
-            ResidentContent::Block(_) => None,
-        }
-    }
-
-    /// The number of bytes of all elements.
-    pub fn byte_count(&self) -> u64 {
-        self.shape.iter().product::<u64>() * self.element.size()
-    }
-}
 
 impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     /// Makes an array of its elements.
     ///
     /// # Errors
-    /// When the bytes are not as many as the shape needs, or there is no memory for them.
+    /// As [`crate::ProgramHeap::upload_array`].
     pub fn upload_array(
         &mut self,
         element: ScalarType,
@@ -66,89 +22,43 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         shape: Vec<u64>,
         bytes: &[u8],
     ) -> MachineResult<ResidentValue, M> {
-        let size = element.size();
-        let length = shape.iter().try_fold(size, |n, s| n.checked_mul(*s));
-        if length != Some(bytes.len() as u64) {
-            let message = format!("{} bytes for an array of shape {shape:?}", bytes.len());
-            return Err(ProgramError::Invalid(message));
-        }
-        Ok(ResidentValue {
-            element,
-            unsigned,
-            shape,
-            content: ResidentContent::Block(self.upload_block(bytes)?),
-        })
-    }
-
-    /// A block with these bytes and one reference.
-    fn upload_block(&mut self, bytes: &[u8]) -> MachineResult<usize, M> {
-        let block = self.blocks.allocate_device(bytes.len() as u64)?;
-        match self.blocks.write_bytes(block, 0, bytes) {
-            Ok(()) => Ok(block),
-            Err(error) => {
-                self.blocks.release_block(block);
-                Err(error)
-            }
-        }
+        self.blocks.upload_array(element, unsigned, shape, bytes)
     }
 
     /// Another value with the same elements in the same memory.
     pub fn share_value(&mut self, value: &ResidentValue) -> ResidentValue {
-        if let ResidentContent::Block(block) = value.content {
-            self.blocks.retain_block(block);
-        }
-        ResidentValue {
-            shape: value.shape.clone(),
-            ..*value
-        }
+        self.blocks.share_value(value)
     }
 
     /// Releases a value. Its memory is reused when no other value shares it.
     pub fn release_value(&mut self, value: ResidentValue) {
-        if let ResidentContent::Block(block) = value.content {
-            self.blocks.release_block(block);
-        }
+        self.blocks.release_value(value);
     }
 
     /// Copies bytes of a value to the host, from an offset on.
     ///
     /// # Errors
-    /// When the range is not within the value, or the machine fails.
+    /// As [`crate::ProgramHeap::read_resident`].
     pub fn read_resident(
         &mut self,
         value: &ResidentValue,
         at: u64,
         out: &mut [u8],
     ) -> MachineResult<(), M> {
-        check_value_range(value, at, out.len())?;
-        match value.content {
-            ResidentContent::Scalar(bits) => {
-                let at = at as usize;
-                out.copy_from_slice(&bits.to_le_bytes()[at..at + out.len()]);
-                Ok(())
-            }
-            ResidentContent::Block(block) => self.blocks.read_all(&mut [(block, at, out)]),
-        }
+        self.blocks.read_resident(value, at, out)
     }
 
     /// Copies bytes from the host into an array, from an offset on. Values that share the array change, too.
     ///
     /// # Errors
-    /// When the range is not within the array, the value is a scalar, or the machine fails.
+    /// As [`crate::ProgramHeap::write_resident`].
     pub fn write_resident(
         &mut self,
         value: &ResidentValue,
         at: u64,
         bytes: &[u8],
     ) -> MachineResult<(), M> {
-        check_value_range(value, at, bytes.len())?;
-        match value.content {
-            ResidentContent::Scalar(_) => {
-                let message = "a scalar cannot be changed in place".to_owned();
-                Err(ProgramError::Invalid(message))
-            }
-            ResidentContent::Block(block) => self.blocks.write_bytes(block, at, bytes),
-        }
+        self.blocks.write_resident(value, at, bytes)
     }
 
     /// Calls an entry point. Arguments and results are the parts of all parameters and results, one after the other.
@@ -255,7 +165,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                 ResidentContent::Scalar(value.element.truncate_bits(bits))
             }
             HostSlot::Memory(_) if shape.contains(&0) => {
-                ResidentContent::Block(self.upload_block(&[])?)
+                ResidentContent::Block(self.blocks.upload_block(&[])?)
             }
             HostSlot::Memory(mem) => {
                 let block = self.require_block(frame, mem)?;
@@ -263,7 +173,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                 if is_own || !self.blocks.is_on_device(block) {
                     let count = shape.iter().product::<u64>() * value.element.size();
                     let bytes = self.blocks.read_bytes(block, 0, count)?;
-                    ResidentContent::Block(self.upload_block(&bytes)?)
+                    ResidentContent::Block(self.blocks.upload_block(&bytes)?)
                 } else {
                     self.blocks.retain_block(block);
                     ResidentContent::Block(block)
@@ -283,23 +193,6 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     /// # Errors
     /// When the machine fails.
     pub fn free_unused_memory(&mut self) -> MachineResult<(), M> {
-        self.blocks.free_unused();
-        let waited = self.blocks.machine.wait_idle();
-        waited.map_err(ProgramError::Machine)
-    }
-}
-
-/// Checks that a range of bytes is within a value.
-fn check_value_range<E>(
-    value: &ResidentValue,
-    at: u64,
-    length: usize,
-) -> Result<(), ProgramError<E>> {
-    let count = value.byte_count();
-    match at.checked_add(length as u64) {
-        Some(end) if end <= count => Ok(()),
-        _ => Err(ProgramError::Invalid(format!(
-            "{length} bytes at {at} of a value of {count} bytes"
-        ))),
+        self.blocks.free_unused_memory()
     }
 }

@@ -185,6 +185,19 @@ impl ComputeDevice {
         Ok(kernel)
     }
 
+    /// Destroys a kernel. The code of a kernel that became a shader stays until the device is closed.
+    ///
+    /// # Errors
+    /// When it is no kernel of this device.
+    pub fn destroy_kernel(&mut self, kernel: KernelHandle) -> Result<(), DeviceError> {
+        let found = self.kernels.get(kernel.index());
+        let found = found.ok_or(DeviceError::Handle("a kernel"))?;
+        if let KernelImplementation::Driver(kernel) = found.how {
+            self.driver.destroy_kernel(kernel);
+        }
+        Ok(())
+    }
+
     /// Times of all kernels that the driver compiled, in the order of their creation. A kernel that became a shader appears once
     /// for each size of its workgroups.
     pub fn kernel_times(&mut self) -> &[KernelTime] {

@@ -72,7 +72,10 @@ pub struct CpuDriver {
     options: cpu::JitOptions,
     threads: usize,
     timeout: Option<Duration>,
-    kernels: Vec<cpu::JitKernel>,
+    /// The kernel of each handle; `None` once it is destroyed.
+    kernels: Vec<Option<cpu::JitKernel>>,
+    /// Number of instructions that destroyed kernels have run.
+    destroyed_count: u64,
     buffers: Vec<Option<HostResource>>,
     /// Bytes of all resources.
     used: u64,
@@ -128,6 +131,7 @@ impl CpuDriver {
             threads,
             timeout: options.timeout,
             kernels: Vec::new(),
+            destroyed_count: 0,
             buffers: Vec::new(),
             used: 0,
             times: options.times.then(Vec::new),
@@ -261,8 +265,16 @@ impl DeviceDriver for CpuDriver {
         for initialiser in kernel.initialisers() {
             self.run_initialiser(initialiser)?;
         }
-        self.kernels.push(kernel);
+        self.kernels.push(Some(kernel));
         Ok(())
+    }
+
+    fn destroy_kernel(&mut self, kernel: KernelHandle) {
+        let destroyed = self.kernels.get_mut(kernel.index()).and_then(Option::take);
+        if let Some(kernel) = destroyed.filter(|_| self.options.mode == cpu::CpuMode::Counting) {
+            let count = kernel.instruction_count();
+            self.destroyed_count = self.destroyed_count.saturating_add(count);
+        }
     }
 
     fn launch_kernel(
@@ -324,6 +336,7 @@ impl DeviceDriver for CpuDriver {
             timeout: self.timeout,
         };
         let kernel = self.kernels.get(launch.kernel.index());
+        let kernel = kernel.and_then(Option::as_ref);
         let kernel = kernel.ok_or(DeviceError::Handle("a kernel"))?;
         let start = self.times.is_some().then(Instant::now);
         let done = execute_launch(kernel, &work, self.checker.as_mut());
@@ -335,9 +348,10 @@ impl DeviceDriver for CpuDriver {
     }
 
     fn instruction_count(&self) -> Option<u64> {
-        let counted = self.kernels.iter().map(cpu::JitKernel::instruction_count);
+        let kernels = self.kernels.iter().flatten();
+        let counted = kernels.map(cpu::JitKernel::instruction_count);
         let counts = self.options.mode == cpu::CpuMode::Counting;
-        counts.then(|| counted.fold(0, u64::saturating_add))
+        counts.then(|| counted.fold(self.destroyed_count, u64::saturating_add))
     }
 
     /// Launches return when they have ended.
