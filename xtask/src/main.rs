@@ -4,6 +4,7 @@ mod c_interface;
 mod grammar;
 mod mutants;
 mod outputs;
+mod pjrt;
 mod speed;
 mod suite;
 mod test;
@@ -35,6 +36,11 @@ enum Task {
     Mutants(mutants::Args),
     /// Hash the outputs of the command over a corpus, to compare two builds
     Outputs(outputs::OutputOptions),
+    /// Regenerate the interface of PJRT from its C header
+    Pjrt {
+        /// `pjrt_c_api.h`
+        header: PathBuf,
+    },
     /// Measure time and memory of the translation of LLVM IR, beside LLVM's tools
     Speed(speed::Args),
     /// Check, compile and run the programs of a corpus, and write a table of the results by folder
@@ -51,6 +57,9 @@ fn main() -> ExitCode {
         Task::Tidy => find_repository_root().and_then(|root| tidy::check_tidiness(&root)),
         Task::Mutants(args) => mutants::compare_verifiers(&args),
         Task::Outputs(options) => outputs::print_outputs(&options),
+        Task::Pjrt { header } => {
+            find_repository_root().and_then(|root| pjrt::generate_interface(&root, &header))
+        }
         Task::Speed(args) => {
             find_repository_root().and_then(|root| speed::run_speed_comparison(&root, &args))
         }

@@ -179,6 +179,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("spirula-c", &["spirula-diagnostics", "spirula-spirv"]),
     ("spirula-futhark-c", &["spirula-program", "spirula-runtime"]),
+    (
+        "spirula-pjrt",
+        &[
+            "spirula",
+            "spirula-program",
+            "spirula-runtime",
+            "spirula-stablehlo",
+        ],
+    ),
     ("spirula-testing", &["spirula-diagnostics", "spirula-spirv"]),
     (
         "spirula-differential",

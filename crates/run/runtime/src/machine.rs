@@ -21,12 +21,19 @@ const RESERVED: u64 = 16;
 /// Kernels are compiled when they are first launched with a set of specialisation values.
 pub struct DeviceMachine<'d> {
     device: OwnedOrLent<'d, ComputeDevice>,
-    /// For each program and each of its kernels, the compiled kernels with their specialisation constants.
-    kernels: Vec<Vec<Vec<(Vec<u64>, KernelHandle)>>>,
+    /// For each program and each of its kernels, the compiled kernels.
+    kernels: Vec<Vec<Vec<SpecialisedKernel>>>,
     /// Lists of a launch, which the next one reuses.
     bindings: Vec<LaunchBinding>,
     push: Vec<u8>,
     sizes: HashMap<String, u64>,
+}
+
+/// A kernel that was compiled with values of its specialisation constants.
+#[derive(Clone)]
+struct SpecialisedKernel {
+    constants: Vec<u64>,
+    kernel: KernelHandle,
 }
 
 impl<'d> DeviceMachine<'d> {
@@ -69,8 +76,8 @@ impl<'d> DeviceMachine<'d> {
             .and_then(|kernels| kernels.get(request.kernel))
             .into_iter()
             .flatten();
-        if let Some((_, kernel)) = known.find(|(c, _)| c == request.constants) {
-            return Ok(*kernel);
+        if let Some(known) = known.find(|known| known.constants == request.constants) {
+            return Ok(known.kernel);
         }
         // A driver may lack explicit layouts, or fail to compile them.
         let laid_out = request
@@ -89,7 +96,10 @@ impl<'d> DeviceMachine<'d> {
         if program.len() <= request.kernel {
             program.resize(request.kernel + 1, Vec::new());
         }
-        program[request.kernel].push((request.constants.to_vec(), made));
+        program[request.kernel].push(SpecialisedKernel {
+            constants: request.constants.to_vec(),
+            kernel: made,
+        });
         Ok(made)
     }
 
@@ -202,8 +212,8 @@ impl KernelMachine for DeviceMachine<'_> {
 
     fn forget_program(&mut self, program: usize) {
         let forgotten = self.kernels.get_mut(program).map(std::mem::take);
-        for (_, kernel) in forgotten.into_iter().flatten().flatten() {
-            let destroyed = self.device.destroy_kernel(kernel);
+        for forgotten in forgotten.into_iter().flatten().flatten() {
+            let destroyed = self.device.destroy_kernel(forgotten.kernel);
             debug_assert!(destroyed.is_ok());
         }
     }

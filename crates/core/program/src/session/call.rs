@@ -65,8 +65,8 @@ pub struct PreparedCall<'p> {
 
 /// A call that has ended.
 pub struct CompletedCall<'p> {
-    entry: &'p ProgramEntry,
-    frame: HostFrame<'p>,
+    pub(super) entry: &'p ProgramEntry,
+    pub(super) frame: HostFrame<'p>,
 }
 
 impl<'p, M: KernelMachine> ProgramSession<'p, M> {

@@ -3,7 +3,7 @@
 //! An entry point that consumes a parameter changes the array in place, so the caller may then only release it. Values that
 //! share an array share its memory.
 
-use super::call::PreparedCall;
+use super::call::{CompletedCall, PreparedCall};
 use super::{HostFrame, ProgramSession};
 use crate::heap::MachineResult;
 use crate::program::{EntryValueType, HostSlot, ProgramEntry};
@@ -70,11 +70,9 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         entry: &str,
         given: &[&ResidentValue],
     ) -> MachineResult<Vec<ResidentValue>, M> {
-        let PreparedCall { entry, frame } = self.prepare_resident(entry, given)?;
-        let frame = self.run_frames(frame)?;
-        let results = self.finish_resident(entry, &frame);
-        self.drop_frame(frame);
-        results
+        let prepared = self.prepare_resident(entry, given)?;
+        let ended = self.execute_call(prepared)?;
+        self.keep_results(ended)
     }
 
     /// Binds resident values to the parameters of an entry point, for [`ProgramSession::execute_call`].
@@ -97,15 +95,25 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         }
     }
 
-    /// Waits for a call, and makes values of its results.
-    fn finish_resident(
+    /// Makes values of the results of a call, instead of [`ProgramSession::fetch_results`].
+    ///
+    /// # Errors
+    /// When the machine fails, or a result has no memory.
+    pub fn keep_results(
+        &mut self,
+        ended: CompletedCall<'p>,
+    ) -> MachineResult<Vec<ResidentValue>, M> {
+        let CompletedCall { entry, frame } = ended;
+        let kept = self.keep_parts(entry, &frame);
+        self.drop_frame(frame);
+        kept
+    }
+
+    fn keep_parts(
         &mut self,
         entry: &ProgramEntry,
         frame: &HostFrame,
     ) -> MachineResult<Vec<ResidentValue>, M> {
-        self.check_failures()?;
-        let waited = self.blocks.machine.wait_idle();
-        waited.map_err(ProgramError::Machine)?;
         let mut results = Vec::new();
         for value in entry.result_parts() {
             match self.keep_result(value, frame) {

@@ -1,0 +1,87 @@
+"""JAX on Spirula: the platforms `spirula` and `spirula_vulkan`.
+
+JAX finds this module by its package, `jax_plugins`, and calls `initialize`. `JAX_PLATFORMS=spirula` selects the device that
+is the processor, `JAX_PLATFORMS=spirula_vulkan` the first Vulkan device. The environment variable `SPIRULA_DEVICE` names
+another device, such as `cpu+san` or `vulkan:1`.
+
+JAX lowers some operations by rules of a platform. Those of the platform `cpu` hold for Spirula, too. Names of JAX that
+begin with an underscore may change, so each use of one is guarded.
+"""
+
+import collections
+import os
+import pathlib
+import sys
+import warnings
+
+import jax
+from jax._src import xla_bridge
+
+# The releases of JAX that the plugin was tested with.
+_TESTED = ("0.10.2",)
+
+# Platforms with the devices that they open, unless the environment names another.
+_PLATFORMS = {"spirula": "cpu", "spirula_vulkan": "vulkan"}
+
+# JAX prefers platforms of a higher priority where the user names none. The processor of XLA has 0.
+_PRIORITY = -100
+
+
+def _find_library() -> pathlib.Path:
+    """The plugin: the file that the environment names, or the one beside this module."""
+    named = os.environ.get("SPIRULA_PJRT_LIBRARY")
+    if named:
+        return pathlib.Path(named)
+    name = {"darwin": "libspirula_pjrt.dylib", "win32": "spirula_pjrt.dll"}
+    return pathlib.Path(__file__).parent / name.get(sys.platform, "libspirula_pjrt.so")
+
+
+def _choose_device(platform: str) -> str:
+    """The device of a platform."""
+    default = _PLATFORMS[platform]
+    named = os.environ.get("SPIRULA_DEVICE", "")
+    return named if named.startswith(default) else default
+
+
+def _share_lowerings(platform: str) -> None:
+    """Lets a platform use the lowering rules of `cpu`, also those that are registered later."""
+    from jax._src.interpreters import mlir
+
+    rules = mlir._platform_specific_lowerings
+    rules[platform] = collections.ChainMap(rules[platform], rules["cpu"])
+
+
+def _allow_donation(platform: str) -> None:
+    """Lets programs of a platform take the memory of their arguments."""
+    from jax._src.interpreters import mlir
+
+    if platform not in mlir._platforms_with_donation:
+        mlir._platforms_with_donation.append(platform)
+
+
+def _adapt_jax(platform: str) -> None:
+    """Changes parts of JAX that no public interface reaches. Without one of them JAX still works in part."""
+    for change in (_share_lowerings, _allow_donation):
+        try:
+            change(platform)
+        except (ImportError, AttributeError, TypeError) as error:
+            warnings.warn(
+                f"Spirula was tested with JAX {', '.join(_TESTED)}; with JAX {jax.__version__}, "
+                f"{change.__name__.strip('_')} failed: {error}"
+            )
+
+
+def initialize() -> None:
+    """Registers the platforms. JAX calls it."""
+    library = _find_library()
+    if not library.exists():
+        warnings.warn(f"Spirula's plugin is not at {library}; SPIRULA_PJRT_LIBRARY names another place")
+        return
+    for platform in _PLATFORMS:
+        xla_bridge.register_plugin(
+            platform,
+            priority=_PRIORITY,
+            library_path=str(library),
+            options={"device": _choose_device(platform)},
+        )
+        _adapt_jax(platform)

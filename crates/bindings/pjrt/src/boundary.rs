@@ -1,0 +1,131 @@
+//! Boundary to C: structs bounded by their `struct_size`, errors for panics, and answers of functions that are not
+//! implemented.
+//!
+//! A function works on a copy of its struct of arguments, in which the fields that the caller does not know are zero. What
+//! the caller knows is copied back. So a caller of an older or newer interface is served without a check of each field.
+
+use crate::error::{PluginError, PluginResult};
+use crate::generated::PjrtError;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+/// A struct that begins with its size in bytes, `struct_size`.
+///
+/// # Safety
+/// The struct is `repr(C)`, begins with a `usize`, and any bytes are valid for its fields.
+pub unsafe trait SizedStruct: Copy {
+    /// Bytes up to the end of the last field.
+    const SIZE: usize;
+}
+
+/// A struct of arguments of a function of the table.
+///
+/// # Safety
+/// As for [`SizedStruct`].
+pub unsafe trait CallArguments: SizedStruct {
+    /// The name of the function.
+    const FUNCTION: &'static str;
+}
+
+/// A function of the table that is implemented.
+pub trait PluginCall: CallArguments {
+    /// Runs the function on a copy of its arguments, and writes its results there.
+    ///
+    /// # Safety
+    /// The contract of the crate.
+    ///
+    /// # Errors
+    /// Those that the function returns to the caller.
+    unsafe fn answer(&mut self) -> PluginResult<()>;
+}
+
+/// Bytes of the fields that every struct begins with: its size and its extensions.
+const HEAD: usize = size_of::<usize>() + size_of::<*mut ()>();
+
+/// Copies a struct. Fields beyond its `struct_size` are zero.
+///
+/// # Errors
+/// When there is no struct, or its size is impossible.
+///
+/// # Safety
+/// The contract of the crate.
+pub unsafe fn read_struct<T: SizedStruct>(from: *const T) -> PluginResult<T> {
+    if from.is_null() {
+        return Err(PluginError::invalid("a struct is missing"));
+    }
+    let size = ptr::read_unaligned(from.cast::<usize>());
+    if size < HEAD {
+        let message = format!("a struct_size of {size} is less than that of any struct");
+        return Err(PluginError::invalid(message));
+    }
+    let mut copy = make_cleared::<T>();
+    ptr::copy_nonoverlapping(from.cast::<u8>(), (&raw mut copy).cast(), size.min(T::SIZE));
+    Ok(copy)
+}
+
+/// A struct whose fields are zero. Callers do not initialise the fields of results.
+pub fn make_cleared<T: SizedStruct>() -> T {
+    // SAFETY: any bytes are valid for the fields.
+    unsafe { std::mem::zeroed() }
+}
+
+/// Copies the fields back that the caller knows.
+///
+/// # Safety
+/// The contract of the crate; `copy` came from [`read_struct`] for `to`.
+pub unsafe fn write_struct<T: SizedStruct>(to: *mut T, copy: &T) {
+    let size = ptr::read_unaligned(to.cast::<usize>());
+    ptr::copy_nonoverlapping(
+        ptr::from_ref(copy).cast::<u8>(),
+        to.cast(),
+        size.min(T::SIZE),
+    );
+}
+
+/// A function of the table that is implemented.
+///
+/// # Safety
+/// The contract of the crate.
+pub unsafe extern "C" fn enter_call<A: PluginCall>(arguments: *mut A) -> *mut PjrtError {
+    match answer_call(arguments) {
+        Ok(()) => ptr::null_mut(),
+        Err(error) => error.into_raw(),
+    }
+}
+
+/// The same for functions that return nothing.
+///
+/// # Safety
+/// The contract of the crate.
+pub unsafe extern "C" fn enter_infallible_call<A: PluginCall>(arguments: *mut A) {
+    // There is nobody to tell of a malformed call.
+    let _ = answer_call(arguments);
+}
+
+unsafe fn answer_call<A: PluginCall>(arguments: *mut A) -> PluginResult<()> {
+    let answered = catch_unwind(AssertUnwindSafe(|| {
+        let mut copy = read_struct(arguments)?;
+        let answered = copy.answer();
+        if answered.is_ok() {
+            write_struct(arguments, &copy);
+        }
+        answered
+    }));
+    answered
+        .unwrap_or_else(|payload| Err(PluginError::from_panic(&*payload)))
+        .map_err(|error| error.within(A::FUNCTION))
+}
+
+/// A function of the table that is not implemented.
+///
+/// # Safety
+/// Any pointer is allowed.
+pub unsafe extern "C" fn refuse_call<A: CallArguments>(_: *mut A) -> *mut PjrtError {
+    PluginError::unimplemented(format!("{} is not implemented", A::FUNCTION)).into_raw()
+}
+
+/// A function of the table that is not implemented and returns nothing.
+///
+/// # Safety
+/// Any pointer is allowed.
+pub unsafe extern "C" fn ignore_call<A: CallArguments>(_: *mut A) {}

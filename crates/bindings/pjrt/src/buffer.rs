@@ -1,0 +1,623 @@
+//! Buffers: arrays that stay on a device.
+//!
+//! A buffer refers to an array of its device by a number. The array may be made by a job that has not run yet; jobs run in
+//! their order, so that it is there when a later job uses it. A failed job leaves its error in the place of the array.
+
+use crate::boundary::{PluginCall, read_struct};
+use crate::device::{Device, find_device};
+use crate::element::{ArrayType, ElementFormat};
+use crate::error::{PluginError, PluginResult};
+use crate::event::{EventHandle, WorkEvent};
+use crate::generated::*;
+use crate::handle::{ApiObject, allocate, as_pointer, free, get_ref, get_sizes, get_slice};
+use crate::host_array::{gather_dense, is_dense, scatter_dense};
+use crate::plugin::is_processor;
+use crate::queue::{DeviceArrayId, DeviceState, JobPromise, JobWeight};
+use spirula_program::ResidentValue;
+use std::ptr::null_mut;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes that are copied in less time than a thread takes to wake up.
+const LIGHT_COPY: u64 = 64 << 10;
+
+/// An array on a device.
+pub struct DeviceBuffer {
+    pub array: ArrayType,
+    pub device: Arc<Device>,
+    /// The number of the array.
+    pub id: DeviceArrayId,
+    /// Its completion.
+    pub ready: Arc<WorkEvent>,
+    minor_to_major: Vec<i64>,
+    life: Mutex<BufferLife>,
+}
+
+/// The uses of a buffer that decide when its memory is released.
+#[derive(Default)]
+struct BufferLife {
+    /// Whether the caller has no use for it any more.
+    is_deleted: bool,
+    /// Whether the memory belongs to somebody else, or was released.
+    is_released: bool,
+    /// Number of uses of its memory outside the plugin.
+    external: usize,
+}
+
+impl ApiObject for DeviceBuffer {
+    type Opaque = PjrtBuffer;
+    const NAME: &'static str = "buffer";
+}
+
+impl DeviceBuffer {
+    /// The buffer of an array that a job with this event makes.
+    pub fn new(array: ArrayType, device: &Arc<Device>, ready: &Arc<WorkEvent>) -> DeviceBuffer {
+        DeviceBuffer {
+            minor_to_major: array.minor_to_major(),
+            array,
+            device: device.clone(),
+            id: DeviceArrayId::new(),
+            ready: ready.clone(),
+            life: Mutex::default(),
+        }
+    }
+
+    fn lock_life(&self) -> MutexGuard<'_, BufferLife> {
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses a buffer that was deleted.
+    ///
+    /// # Errors
+    /// When it was.
+    pub fn check_alive(&self) -> PluginResult<()> {
+        if self.lock_life().is_deleted {
+            return Err(PluginError::invalid("the buffer was deleted or donated"));
+        }
+        Ok(())
+    }
+
+    /// Deletes the buffer, and hands its array to the caller.
+    ///
+    /// # Errors
+    /// When it was deleted, or somebody outside the plugin uses its memory.
+    pub fn donate(&self) -> PluginResult<()> {
+        let mut life = self.lock_life();
+        if life.is_deleted {
+            return Err(PluginError::invalid("the buffer was deleted or donated"));
+        }
+        if life.external > 0 {
+            let message = "a buffer whose memory is used elsewhere cannot be donated";
+            return Err(PluginError::new(
+                PjrtErrorCode::FAILED_PRECONDITION,
+                message,
+            ));
+        }
+        life.is_deleted = true;
+        life.is_released = true;
+        Ok(())
+    }
+
+    /// Releases the array after all jobs so far, unless it is used elsewhere.
+    fn release_if_unused(&self, life: &mut BufferLife) {
+        if !life.is_released && life.is_deleted && life.external == 0 {
+            life.is_released = true;
+            let id = self.id;
+            let promise = JobPromise::from_event(&WorkEvent::new());
+            self.device
+                .queue
+                .submit(JobWeight::Light, promise, move |state| {
+                    state.release_array(id);
+                    Ok(())
+                });
+        }
+    }
+
+    fn delete(&self) {
+        let mut life = self.lock_life();
+        life.is_deleted = true;
+        self.release_if_unused(&mut life);
+    }
+
+    /// The weight of a copy of the whole array.
+    fn copy_weight(&self) -> JobWeight {
+        if self.array.byte_count() <= LIGHT_COPY {
+            JobWeight::Light
+        } else {
+            JobWeight::Heavy
+        }
+    }
+
+    /// The address of the elements for the host, or for the device.
+    fn find_address(&self) -> PluginResult<u64> {
+        self.check_alive()?;
+        let (id, array) = (self.id, self.array.clone());
+        self.device.queue.run(move |state| {
+            let block = resident_block(state, id, &array)?;
+            Ok(state.heap.machine().device().buffer_address(block)?)
+        })
+    }
+}
+
+impl Drop for DeviceBuffer {
+    fn drop(&mut self) {
+        self.delete();
+    }
+}
+
+/// The block of an array. A scalar that has none gets one.
+fn resident_block(
+    state: &mut DeviceState,
+    id: DeviceArrayId,
+    array: &ArrayType,
+) -> PluginResult<spirula_runtime::BufferHandle> {
+    let (heap, value) = state.split_array(id)?;
+    if let Some(block) = heap.resident_block(value) {
+        return Ok(block);
+    }
+    let mut bytes = vec![0; array.byte_count() as usize];
+    heap.read_resident(value, 0, &mut bytes)?;
+    let uploaded = heap.upload_array(
+        array.format.scalar,
+        array.format.is_unsigned,
+        Vec::new(),
+        &bytes,
+    )?;
+    let block = heap.resident_block(&uploaded);
+    state.store_array(id, Ok(uploaded));
+    block.ok_or_else(|| PluginError::internal("an array has no memory"))
+}
+
+/// The value of an array with these bytes.
+pub fn upload_value(
+    state: &mut DeviceState,
+    array: &ArrayType,
+    bytes: &[u8],
+) -> PluginResult<ResidentValue> {
+    let (scalar, is_unsigned) = (array.format.scalar, array.format.is_unsigned);
+    if array.is_scalar() {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        let bits = u64::from_le_bytes(word);
+        return Ok(ResidentValue::from_scalar(scalar, is_unsigned, bits));
+    }
+    Ok(state
+        .heap
+        .upload_array(scalar, is_unsigned, array.program_sizes(), bytes)?)
+}
+
+/// Bytes of the caller that stay where they are until a job has read them.
+struct LentBytes(*const u8, usize);
+
+// SAFETY: the caller has promised not to change them before the event of the job.
+unsafe impl Send for LentBytes {}
+
+impl LentBytes {
+    fn as_slice(&self) -> &[u8] {
+        if self.1 == 0 {
+            return &[];
+        }
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts(self.0, self.1) }
+    }
+}
+
+/// Memory of the caller that a job writes.
+struct LentMemory(*mut u8);
+
+// SAFETY: the caller has promised not to use it before the event of the job.
+unsafe impl Send for LentMemory {}
+
+/// Refuses a layout other than dense rows.
+unsafe fn check_device_layout(
+    layout: *const PjrtBufferMemoryLayout,
+    array: &ArrayType,
+) -> PluginResult<()> {
+    if layout.is_null() {
+        return Ok(());
+    }
+    let strides = read_layout(layout, array)?;
+    if is_dense(array, &strides) {
+        return Ok(());
+    }
+    Err(PluginError::unimplemented(
+        "arrays on the device consist of dense rows",
+    ))
+}
+
+/// The strides in bytes of a layout.
+unsafe fn read_layout(
+    layout: *const PjrtBufferMemoryLayout,
+    array: &ArrayType,
+) -> PluginResult<Vec<i64>> {
+    let layout = read_struct(layout)?;
+    let rank = array.sizes.len();
+    if layout.ty == PjrtBufferMemoryLayoutType::STRIDES {
+        let strides = layout.variant.strides;
+        let strides = get_slice(strides.byte_strides, strides.num_byte_strides)?;
+        if strides.len() != rank {
+            return Err(PluginError::invalid(
+                "a layout has too few or too many strides",
+            ));
+        }
+        return Ok(strides.to_vec());
+    }
+    let tiled = layout.variant.tiled;
+    if tiled.num_tiles > 0 {
+        return Err(PluginError::unimplemented(
+            "layouts with tiles are not supported",
+        ));
+    }
+    let order = get_slice(tiled.minor_to_major, tiled.minor_to_major_size)?;
+    let mut sorted = order.to_vec();
+    sorted.sort_unstable();
+    if !sorted.iter().copied().eq(0..rank as i64) {
+        return Err(PluginError::invalid(
+            "a layout is no order of the dimensions",
+        ));
+    }
+    Ok(array.byte_strides(order))
+}
+
+impl PluginCall for PjrtClientBufferFromHostBufferArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let format = ElementFormat::from_code(self.ty)?;
+        let array = ArrayType::new(format, get_sizes(self.dims, self.num_dims)?)?;
+        check_device_layout(self.device_layout, &array)?;
+        let device = find_device(self.device, self.memory)?;
+        let strides = match self.num_byte_strides {
+            0 => array.byte_strides(&array.minor_to_major()),
+            count => get_slice(self.byte_strides, count)?.to_vec(),
+        };
+        if strides.len() != array.sizes.len() {
+            return Err(PluginError::invalid(
+                "an array has too few or too many strides",
+            ));
+        }
+        let bytes = array.byte_count();
+        if self.data.is_null() && bytes > 0 {
+            return Err(PluginError::invalid("the elements are missing"));
+        }
+        let event = WorkEvent::new();
+        let buffer = DeviceBuffer::new(array.clone(), &device, &event);
+        let (id, weight) = (buffer.id, buffer.copy_weight());
+        let promise = JobPromise {
+            event: event.clone(),
+            arrays: vec![id],
+        };
+        let data = self.data.cast::<u8>();
+        let is_during_call =
+            self.host_buffer_semantics == PjrtHostBufferSemantics::IMMUTABLE_ONLY_DURING_CALL;
+        if is_dense(&array, &strides) && (!is_during_call || weight == JobWeight::Light) {
+            let lent = LentBytes(data, bytes as usize);
+            device.queue.submit(weight, promise, move |state| {
+                let value = upload_value(state, &array, lent.as_slice())?;
+                state.store_array(id, Ok(value));
+                Ok(())
+            });
+            if is_during_call {
+                event.wait()?;
+            }
+            self.done_with_host_buffer = EventHandle::allocate(&event);
+        } else {
+            let rows = gather_dense(data, &array, &strides);
+            device.queue.submit(weight, promise, move |state| {
+                let value = upload_value(state, &array, &rows)?;
+                state.store_array(id, Ok(value));
+                Ok(())
+            });
+            self.done_with_host_buffer = EventHandle::allocate(&WorkEvent::with_result(Ok(())));
+        }
+        self.buffer = allocate(buffer);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtClientCreateUninitializedBufferArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let format = ElementFormat::from_code(self.shape_element_type)?;
+        let array = ArrayType::new(format, get_sizes(self.shape_dims, self.shape_num_dims)?)?;
+        check_device_layout(self.shape_layout, &array)?;
+        let device = find_device(self.device, self.memory)?;
+        let event = WorkEvent::new();
+        let buffer = DeviceBuffer::new(array.clone(), &device, &event);
+        let (id, weight) = (buffer.id, buffer.copy_weight());
+        let promise = JobPromise {
+            event,
+            arrays: vec![id],
+        };
+        device.queue.submit(weight, promise, move |state| {
+            let zeros = vec![0; array.byte_count() as usize];
+            let value = upload_value(state, &array, &zeros)?;
+            state.store_array(id, Ok(value));
+            Ok(())
+        });
+        self.buffer = allocate(buffer);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferToHostBufferArgs {
+    /// Without a destination the size of one is returned.
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let buffer = get_ref::<DeviceBuffer>(self.src)?;
+        let bytes = buffer.array.byte_count() as usize;
+        if self.dst.is_null() {
+            self.dst_size = bytes;
+            return Ok(());
+        }
+        buffer.check_alive()?;
+        if self.dst_size < bytes {
+            let message = format!("{bytes} bytes do not fit into {}", self.dst_size);
+            return Err(PluginError::invalid(message));
+        }
+        let array = buffer.array.clone();
+        let strides = match self.host_layout.is_null() {
+            true => array.byte_strides(&array.minor_to_major()),
+            false => read_layout(self.host_layout, &array)?,
+        };
+        let event = WorkEvent::new();
+        let (id, memory) = (buffer.id, LentMemory(self.dst.cast()));
+        let promise = JobPromise::from_event(&event);
+        buffer
+            .device
+            .queue
+            .submit(buffer.copy_weight(), promise, move |state| {
+                let memory = memory;
+                let (heap, value) = state.split_array(id)?;
+                if is_dense(&array, &strides) {
+                    // SAFETY: the caller has given as many bytes.
+                    let out = unsafe { std::slice::from_raw_parts_mut(memory.0, bytes) };
+                    return Ok(heap.read_resident(value, 0, out)?);
+                }
+                let mut rows = vec![0; bytes];
+                heap.read_resident(value, 0, &mut rows)?;
+                // SAFETY: the strides are of a layout within these bytes.
+                unsafe { scatter_dense(&rows, &array, &strides, memory.0) };
+                Ok(())
+            });
+        self.event = EventHandle::allocate(&event);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferCopyRawToHostArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
+        buffer.check_alive()?;
+        let (Ok(at), Ok(length)) = (
+            u64::try_from(self.offset),
+            usize::try_from(self.transfer_size),
+        ) else {
+            return Err(PluginError::invalid("a range has a negative number"));
+        };
+        if self.dst.is_null() && length > 0 {
+            return Err(PluginError::invalid("the destination is missing"));
+        }
+        let event = WorkEvent::new();
+        let (id, memory) = (buffer.id, LentMemory(self.dst.cast()));
+        let promise = JobPromise::from_event(&event);
+        buffer
+            .device
+            .queue
+            .submit(buffer.copy_weight(), promise, move |state| {
+                let memory = memory;
+                let (heap, value) = state.split_array(id)?;
+                if length == 0 {
+                    return Ok(());
+                }
+                // SAFETY: the caller has given as many bytes.
+                let out = unsafe { std::slice::from_raw_parts_mut(memory.0, length) };
+                Ok(heap.read_resident(value, at, out)?)
+            });
+        self.event = EventHandle::allocate(&event);
+        Ok(())
+    }
+}
+
+/// Copies a buffer to a device.
+fn copy_buffer(buffer: &DeviceBuffer, target: &Arc<Device>) -> PluginResult<*mut PjrtBuffer> {
+    buffer.check_alive()?;
+    let event = WorkEvent::new();
+    let copy = DeviceBuffer::new(buffer.array.clone(), target, &event);
+    let (source, id, array) = (buffer.id, copy.id, buffer.array.clone());
+    let promise = JobPromise {
+        event,
+        arrays: vec![id],
+    };
+    if Arc::ptr_eq(&buffer.device, target) {
+        target
+            .queue
+            .submit(buffer.copy_weight(), promise, move |state| {
+                let mut bytes = vec![0; array.byte_count() as usize];
+                let (heap, value) = state.split_array(source)?;
+                heap.read_resident(value, 0, &mut bytes)?;
+                let value = upload_value(state, &array, &bytes)?;
+                state.store_array(id, Ok(value));
+                Ok(())
+            });
+        return Ok(allocate(copy));
+    }
+    let bytes = buffer.device.queue.run({
+        let array = array.clone();
+        move |state| {
+            let mut bytes = vec![0; array.byte_count() as usize];
+            let (heap, value) = state.split_array(source)?;
+            heap.read_resident(value, 0, &mut bytes)?;
+            Ok(bytes)
+        }
+    })?;
+    target
+        .queue
+        .submit(buffer.copy_weight(), promise, move |state| {
+            let value = upload_value(state, &array, &bytes)?;
+            state.store_array(id, Ok(value));
+            Ok(())
+        });
+    Ok(allocate(copy))
+}
+
+impl PluginCall for PjrtBufferCopyToDeviceArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let device = crate::handle::get_shared::<Device>(self.dst_device)?;
+        self.dst_buffer = copy_buffer(get_ref(self.buffer)?, &device)?;
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferCopyToMemoryArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let device = find_device(null_mut(), self.dst_memory)?;
+        self.dst_buffer = copy_buffer(get_ref(self.buffer)?, &device)?;
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferDestroyArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        free::<DeviceBuffer>(self.buffer);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferElementTypeArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        self.ty = get_ref::<DeviceBuffer>(self.buffer)?.array.format.code;
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferDimensionsArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
+        self.dims = buffer.array.sizes.as_ptr();
+        self.num_dims = buffer.array.sizes.len();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferUnpaddedDimensionsArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
+        self.unpadded_dims = buffer.array.sizes.as_ptr();
+        self.num_dims = buffer.array.sizes.len();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferDynamicDimensionIndicesArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        get_ref::<DeviceBuffer>(self.buffer)?;
+        self.num_dynamic_dims = 0;
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferGetMemoryLayoutArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
+        self.layout.variant.tiled = PjrtBufferMemoryLayoutTiled {
+            struct_size: <PjrtBufferMemoryLayoutTiled as crate::boundary::SizedStruct>::SIZE,
+            extension_start: null_mut(),
+            minor_to_major: buffer.minor_to_major.as_ptr(),
+            minor_to_major_size: buffer.minor_to_major.len(),
+            tile_dims: null_mut(),
+            tile_dim_sizes: null_mut(),
+            num_tiles: 0,
+        };
+        self.layout.ty = PjrtBufferMemoryLayoutType::TILED;
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferOnDeviceSizeInBytesArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
+        self.on_device_size_in_bytes = buffer.array.byte_count() as usize;
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferDeviceArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        self.device = as_pointer(&*get_ref::<DeviceBuffer>(self.buffer)?.device);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferMemoryArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        self.memory = as_pointer(&*get_ref::<DeviceBuffer>(self.buffer)?.device.memory);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferDeleteArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        get_ref::<DeviceBuffer>(self.buffer)?.delete();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferIsDeletedArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
+        self.is_deleted = buffer.lock_life().is_deleted.into();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferIsOnCpuArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
+        self.is_on_cpu = is_processor(&buffer.device.info).into();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferReadyEventArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
+        buffer.check_alive()?;
+        self.event = EventHandle::allocate(&buffer.ready);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferUnsafePointerArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        self.buffer_pointer = get_ref::<DeviceBuffer>(self.buffer)?.find_address()? as usize;
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferOpaqueDeviceMemoryDataPointerArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let address = get_ref::<DeviceBuffer>(self.buffer)?.find_address()?;
+        self.device_memory_ptr = std::ptr::with_exposed_provenance_mut(address as usize);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferIncreaseExternalReferenceCountArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
+        buffer.check_alive()?;
+        buffer.lock_life().external += 1;
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtBufferDecreaseExternalReferenceCountArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
+        let mut life = buffer.lock_life();
+        if life.external == 0 {
+            return Err(PluginError::invalid(
+                "the buffer has no external references",
+            ));
+        }
+        life.external -= 1;
+        buffer.release_if_unused(&mut life);
+        Ok(())
+    }
+}

@@ -1,0 +1,198 @@
+//! Clients: the devices of a platform, and the programs that were compiled for them.
+
+use crate::boundary::PluginCall;
+use crate::device::Device;
+use crate::error::{PluginError, PluginResult};
+use crate::generated::{
+    PjrtClient, PjrtClientAddressableDevicesArgs, PjrtClientAddressableMemoriesArgs,
+    PjrtClientCreateArgs, PjrtClientDefaultDeviceAssignmentArgs, PjrtClientDestroyArgs,
+    PjrtClientDevicesArgs, PjrtClientLookupAddressableDeviceArgs, PjrtClientLookupDeviceArgs,
+    PjrtClientPlatformNameArgs, PjrtClientPlatformVersionArgs, PjrtClientProcessIndexArgs,
+    PjrtClientTopologyDescriptionArgs, PjrtDevice, PjrtErrorCode, PjrtMemory,
+};
+use crate::handle::{ApiObject, PointerList, allocate, as_pointer, free, get_ref};
+use crate::module_cache::ModuleCache;
+use crate::named_value::{NamedValue, OptionValue};
+use crate::plugin::{VERSION, choose_device, platform_of_device};
+use crate::topology::Topology;
+use spirula_runtime::{ComputeDevice, DeviceOptions};
+use std::sync::Arc;
+
+/// A client.
+pub struct Client {
+    platform: &'static str,
+    pub devices: Vec<Arc<Device>>,
+    pub modules: ModuleCache,
+    topology: Topology,
+    device_pointers: PointerList<PjrtDevice>,
+    memory_pointers: PointerList<PjrtMemory>,
+}
+
+impl ApiObject for Client {
+    type Opaque = PjrtClient;
+    const NAME: &'static str = "client";
+}
+
+impl Client {
+    /// Opens the device that the options ask for.
+    fn new(options: &[NamedValue]) -> PluginResult<Client> {
+        let info = choose_device(options)?;
+        let platform = platform_of_device(&info);
+        let opened = ComputeDevice::open(&info.id, &read_device_options(options)?)?;
+        let devices = vec![Device::new(0, platform, opened)?];
+        Ok(Client {
+            platform,
+            modules: ModuleCache::default(),
+            topology: Topology::from_device(&info),
+            device_pointers: PointerList::from_objects(devices.iter().map(|device| &**device)),
+            memory_pointers: PointerList::from_objects(devices.iter().map(|d| &*d.memory)),
+            devices,
+        })
+    }
+
+    /// The device of a number.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn find_device(&self, id: i32) -> PluginResult<&Arc<Device>> {
+        let mut devices = self.devices.iter();
+        let found = devices.find(|device| device.description.id == id);
+        found.ok_or_else(|| {
+            let message = format!("there is no device {id}");
+            PluginError::new(PjrtErrorCode::NOT_FOUND, message)
+        })
+    }
+}
+
+/// The options of a device: `threads`.
+fn read_device_options(options: &[NamedValue]) -> PluginResult<DeviceOptions> {
+    let mut read = DeviceOptions::default();
+    for option in options {
+        match (option.name.as_str(), &option.value) {
+            ("device", _) => {}
+            ("threads", OptionValue::Integer(count)) if *count > 0 => {
+                read.threads = usize::try_from(*count).ok();
+            }
+            (name, _) => {
+                let message = format!("the option {name} is unknown or has a wrong value");
+                return Err(PluginError::invalid(message));
+            }
+        }
+    }
+    Ok(read)
+}
+
+impl PluginCall for PjrtClientCreateArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let options = NamedValue::read_all(self.create_options, self.num_options)?;
+        self.client = allocate(Client::new(&options)?);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtClientDestroyArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        free::<Client>(self.client);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtClientPlatformNameArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let client = get_ref::<Client>(self.client)?;
+        self.platform_name = client.platform.as_ptr().cast();
+        self.platform_name_size = client.platform.len();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtClientPlatformVersionArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        get_ref::<Client>(self.client)?;
+        self.platform_version = VERSION.as_ptr().cast();
+        self.platform_version_size = VERSION.len();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtClientProcessIndexArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        get_ref::<Client>(self.client)?;
+        self.process_index = 0;
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtClientTopologyDescriptionArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        self.topology = as_pointer(&get_ref::<Client>(self.client)?.topology);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtClientDevicesArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let client = get_ref::<Client>(self.client)?;
+        self.devices = client.device_pointers.as_ptr();
+        self.num_devices = client.device_pointers.len();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtClientAddressableDevicesArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let client = get_ref::<Client>(self.client)?;
+        self.addressable_devices = client.device_pointers.as_ptr();
+        self.num_addressable_devices = client.device_pointers.len();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtClientLookupDeviceArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let client = get_ref::<Client>(self.client)?;
+        self.device = as_pointer(&**client.find_device(self.id)?);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtClientLookupAddressableDeviceArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let client = get_ref::<Client>(self.client)?;
+        let device = client.find_device(self.local_hardware_id)?;
+        self.addressable_device = as_pointer(&**device);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtClientAddressableMemoriesArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let client = get_ref::<Client>(self.client)?;
+        self.addressable_memories = client.memory_pointers.as_ptr();
+        self.num_addressable_memories = client.memory_pointers.len();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtClientDefaultDeviceAssignmentArgs {
+    /// Replicas and partitions take the devices in their order.
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let client = get_ref::<Client>(self.client)?;
+        let wanted = i64::from(self.num_replicas) * i64::from(self.num_partitions);
+        let there = client.devices.len();
+        if wanted < 0 || wanted > there as i64 {
+            let message = format!("a program for {wanted} devices; there are {there}");
+            return Err(PluginError::invalid(message));
+        }
+        let wanted = wanted as usize;
+        if self.default_assignment_size < wanted || self.default_assignment.is_null() {
+            return Err(PluginError::invalid(
+                "the array for the assignment is too small",
+            ));
+        }
+        for (at, device) in client.devices[..wanted].iter().enumerate() {
+            self.default_assignment.add(at).write(device.description.id);
+        }
+        Ok(())
+    }
+}

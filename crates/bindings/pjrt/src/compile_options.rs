@@ -1,0 +1,213 @@
+//! Options of a compilation: the fields of XLA's protocol buffer that the plugin heeds.
+
+use crate::error::{PluginError, PluginResult};
+use serde::{Deserialize, Serialize};
+
+/// Options of a compilation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramOptions {
+    /// Number of copies of the program.
+    pub replicas: i64,
+    /// Number of devices that a copy is split over.
+    pub partitions: i64,
+    /// The device of each copy and part, where the caller assigns them.
+    pub devices: Vec<i64>,
+    /// Whether the program runs on the device that each execution names.
+    pub is_portable: bool,
+}
+
+impl Default for ProgramOptions {
+    fn default() -> Self {
+        ProgramOptions {
+            replicas: 1,
+            partitions: 1,
+            devices: Vec::new(),
+            is_portable: false,
+        }
+    }
+}
+
+/// Numbers of fields: of the options, of their build options, and of an assignment of devices.
+mod field {
+    pub const BUILD_OPTIONS: u64 = 3;
+    pub const IS_PORTABLE: u64 = 4;
+    pub const REPLICAS: u64 = 4;
+    pub const PARTITIONS: u64 = 5;
+    pub const ASSIGNMENT: u64 = 9;
+    pub const COMPUTATION: u64 = 3;
+    pub const REPLICA_DEVICES: u64 = 1;
+}
+
+impl ProgramOptions {
+    /// Reads the protocol buffer.
+    ///
+    /// # Errors
+    /// When it is malformed.
+    pub fn read(bytes: &[u8]) -> PluginResult<ProgramOptions> {
+        let mut options = ProgramOptions::default();
+        for (number, value) in read_fields(bytes)? {
+            match (number, value) {
+                (field::BUILD_OPTIONS, FieldValue::Bytes(build)) => {
+                    options.read_build_options(build)?;
+                }
+                (field::IS_PORTABLE, FieldValue::Number(truth)) => options.is_portable = truth != 0,
+                _ => {}
+            }
+        }
+        Ok(options)
+    }
+
+    fn read_build_options(&mut self, bytes: &[u8]) -> PluginResult<()> {
+        for (number, value) in read_fields(bytes)? {
+            match (number, value) {
+                (field::REPLICAS, FieldValue::Number(count)) => self.replicas = count as i64,
+                (field::PARTITIONS, FieldValue::Number(count)) => self.partitions = count as i64,
+                (field::ASSIGNMENT, FieldValue::Bytes(assignment)) => {
+                    self.devices = read_assignment(assignment)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The assignment of devices as a protocol buffer.
+    pub fn write_assignment(&self, devices: &[i64]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for (number, count) in [(1, self.replicas), (2, self.partitions)] {
+            write_number(&mut out, number << 3);
+            write_number(&mut out, count as u64);
+        }
+        let replicas = usize::try_from(self.replicas).unwrap_or(1).max(1);
+        for part in devices.chunks(replicas) {
+            let mut ids = Vec::new();
+            part.iter()
+                .for_each(|id| write_number(&mut ids, *id as u64));
+            let mut computation = Vec::new();
+            write_bytes(&mut computation, field::REPLICA_DEVICES, &ids);
+            write_bytes(&mut out, field::COMPUTATION, &computation);
+        }
+        out
+    }
+}
+
+/// The devices of an assignment, those of a part one after the other.
+fn read_assignment(bytes: &[u8]) -> PluginResult<Vec<i64>> {
+    let mut devices = Vec::new();
+    for (number, value) in read_fields(bytes)? {
+        let (field::COMPUTATION, FieldValue::Bytes(computation)) = (number, value) else {
+            continue;
+        };
+        for (number, value) in read_fields(computation)? {
+            match (number, value) {
+                (field::REPLICA_DEVICES, FieldValue::Number(id)) => devices.push(id as i64),
+                (field::REPLICA_DEVICES, FieldValue::Bytes(mut packed)) => {
+                    while !packed.is_empty() {
+                        devices.push(read_number(&mut packed)? as i64);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(devices)
+}
+
+/// The value of a field.
+enum FieldValue<'a> {
+    Number(u64),
+    Bytes(&'a [u8]),
+}
+
+/// The fields of a message.
+fn read_fields(mut bytes: &[u8]) -> PluginResult<Vec<(u64, FieldValue<'_>)>> {
+    let mut fields = Vec::new();
+    while !bytes.is_empty() {
+        let tag = read_number(&mut bytes)?;
+        let value = match tag & 7 {
+            0 => FieldValue::Number(read_number(&mut bytes)?),
+            1 => FieldValue::Bytes(take_bytes(&mut bytes, 8)?),
+            2 => {
+                let length = read_number(&mut bytes)?;
+                FieldValue::Bytes(take_bytes(&mut bytes, length)?)
+            }
+            5 => FieldValue::Bytes(take_bytes(&mut bytes, 4)?),
+            _ => return Err(malformed_error()),
+        };
+        fields.push((tag >> 3, value));
+    }
+    Ok(fields)
+}
+
+fn take_bytes<'a>(bytes: &mut &'a [u8], length: u64) -> PluginResult<&'a [u8]> {
+    let length = usize::try_from(length).map_err(|_| malformed_error())?;
+    let (taken, rest) = bytes.split_at_checked(length).ok_or_else(malformed_error)?;
+    *bytes = rest;
+    Ok(taken)
+}
+
+fn read_number(bytes: &mut &[u8]) -> PluginResult<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let byte = take_bytes(bytes, 1)?[0];
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Ok(number);
+        }
+    }
+    Err(malformed_error())
+}
+
+fn malformed_error() -> PluginError {
+    PluginError::invalid("the options of the compilation are malformed")
+}
+
+fn write_number(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn write_bytes(out: &mut Vec<u8>, number: u64, bytes: &[u8]) {
+    write_number(out, number << 3 | 2);
+    write_number(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let one = ProgramOptions::read(&[0x1a, 4, 0x20, 1, 0x28, 1]).unwrap();
+        assert_eq!(one, ProgramOptions::default());
+        let wanted = ProgramOptions {
+            replicas: 2,
+            partitions: 2,
+            devices: vec![300, 1, 2, 3],
+            is_portable: false,
+        };
+        let mut build = vec![0x20, 2, 0x28, 2];
+        let assignment = wanted.write_assignment(&wanted.devices);
+        write_bytes(&mut build, field::ASSIGNMENT, &assignment);
+        let mut bytes = Vec::new();
+        write_bytes(&mut bytes, field::BUILD_OPTIONS, &build);
+        assert_eq!(ProgramOptions::read(&bytes).unwrap(), wanted);
+    }
+
+    /// Every beginning of a message is read or refused.
+    #[test]
+    fn malformed_options_are_refused() {
+        for bytes in [
+            &[0x1a, 4, 0x20][..],
+            &[0xff; 11],
+            &[0x0b],
+            &[0x1a, 0xff, 0xff, 0xff, 0xff, 0x7f],
+        ] {
+            assert!(ProgramOptions::read(bytes).is_err(), "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Types of elements: those of PJRT, and their names in StableHLO.
+
+use crate::error::{PluginError, PluginResult};
+use crate::generated::PjrtBufferType;
+use spirula_program::ScalarType;
+
+/// A type of elements.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ElementFormat {
+    /// The type in PJRT.
+    pub code: PjrtBufferType,
+    /// The name in StableHLO.
+    pub name: &'static str,
+    /// The type of a component in programs.
+    pub scalar: ScalarType,
+    /// Whether it is an integer without a sign.
+    pub is_unsigned: bool,
+    /// Number of components: 2 for complex numbers.
+    pub components: u64,
+}
+
+/// A row of the table.
+const fn format(code: PjrtBufferType, name: &'static str, scalar: ScalarType) -> ElementFormat {
+    ElementFormat {
+        code,
+        name,
+        scalar,
+        is_unsigned: matches!(name.as_bytes(), [b'u', ..]),
+        components: if matches!(name.as_bytes(), [b'c', ..]) {
+            2
+        } else {
+            1
+        },
+    }
+}
+
+/// All types. Elements that are narrower than a byte take one.
+static FORMATS: &[ElementFormat] = &[
+    format(PjrtBufferType::PRED, "i1", ScalarType::Bool),
+    format(PjrtBufferType::S2, "i2", ScalarType::I8),
+    format(PjrtBufferType::S4, "i4", ScalarType::I8),
+    format(PjrtBufferType::S8, "i8", ScalarType::I8),
+    format(PjrtBufferType::S16, "i16", ScalarType::I16),
+    format(PjrtBufferType::S32, "i32", ScalarType::I32),
+    format(PjrtBufferType::S64, "i64", ScalarType::I64),
+    format(PjrtBufferType::U2, "ui2", ScalarType::I8),
+    format(PjrtBufferType::U4, "ui4", ScalarType::I8),
+    format(PjrtBufferType::U8, "ui8", ScalarType::I8),
+    format(PjrtBufferType::U16, "ui16", ScalarType::I16),
+    format(PjrtBufferType::U32, "ui32", ScalarType::I32),
+    format(PjrtBufferType::U64, "ui64", ScalarType::I64),
+    format(PjrtBufferType::F16, "f16", ScalarType::F16),
+    format(PjrtBufferType::F32, "f32", ScalarType::F32),
+    format(PjrtBufferType::F64, "f64", ScalarType::F64),
+    format(PjrtBufferType::BF16, "bf16", ScalarType::I16),
+    format(PjrtBufferType::C64, "complex<f32>", ScalarType::F32),
+    format(PjrtBufferType::C128, "complex<f64>", ScalarType::F64),
+    format(PjrtBufferType::F8E5M2, "f8E5M2", ScalarType::I8),
+    format(PjrtBufferType::F8E4M3, "f8E4M3", ScalarType::I8),
+    format(PjrtBufferType::F8E4M3FN, "f8E4M3FN", ScalarType::I8),
+    format(
+        PjrtBufferType::F8E4M3B11FNUZ,
+        "f8E4M3B11FNUZ",
+        ScalarType::I8,
+    ),
+    format(PjrtBufferType::F8E5M2FNUZ, "f8E5M2FNUZ", ScalarType::I8),
+    format(PjrtBufferType::F8E4M3FNUZ, "f8E4M3FNUZ", ScalarType::I8),
+    format(PjrtBufferType::F8E3M4, "f8E3M4", ScalarType::I8),
+    format(PjrtBufferType::F8E8M0FNU, "f8E8M0FNU", ScalarType::I8),
+    format(PjrtBufferType::F4E2M1FN, "f4E2M1FN", ScalarType::I8),
+];
+
+impl ElementFormat {
+    /// The type of a code of PJRT.
+    ///
+    /// # Errors
+    /// When arrays have no such elements.
+    pub fn from_code(code: PjrtBufferType) -> PluginResult<&'static ElementFormat> {
+        let found = FORMATS.iter().find(|format| format.code == code);
+        found.ok_or_else(|| {
+            let message = format!("arrays of the element type {} are not supported", code.0);
+            PluginError::unimplemented(message)
+        })
+    }
+
+    /// The type of a name in StableHLO.
+    ///
+    /// # Errors
+    /// When PJRT has no such type.
+    pub fn from_name(name: &str) -> PluginResult<&'static ElementFormat> {
+        let found = FORMATS.iter().find(|format| format.name == name);
+        found.ok_or_else(|| {
+            let message = format!("arguments and results of type {name} are not supported");
+            PluginError::unimplemented(message)
+        })
+    }
+
+    /// Bytes of an element.
+    pub fn size(&self) -> u64 {
+        self.scalar.size() * self.components
+    }
+}
+
+/// The type of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayType {
+    pub format: &'static ElementFormat,
+    pub sizes: Vec<i64>,
+}
+
+impl ArrayType {
+    /// An array type whose bytes can be counted.
+    ///
+    /// # Errors
+    /// When it has more bytes than an address can count.
+    pub fn new(format: &'static ElementFormat, sizes: Vec<i64>) -> PluginResult<ArrayType> {
+        let mut product = Some(format.size());
+        if !sizes.contains(&0) {
+            for size in &sizes {
+                product = product.and_then(|product| product.checked_mul(size.unsigned_abs()));
+            }
+        }
+        match product.filter(|bytes| *bytes <= isize::MAX as u64) {
+            Some(_) => Ok(ArrayType { format, sizes }),
+            None => Err(PluginError::new(
+                crate::generated::PjrtErrorCode::RESOURCE_EXHAUSTED,
+                format!("an array of the sizes {sizes:?} is too large"),
+            )),
+        }
+    }
+
+    /// Bytes of all elements.
+    pub fn byte_count(&self) -> u64 {
+        let sizes = self.sizes.iter().map(|size| size.unsigned_abs());
+        sizes.product::<u64>() * self.format.size()
+    }
+
+    /// The sizes as programs have them: complex numbers have a last dimension for their components.
+    pub fn program_sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = self.sizes.iter().map(|size| size.unsigned_abs()).collect();
+        if self.format.components > 1 {
+            sizes.push(self.format.components);
+        }
+        sizes
+    }
+
+    /// Whether programs hold it as a scalar.
+    pub fn is_scalar(&self) -> bool {
+        self.sizes.is_empty() && self.format.components == 1
+    }
+
+    /// Dimensions from the minor to the major: the only layout of arrays on a device.
+    pub fn minor_to_major(&self) -> Vec<i64> {
+        (0..self.sizes.len() as i64).rev().collect()
+    }
+
+    /// Steps in bytes from one element of a dimension to the next, where the dimensions have this order.
+    pub fn byte_strides(&self, minor_to_major: &[i64]) -> Vec<i64> {
+        let mut strides = vec![0; self.sizes.len()];
+        let mut step = self.format.size() as i64;
+        for dimension in minor_to_major {
+            strides[*dimension as usize] = step;
+            step *= self.sizes[*dimension as usize].max(1);
+        }
+        strides
+    }
+}

@@ -1,0 +1,438 @@
+//! Executables: compiled modules, with their facts in the form that C reads.
+
+use crate::boundary::{PluginCall, make_cleared, read_struct, write_struct};
+use crate::client::Client;
+use crate::compile_options::ProgramOptions;
+use crate::device::Device;
+use crate::element::ArrayType;
+use crate::error::{PluginError, PluginResult};
+use crate::generated::*;
+use crate::handle::{ApiObject, PointerList, allocate, free, get_ref, get_slice};
+use crate::layouts::LayoutList;
+use crate::memory::DEVICE_MEMORY;
+use crate::module::{CompiledModule, compute_fingerprint};
+use crate::named_value::{NamedValue, NamedValueList, OptionValue};
+use crate::serialized::SerializedBytes;
+use crate::topology::Topology;
+use spirula_runtime::DeviceInfo;
+use std::ffi::c_char;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The format of programs: MLIR.
+const FORMAT: &str = "mlir";
+
+/// A compiled module with its facts.
+pub struct Executable {
+    pub module: Arc<CompiledModule>,
+    result_codes: Vec<PjrtBufferType>,
+    /// The sizes of all results, one after the other.
+    result_sizes: Vec<i64>,
+    result_ranks: Vec<usize>,
+    memory_kinds: PointerList<c_char>,
+    memory_kind_sizes: Vec<usize>,
+    properties: NamedValueList,
+    pub parameter_layouts: LayoutList,
+    pub result_layouts: LayoutList,
+}
+
+/// A holder of an executable: an object of C.
+pub struct ExecutableHandle(pub Arc<Executable>);
+
+impl ApiObject for ExecutableHandle {
+    type Opaque = PjrtExecutable;
+    const NAME: &'static str = "executable";
+}
+
+/// An executable on a device.
+pub struct LoadedExecutable {
+    pub executable: Arc<Executable>,
+    pub device: Arc<Device>,
+    devices: PointerList<PjrtDevice>,
+    is_deleted: AtomicBool,
+}
+
+impl ApiObject for LoadedExecutable {
+    type Opaque = PjrtLoadedExecutable;
+    const NAME: &'static str = "loaded executable";
+}
+
+impl Executable {
+    fn new(module: Arc<CompiledModule>) -> Executable {
+        let results = &module.results;
+        let [operations, transcendentals, bytes] = module.facts.cost;
+        let property = |name, value| NamedValue::new(name, OptionValue::Number(value as f32));
+        Executable {
+            result_codes: results.iter().map(|array| array.format.code).collect(),
+            result_sizes: results
+                .iter()
+                .flat_map(|array| array.sizes.clone())
+                .collect(),
+            result_ranks: results.iter().map(|array| array.sizes.len()).collect(),
+            memory_kinds: PointerList::from_texts(results.iter().map(|_| DEVICE_MEMORY)),
+            memory_kind_sizes: vec![DEVICE_MEMORY.len(); results.len()],
+            properties: NamedValueList::new(vec![
+                property("flops", operations),
+                property("transcendentals", transcendentals),
+                property("bytes accessed", bytes),
+            ]),
+            parameter_layouts: LayoutList::of_arrays(&module.parameters),
+            result_layouts: LayoutList::of_arrays(results),
+            module,
+        }
+    }
+}
+
+impl LoadedExecutable {
+    /// Loads a module on the device that its options name, or the first.
+    fn new(module: Arc<CompiledModule>, client: &Client) -> PluginResult<LoadedExecutable> {
+        let options = &module.facts.options;
+        let count = options.replicas.checked_mul(options.partitions);
+        if count != Some(1) {
+            let there = client.devices.len();
+            let message = format!(
+                "a program for {} devices; the client has {there}",
+                count.unwrap_or(i64::MAX)
+            );
+            return Err(PluginError::unimplemented(message));
+        }
+        let device = match options.devices.first() {
+            Some(id) => client.find_device(i32::try_from(*id).unwrap_or(-1))?,
+            None => &client.devices[0],
+        };
+        Ok(LoadedExecutable {
+            devices: PointerList::from_objects([&**device]),
+            device: device.clone(),
+            executable: Arc::new(Executable::new(module)),
+            is_deleted: AtomicBool::new(false),
+        })
+    }
+
+    /// Refuses an executable that was deleted.
+    ///
+    /// # Errors
+    /// When it was.
+    pub fn check_alive(&self) -> PluginResult<()> {
+        if self.is_deleted.load(Ordering::Relaxed) {
+            return Err(PluginError::invalid("the executable was deleted"));
+        }
+        Ok(())
+    }
+}
+
+/// A program of a caller with its options.
+struct GivenProgram<'a> {
+    code: &'a [u8],
+    option_bytes: &'a [u8],
+    options: ProgramOptions,
+}
+
+impl<'a> GivenProgram<'a> {
+    unsafe fn read(
+        program: *const PjrtProgram,
+        options: *const c_char,
+        options_size: usize,
+    ) -> PluginResult<GivenProgram<'a>> {
+        let program = read_struct(program)?;
+        let format = crate::handle::get_text(program.format, program.format_size)?;
+        if format != FORMAT {
+            let message = format!("programs of the format {format:?} are not supported");
+            return Err(PluginError::unimplemented(message));
+        }
+        let option_bytes = get_slice(options.cast::<u8>(), options_size)?;
+        Ok(GivenProgram {
+            code: get_slice(program.code.cast_const().cast(), program.code_size)?,
+            option_bytes,
+            options: ProgramOptions::read(option_bytes)?,
+        })
+    }
+
+    fn fingerprint(&self, device: &DeviceInfo) -> String {
+        compute_fingerprint(self.code, self.option_bytes, device)
+    }
+
+    fn compile(&self, device: &DeviceInfo, fingerprint: String) -> PluginResult<CompiledModule> {
+        CompiledModule::compile(self.code, &self.options, device, fingerprint)
+    }
+}
+
+impl PluginCall for PjrtClientCompileArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let client = get_ref::<Client>(self.client)?;
+        let (options, size) = (self.compile_options, self.compile_options_size);
+        let program = GivenProgram::read(self.program, options, size)?;
+        let info = &client.devices[0].info;
+        let fingerprint = program.fingerprint(info);
+        let compile = || program.compile(info, fingerprint.clone());
+        let module = client.modules.find_or_compile(&fingerprint, compile)?;
+        self.executable = allocate(LoadedExecutable::new(module, client)?);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtCompileArgs {
+    /// Compiles for a topology, without a client.
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let info = get_ref::<Topology>(self.topology)?.device_info()?;
+        let (options, size) = (self.compile_options, self.compile_options_size);
+        let program = GivenProgram::read(self.program, options, size)?;
+        let module = program.compile(&info, program.fingerprint(&info))?;
+        self.executable = allocate(ExecutableHandle(Arc::new(Executable::new(Arc::new(
+            module,
+        )))));
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableDeserializeAndLoadArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let client = get_ref::<Client>(self.client)?;
+        let (first, count) = (self.serialized_executable, self.serialized_executable_size);
+        let mut module = CompiledModule::deserialize(get_slice(first.cast::<u8>(), count)?)?;
+        if !self.overridden_serialized_compile_options.is_null() {
+            let first = self.overridden_serialized_compile_options;
+            let count = self.overridden_serialized_compile_options_size;
+            module.facts.options = ProgramOptions::read(get_slice(first.cast::<u8>(), count)?)?;
+        }
+        self.loaded_executable = allocate(LoadedExecutable::new(Arc::new(module), client)?);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableDestroyArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        free::<ExecutableHandle>(self.executable);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableNameArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let name = &get_ref::<ExecutableHandle>(self.executable)?
+            .0
+            .module
+            .facts
+            .name;
+        self.executable_name = name.as_ptr().cast();
+        self.executable_name_size = name.len();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableNumReplicasArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let options = &get_ref::<ExecutableHandle>(self.executable)?
+            .0
+            .module
+            .facts
+            .options;
+        self.num_replicas = options.replicas as usize;
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableNumPartitionsArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let options = &get_ref::<ExecutableHandle>(self.executable)?
+            .0
+            .module
+            .facts
+            .options;
+        self.num_partitions = options.partitions as usize;
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableNumOutputsArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let executable = &get_ref::<ExecutableHandle>(self.executable)?.0;
+        self.num_outputs = executable.result_codes.len();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableSizeOfGeneratedCodeInBytesArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let module = &get_ref::<ExecutableHandle>(self.executable)?.0.module;
+        self.size_in_bytes = module.code_bytes() as i64;
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableFingerprintArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let module = &get_ref::<ExecutableHandle>(self.executable)?.0.module;
+        self.executable_fingerprint = module.facts.fingerprint.as_ptr().cast();
+        self.executable_fingerprint_size = module.facts.fingerprint.len();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableGetCostAnalysisArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let executable = &get_ref::<ExecutableHandle>(self.executable)?.0;
+        self.properties = executable.properties.as_ptr();
+        self.num_properties = executable.properties.len();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableGetCompiledMemoryStatsArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let module = &get_ref::<ExecutableHandle>(self.executable)?.0.module;
+        let sum = |arrays: &[ArrayType]| arrays.iter().map(ArrayType::byte_count).sum::<u64>();
+        let (arguments, results) = (sum(&module.parameters), sum(&module.results));
+        *self = PjrtExecutableGetCompiledMemoryStatsArgs {
+            struct_size: self.struct_size,
+            extension_start: self.extension_start,
+            executable: self.executable,
+            ..make_cleared()
+        };
+        self.generated_code_size_in_bytes = module.code_bytes() as i64;
+        self.argument_size_in_bytes = arguments as i64;
+        self.output_size_in_bytes = results as i64;
+        self.peak_memory_in_bytes = arguments.saturating_add(results) as i64;
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableOutputElementTypesArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let executable = &get_ref::<ExecutableHandle>(self.executable)?.0;
+        self.output_types = executable.result_codes.as_ptr().cast_mut();
+        self.num_output_types = executable.result_codes.len();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableOutputDimensionsArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let executable = &get_ref::<ExecutableHandle>(self.executable)?.0;
+        self.num_outputs = executable.result_ranks.len();
+        self.dims = executable.result_sizes.as_ptr();
+        self.dim_sizes = executable.result_ranks.as_ptr();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableOutputMemoryKindsArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let executable = &get_ref::<ExecutableHandle>(self.executable)?.0;
+        self.num_outputs = executable.memory_kind_sizes.len();
+        self.memory_kinds = executable.memory_kinds.as_ptr().cast();
+        self.memory_kind_sizes = executable.memory_kind_sizes.as_ptr();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableOptimizedProgramArgs {
+    /// Without memory for the text its size is returned. The text is that of the source.
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let text = &get_ref::<ExecutableHandle>(self.executable)?
+            .0
+            .module
+            .facts
+            .text;
+        let mut program = read_struct(self.program)?;
+        program.format = FORMAT.as_ptr().cast();
+        program.format_size = FORMAT.len();
+        if program.code.is_null() {
+            program.code_size = text.len();
+        } else if program.code_size < text.len() {
+            return Err(PluginError::invalid(
+                "the memory for the program is too small",
+            ));
+        } else {
+            program
+                .code
+                .copy_from_nonoverlapping(text.as_ptr().cast(), text.len());
+        }
+        write_struct(self.program, &program);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtExecutableSerializeArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let executable = &get_ref::<ExecutableHandle>(self.executable)?.0;
+        let serialized = Box::new(SerializedBytes(executable.module.serialize()?));
+        self.serialized_bytes = serialized.0.as_ptr().cast();
+        self.serialized_bytes_size = serialized.0.len();
+        self.serialized_executable = Box::into_raw(serialized).cast();
+        self.serialized_executable_deleter = Some(delete_serialized_executable);
+        Ok(())
+    }
+}
+
+unsafe extern "C" fn delete_serialized_executable(executable: *mut PjrtSerializedExecutable) {
+    free::<SerializedBytes>(executable.cast());
+}
+
+impl PluginCall for PjrtLoadedExecutableDestroyArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        free::<LoadedExecutable>(self.executable);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtLoadedExecutableGetExecutableArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let loaded = get_ref::<LoadedExecutable>(self.loaded_executable)?;
+        self.executable = allocate(ExecutableHandle(loaded.executable.clone()));
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtLoadedExecutableAddressableDevicesArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let loaded = get_ref::<LoadedExecutable>(self.executable)?;
+        self.addressable_devices = loaded.devices.as_ptr();
+        self.num_addressable_devices = loaded.devices.len();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtLoadedExecutableDeleteArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let loaded = get_ref::<LoadedExecutable>(self.executable)?;
+        loaded.is_deleted.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtLoadedExecutableIsDeletedArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let loaded = get_ref::<LoadedExecutable>(self.executable)?;
+        self.is_deleted = loaded.is_deleted.load(Ordering::Relaxed).into();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtLoadedExecutableFingerprintArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let module = &get_ref::<LoadedExecutable>(self.executable)?
+            .executable
+            .module;
+        self.executable_fingerprint = module.facts.fingerprint.as_ptr().cast();
+        self.executable_fingerprint_size = module.facts.fingerprint.len();
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtLoadedExecutableGetDeviceAssignmentArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let loaded = get_ref::<LoadedExecutable>(self.executable)?;
+        let options = &loaded.executable.module.facts.options;
+        let id = i64::from(loaded.device.description.id);
+        let serialized = Box::new(SerializedBytes(options.write_assignment(&[id])));
+        self.serialized_bytes = serialized.0.as_ptr().cast();
+        self.serialized_bytes_size = serialized.0.len();
+        self.serialized_device_assignment = Box::into_raw(serialized).cast();
+        self.serialized_device_assignment_deleter = Some(delete_device_assignment);
+        Ok(())
+    }
+}
+
+unsafe extern "C" fn delete_device_assignment(assignment: *mut PjrtDeviceAssignmentSerialized) {
+    free::<SerializedBytes>(assignment.cast());
+}

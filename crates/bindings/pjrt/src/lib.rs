@@ -1,0 +1,55 @@
+//! PJRT plugin: JAX and other users of PJRT run their programs on Spirula's devices.
+//!
+//! The library exports [`GetPjrtApi`], the table of functions that PJRT defines. Structs and table are generated from the C
+//! header (`generated`). A function of the table is an implementation of [`boundary::PluginCall`] for its struct of
+//! arguments; every other function answers with the error `UNIMPLEMENTED` and its name.
+//!
+//! - `boundary`: calls from C: structs bounded by their `struct_size`, and panics caught. `handle`: objects that C refers to.
+//! - `client`, `device`, `memory`, `topology`: the objects of a client.
+//! - `queue`: the thread of a device, which runs all jobs on the device's memory in their order. `event`: their ends.
+//! - `buffer`, `transfer`: arrays that stay on the device.
+//! - `module`, `executable`, `execute`: compiled programs and their executions.
+//! - `layouts`: the extension for layouts of arrays.
+//!
+//! # Safety
+//! One contract holds for every function. A pointer to a struct of arguments is null, or the struct has as many readable and
+//! writable bytes as its `struct_size` says. Pointers to objects are null or come from this library and have not been freed.
+//! Pointers to data are null or have as many elements as the struct says. Objects may be used by several threads at once.
+
+#![allow(unsafe_code)] // Every function takes pointers of C.
+#![allow(unsafe_op_in_unsafe_fn)] // The contract above is the reason of each operation on a pointer.
+
+pub mod boundary;
+mod buffer;
+mod client;
+mod compile_options;
+mod cost;
+mod device;
+mod element;
+mod error;
+mod event;
+mod executable;
+mod execute;
+pub mod generated;
+mod handle;
+mod host_array;
+mod layouts;
+mod memory;
+mod module;
+mod module_cache;
+mod named_value;
+mod plugin;
+mod queue;
+mod serialized;
+mod table;
+mod topology;
+mod transfer;
+
+use generated::PjrtApi;
+
+/// The table of functions, which lives as long as the process.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "PJRT defines the name")]
+pub extern "C" fn GetPjrtApi() -> *const PjrtApi {
+    table::plugin_table()
+}

@@ -1,0 +1,261 @@
+//! Compiled modules: programs of StableHLO that were compiled for a kind of device.
+
+use crate::compile_options::ProgramOptions;
+use crate::cost::ProgramCost;
+use crate::element::{ArrayType, ElementFormat};
+use crate::error::{PluginError, PluginResult};
+use md5::{Digest, Md5};
+use serde::{Deserialize, Serialize};
+use spirula::{CompileOptions, CompileOutput, ScheduleProfile, TensorSignature};
+use spirula_program::CompiledProgram;
+use spirula_program::program::SourceTensorType;
+use spirula_runtime::{DeviceInfo, DeviceKind};
+use spirula_stablehlo::mlir::{AttributeKind, MlirModule, SsaNumbering};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The function that is the entry point of a module.
+pub const ENTRY: &str = "main";
+
+/// Attributes of arguments that may be donated: the result that takes the memory, and any use.
+const DONATIONS: [&str; 2] = ["tf.aliasing_output", "jax.buffer_donor"];
+
+/// A compiled module.
+pub struct CompiledModule {
+    /// A number that no other module of this process has.
+    pub number: u64,
+    pub program: CompiledProgram,
+    pub parameters: Vec<ArrayType>,
+    pub results: Vec<ArrayType>,
+    pub facts: ModuleFacts,
+}
+
+/// Facts of a module that its program does not have.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ModuleFacts {
+    pub name: String,
+    /// A number of 128 bits for the source, the options and the device, in hexadecimal.
+    pub fingerprint: String,
+    /// Whether each argument may be donated.
+    pub is_donated: Vec<bool>,
+    pub options: ProgramOptions,
+    /// Operations, transcendental functions and bytes of an execution.
+    pub cost: [f64; 3],
+    /// Whether an execution takes less time than to wake a thread.
+    pub is_light: bool,
+    /// The source as text.
+    pub text: String,
+}
+
+impl CompiledModule {
+    /// Compiles a module of StableHLO.
+    ///
+    /// # Errors
+    /// When it is malformed, or needs something that is missing.
+    pub fn compile(
+        code: &[u8],
+        options: &ProgramOptions,
+        device: &DeviceInfo,
+        fingerprint: String,
+    ) -> PluginResult<CompiledModule> {
+        let source = spirula_stablehlo::read_module(code);
+        let source = source.map_err(|error| PluginError::invalid(error.to_string()))?;
+        let cost = ProgramCost::from_module(&source);
+        let mut facts = ModuleFacts {
+            name: source
+                .symbol_name(source.root())
+                .unwrap_or(ENTRY)
+                .to_owned(),
+            fingerprint,
+            is_donated: read_donations(&source),
+            options: options.clone(),
+            cost: [cost.operations, cost.transcendentals, cost.bytes],
+            is_light: cost.is_light(),
+            text: source.to_generic_text(SsaNumbering::default()),
+        };
+        drop(source);
+        let compile_options = CompileOptions {
+            profile: choose_profile(device),
+            ..CompileOptions::default()
+        };
+        let compiled = spirula::compile_input(code, &compile_options);
+        let compiled = compiled.map_err(|error| PluginError::from_compilation(&error))?;
+        let (CompileOutput::Program(program), Some(tensors)) = (compiled.output, compiled.tensors)
+        else {
+            return Err(PluginError::invalid("the program is not StableHLO"));
+        };
+        let (parameters, results) = read_signature(&tensors)?;
+        facts.is_donated.resize(parameters.len(), false);
+        Ok(CompiledModule::new(*program, parameters, results, facts))
+    }
+
+    fn new(
+        program: CompiledProgram,
+        parameters: Vec<ArrayType>,
+        results: Vec<ArrayType>,
+        facts: ModuleFacts,
+    ) -> CompiledModule {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        CompiledModule {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            program,
+            parameters,
+            results,
+            facts,
+        }
+    }
+
+    /// The module as bytes: its facts, and the archive of its program.
+    ///
+    /// # Errors
+    /// When the program cannot be stored.
+    pub fn serialize(&self) -> PluginResult<Vec<u8>> {
+        let facts = serde_json::to_vec(&self.facts);
+        let facts = facts.map_err(|error| PluginError::internal(error.to_string()))?;
+        let archive = spirula_program::archive::write_archive(&self.program);
+        let archive = archive.map_err(|error| PluginError::internal(error.to_string()))?;
+        let length = (facts.len() as u64).to_le_bytes();
+        Ok([MAGIC, &length, &facts, &archive].concat())
+    }
+
+    /// Reads what [`CompiledModule::serialize`] writes.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn deserialize(bytes: &[u8]) -> PluginResult<CompiledModule> {
+        let foreign = || PluginError::invalid("the bytes are no executable of this plugin");
+        let rest = bytes.strip_prefix(MAGIC).ok_or_else(foreign)?;
+        let (length, rest) = rest.split_first_chunk::<8>().ok_or_else(foreign)?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| foreign())?;
+        let (facts, archive) = rest.split_at_checked(length).ok_or_else(foreign)?;
+        let facts: ModuleFacts = serde_json::from_slice(facts).map_err(|_| foreign())?;
+        let program = spirula_program::archive::read_archive(archive);
+        let program = program.map_err(|error| PluginError::invalid(error.to_string()))?;
+        let entry = program.entries.iter().find(|entry| entry.name == ENTRY);
+        let entry = entry.ok_or_else(foreign)?;
+        let read = |tensor: &Option<SourceTensorType>| {
+            let tensor = tensor.as_ref().ok_or_else(foreign)?;
+            make_array_type(&tensor.element, &tensor.shape)
+        };
+        let parameters = entry
+            .parameters
+            .iter()
+            .map(|parameter| read(&parameter.tensor));
+        let parameters = parameters.collect::<PluginResult<Vec<_>>>()?;
+        // Results that only checks compare have no type.
+        let results = entry
+            .results
+            .iter()
+            .take_while(|result| result.tensor.is_some());
+        let results = results.map(|result| read(&result.tensor));
+        let results = results.collect::<PluginResult<Vec<_>>>()?;
+        if facts.is_donated.len() != parameters.len() {
+            return Err(foreign());
+        }
+        Ok(CompiledModule::new(program, parameters, results, facts))
+    }
+
+    /// Bytes of the code of all kernels.
+    pub fn code_bytes(&self) -> u64 {
+        let kernels = self.program.kernels.iter();
+        kernels.map(|kernel| kernel.words.len() as u64 * 4).sum()
+    }
+}
+
+/// The first bytes of a serialised module.
+const MAGIC: &[u8] = b"spirula executable 1\n";
+
+/// The fingerprint of a module before it is compiled.
+pub fn compute_fingerprint(code: &[u8], options: &[u8], device: &DeviceInfo) -> String {
+    let mut hash = Md5::new();
+    for part in [
+        code,
+        options,
+        device.id.as_bytes(),
+        device.driver.as_bytes(),
+    ] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// The types of arguments and results.
+fn read_signature(tensors: &TensorSignature) -> PluginResult<(Vec<ArrayType>, Vec<ArrayType>)> {
+    let read = |interface: &spirula_stablehlo::translate::InterfaceTensor| {
+        let element = interface.element.stored_element().to_string();
+        make_array_type(&element, &interface.shape)
+    };
+    let parameters = tensors
+        .parameters
+        .iter()
+        .map(read)
+        .collect::<PluginResult<_>>()?;
+    let results = tensors
+        .results
+        .iter()
+        .map(read)
+        .collect::<PluginResult<_>>()?;
+    Ok((parameters, results))
+}
+
+fn make_array_type(element: &str, shape: &[Option<u64>]) -> PluginResult<ArrayType> {
+    let sizes = shape.iter().map(|size| {
+        let size = size.and_then(|size| i64::try_from(size).ok());
+        size.ok_or_else(|| {
+            let message = "arguments and results of unknown size are not supported";
+            PluginError::unimplemented(message)
+        })
+    });
+    ArrayType::new(
+        ElementFormat::from_name(element)?,
+        sizes.collect::<PluginResult<_>>()?,
+    )
+}
+
+/// Whether each argument of the entry point may be donated.
+fn read_donations(module: &MlirModule) -> Vec<bool> {
+    let entry = module.find_function(ENTRY);
+    let attributes = entry.and_then(|entry| module.find_attribute(entry, "arg_attrs"));
+    let Some(AttributeKind::Array(arguments)) = attributes.map(|a| module.attributes.kind(a))
+    else {
+        return Vec::new();
+    };
+    let is_donated = |argument| match module.attributes.kind(argument) {
+        AttributeKind::Dictionary(named) => named
+            .iter()
+            .any(|(name, _)| DONATIONS.contains(&module.symbol_text(*name))),
+        _ => false,
+    };
+    arguments
+        .iter()
+        .map(|argument| is_donated(*argument))
+        .collect()
+}
+
+/// Best number of invocations for large work on a processor.
+const WIDE: u64 = 1024;
+
+/// The schedules that suit a device.
+fn choose_profile(device: &DeviceInfo) -> ScheduleProfile {
+    let mut profile = match device.kind {
+        DeviceKind::Gpu => ScheduleProfile::GPU,
+        DeviceKind::Cpu | DeviceKind::Other => ScheduleProfile::CPU,
+    };
+    match device.kind {
+        DeviceKind::Gpu => {
+            profile.look_back &= device.has_forward_progress;
+            profile.subgroup = match device.has_shuffles {
+                true => device.subgroup_size.into(),
+                false => 1,
+            };
+        }
+        DeviceKind::Cpu | DeviceKind::Other => {
+            profile.dense = device.has_dense_matrices.then_some(ScheduleProfile::DENSE);
+            profile.wide = WIDE;
+        }
+    }
+    profile.with_workgroup_limit(device.limits.workgroup_invocations.into())
+}

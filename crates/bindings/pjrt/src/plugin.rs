@@ -1,0 +1,75 @@
+//! The plugin: its attributes, its platforms, and the choice of a device.
+
+use crate::boundary::PluginCall;
+use crate::error::{PluginError, PluginResult};
+use crate::generated::{PjrtPluginAttributesArgs, PjrtPluginInitializeArgs};
+use crate::named_value::{NamedValue, NamedValueList, OptionValue};
+use spirula_runtime::{ComputeDevice, DeviceInfo};
+use std::sync::LazyLock;
+
+/// Name and version of the plugin.
+pub const VERSION: &str = concat!("spirula ", env!("CARGO_PKG_VERSION"));
+
+/// The platform of the device that is the processor.
+const PROCESSOR_PLATFORM: &str = "spirula";
+/// The platform of devices with a driver of the system.
+const DRIVER_PLATFORM: &str = "spirula_vulkan";
+
+/// The variable of the environment that names the device.
+const DEVICE_VARIABLE: &str = "SPIRULA_DEVICE";
+
+/// The newest and the oldest version of StableHLO's portable artifacts that are read.
+const STABLEHLO_VERSIONS: [[i64; 3]; 2] = [[1, 17, 0], [0, 9, 0]];
+
+/// Attributes of the plugin.
+static ATTRIBUTES: LazyLock<NamedValueList> = LazyLock::new(|| {
+    let [newest, oldest] = STABLEHLO_VERSIONS.map(|version| version.to_vec());
+    NamedValueList::new(vec![
+        NamedValue::new("stablehlo_current_version", OptionValue::Integers(newest)),
+        NamedValue::new("stablehlo_minimum_version", OptionValue::Integers(oldest)),
+        NamedValue::new("plugin_version", OptionValue::Text(VERSION.to_owned())),
+    ])
+});
+
+/// Whether a device is the processor, without a driver of the system. Its memory is that of the process.
+pub fn is_processor(info: &DeviceInfo) -> bool {
+    info.id == "cpu" || info.id.starts_with("cpu+")
+}
+
+/// The platform of a device. All devices of a client are of one platform.
+pub fn platform_of_device(info: &DeviceInfo) -> &'static str {
+    if is_processor(info) {
+        PROCESSOR_PLATFORM
+    } else {
+        DRIVER_PLATFORM
+    }
+}
+
+/// The device that the option `device` or the environment names; by default the processor.
+///
+/// # Errors
+/// When there is no such device, or an option has another type.
+pub fn choose_device(options: &[NamedValue]) -> PluginResult<DeviceInfo> {
+    let asked = options.iter().find(|option| option.name == "device");
+    let name = match asked.map(|option| &option.value) {
+        Some(OptionValue::Text(name)) => Some(name.clone()),
+        Some(_) => return Err(PluginError::invalid("the option device is no text")),
+        None => std::env::var(DEVICE_VARIABLE).ok(),
+    };
+    let name = name.filter(|name| !name.is_empty());
+    Ok(ComputeDevice::find_info(name.as_deref().unwrap_or("cpu"))?)
+}
+
+impl PluginCall for PjrtPluginInitializeArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        Ok(())
+    }
+}
+
+impl PluginCall for PjrtPluginAttributesArgs {
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        self.attributes = ATTRIBUTES.as_ptr();
+        self.num_attributes = ATTRIBUTES.len();
+        Ok(())
+    }
+}

@@ -1,0 +1,331 @@
+//! Queue of a device: jobs on its memory, run in their order.
+//!
+//! A device is used by one thread at a time, but a plugin is called by many. Callers submit jobs and do not wait for them; a
+//! thread of the device runs them. A light job runs on the thread of its caller where the device is idle: to wake another
+//! thread takes longer than such a job.
+
+use crate::error::{PluginError, PluginResult};
+use crate::event::WorkEvent;
+use crate::module::CompiledModule;
+use crate::plugin::is_processor;
+use spirula_program::{ProgramHeap, ProgramSession, ResidentValue, SuspendedSession};
+use spirula_runtime::{ComputeDevice, DeviceMachine};
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+
+/// The heap of a device.
+pub type DeviceHeap = ProgramHeap<DeviceMachine<'static>>;
+
+/// Stack of a device's thread: compilers of kernels recurse.
+const STACK: usize = 16 << 20;
+
+/// An array in the memory of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DeviceArrayId(u64);
+
+impl DeviceArrayId {
+    /// A number for an array that a later job makes.
+    pub fn new() -> DeviceArrayId {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        DeviceArrayId(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// The memory of a device, and its programs.
+pub struct DeviceState {
+    pub heap: DeviceHeap,
+    /// The arrays, or the reason why one could not be made.
+    arrays: HashMap<DeviceArrayId, PluginResult<ResidentValue>>,
+    /// The programs that have begun, by the numbers of their modules.
+    programs: HashMap<u64, BegunProgram>,
+}
+
+/// A program that has begun. It ends when its module has no owner any more.
+struct BegunProgram {
+    module: Weak<CompiledModule>,
+    suspended: SuspendedSession,
+}
+
+impl DeviceState {
+    /// The heap, and an array on it.
+    pub fn split_array(
+        &mut self,
+        id: DeviceArrayId,
+    ) -> PluginResult<(&mut DeviceHeap, &ResidentValue)> {
+        match self.arrays.get(&id) {
+            Some(Ok(value)) => Ok((&mut self.heap, value)),
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(PluginError::internal("an array was used after its end")),
+        }
+    }
+
+    /// Stores an array that was made, or the reason why it could not be.
+    pub fn store_array(&mut self, id: DeviceArrayId, value: PluginResult<ResidentValue>) {
+        self.arrays.insert(id, value);
+    }
+
+    /// Takes an array whose owner has no use for it any more.
+    pub fn take_array(&mut self, id: DeviceArrayId) -> PluginResult<ResidentValue> {
+        let missing = || Err(PluginError::internal("an array was used after its end"));
+        self.arrays.remove(&id).unwrap_or_else(missing)
+    }
+
+    /// Ends an array.
+    pub fn release_array(&mut self, id: DeviceArrayId) {
+        if let Some(Ok(value)) = self.arrays.remove(&id) {
+            self.heap.release_value(value);
+        }
+    }
+
+    /// Runs a function on the session of a program, which begins if it has not yet.
+    pub fn with_session<R>(
+        &mut self,
+        module: &Arc<CompiledModule>,
+        run: impl FnOnce(&mut ProgramSession<'_, DeviceMachine<'static>>) -> PluginResult<R>,
+    ) -> PluginResult<R> {
+        let begun = self.programs.remove(&module.number);
+        if begun.is_none() {
+            self.end_programs();
+        }
+        let heap = &mut self.heap;
+        let mut session = match begun {
+            Some(begun) => ProgramSession::resume(&module.program, heap, begun.suspended),
+            None => ProgramSession::begin_on_heap(&module.program, heap)?,
+        };
+        let result = run(&mut session);
+        let begun = BegunProgram {
+            module: Arc::downgrade(module),
+            suspended: session.suspend(),
+        };
+        self.programs.insert(module.number, begun);
+        result
+    }
+
+    /// Ends the programs of modules without owners.
+    fn end_programs(&mut self) {
+        let ended = |_: &u64, begun: &mut BegunProgram| begun.module.strong_count() == 0;
+        for (_, begun) in self.programs.extract_if(ended) {
+            self.heap.release_program(begun.suspended);
+        }
+    }
+}
+
+/// The time that a job takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobWeight {
+    /// Less than to wake a thread.
+    Light,
+    /// More, or unknown.
+    Heavy,
+}
+
+/// The results of a job, which others may wait for.
+pub struct JobPromise {
+    /// The end of the job.
+    pub event: Arc<WorkEvent>,
+    /// The arrays that it makes. They get the error of a job that fails.
+    pub arrays: Vec<DeviceArrayId>,
+}
+
+impl JobPromise {
+    /// The promise of a job that makes no arrays.
+    pub fn from_event(event: &Arc<WorkEvent>) -> JobPromise {
+        JobPromise {
+            event: event.clone(),
+            arrays: Vec::new(),
+        }
+    }
+}
+
+/// The work of a job.
+trait JobWork: FnOnce(&mut DeviceState) -> PluginResult<()> + Send {}
+
+impl<F: FnOnce(&mut DeviceState) -> PluginResult<()> + Send> JobWork for F {}
+
+/// A job with its results.
+struct DeviceJob {
+    promise: JobPromise,
+    work: Box<dyn JobWork>,
+}
+
+/// The queue of a device.
+pub struct DeviceQueue {
+    shared: Arc<QueueShared>,
+    thread: Mutex<Option<thread::JoinHandle<()>>>,
+    /// Whether jobs are complete when they return, so that light ones may run at once.
+    is_host: bool,
+}
+
+struct QueueShared {
+    jobs: Mutex<JobList>,
+    /// Wakes the thread for jobs, and for the end.
+    wake: Condvar,
+    state: Mutex<DeviceState>,
+}
+
+#[derive(Default)]
+struct JobList {
+    waiting: VecDeque<DeviceJob>,
+    /// Whether a job runs.
+    is_busy: bool,
+    is_closed: bool,
+}
+
+impl JobList {
+    /// The next job, unless one runs.
+    fn take_next(&mut self) -> Option<DeviceJob> {
+        if self.is_busy {
+            None
+        } else {
+            self.waiting.pop_front()
+        }
+    }
+}
+
+impl DeviceQueue {
+    /// The queue of a device that was opened.
+    pub fn new(device: ComputeDevice) -> PluginResult<DeviceQueue> {
+        let is_host = is_processor(device.info());
+        let state = DeviceState {
+            heap: ProgramHeap::new(DeviceMachine::from_device(device)),
+            arrays: HashMap::new(),
+            programs: HashMap::new(),
+        };
+        let shared = Arc::new(QueueShared {
+            jobs: Mutex::default(),
+            wake: Condvar::new(),
+            state: Mutex::new(state),
+        });
+        let builder = thread::Builder::new().name("spirula-device".to_owned());
+        let of_thread = shared.clone();
+        let thread = builder.stack_size(STACK).spawn(move || of_thread.run_all());
+        let thread = thread
+            .map_err(|error| PluginError::internal(format!("the device has no thread: {error}")))?;
+        Ok(DeviceQueue {
+            shared,
+            thread: Mutex::new(Some(thread)),
+            is_host,
+        })
+    }
+
+    /// Adds a job behind all others.
+    pub fn submit(
+        &self,
+        weight: JobWeight,
+        promise: JobPromise,
+        work: impl FnOnce(&mut DeviceState) -> PluginResult<()> + Send + 'static,
+    ) {
+        let mut jobs = self.shared.lock_jobs();
+        let is_idle = jobs.waiting.is_empty() && !jobs.is_busy;
+        if is_idle && self.is_host && weight == JobWeight::Light {
+            jobs.is_busy = true;
+            drop(jobs);
+            self.shared.run_job(promise, work);
+            self.shared.finish_job();
+        } else {
+            let work = Box::new(work);
+            jobs.waiting.push_back(DeviceJob { promise, work });
+            let is_busy = jobs.is_busy;
+            drop(jobs);
+            if !is_busy {
+                self.shared.wake.notify_one();
+            }
+        }
+    }
+
+    /// Runs a job and waits for its result.
+    pub fn run<R: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut DeviceState) -> PluginResult<R> + Send + 'static,
+    ) -> PluginResult<R> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let event = WorkEvent::new();
+        self.submit(
+            JobWeight::Light,
+            JobPromise::from_event(&event),
+            move |state| {
+                // The receiver waits below.
+                let _ = sender.send(job(state)?);
+                Ok(())
+            },
+        );
+        event.wait()?;
+        let received = receiver.recv();
+        received.map_err(|_| PluginError::internal("a job of the device has no result"))
+    }
+}
+
+impl Drop for DeviceQueue {
+    /// Runs the jobs that wait, and ends the thread.
+    fn drop(&mut self) {
+        self.shared.lock_jobs().is_closed = true;
+        self.shared.wake.notify_one();
+        let slot = self
+            .thread
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        let Some(handle) = slot.take() else { return };
+        // The last owner may be a job of this thread, which then ends by itself.
+        if handle.thread().id() != thread::current().id() {
+            let _ = handle.join();
+        }
+    }
+}
+
+impl QueueShared {
+    fn lock_jobs(&self) -> MutexGuard<'_, JobList> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs jobs until the queue is closed.
+    fn run_all(&self) {
+        let mut jobs = self.lock_jobs();
+        loop {
+            if let Some(job) = jobs.take_next() {
+                jobs.is_busy = true;
+                drop(jobs);
+                self.run_job(job.promise, |state| (job.work)(state));
+                jobs = self.lock_jobs();
+                jobs.is_busy = false;
+            } else if jobs.is_closed && jobs.waiting.is_empty() {
+                return;
+            } else {
+                let woken = self.wake.wait(jobs);
+                jobs = woken.unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// Runs a job. A panic is the error of this job only.
+    fn run_job(
+        &self,
+        promise: JobPromise,
+        work: impl FnOnce(&mut DeviceState) -> PluginResult<()>,
+    ) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = catch_unwind(AssertUnwindSafe(|| work(&mut state)));
+        let result = result.unwrap_or_else(|payload| Err(PluginError::from_panic(&*payload)));
+        if let Err(error) = &result {
+            for id in promise.arrays {
+                state.arrays.entry(id).or_insert_with(|| Err(error.clone()));
+            }
+        }
+        drop(state);
+        // Functions that wait for the event may use the device.
+        promise.event.complete(result);
+    }
+
+    /// Marks the end of a job that ran on the thread of its caller.
+    fn finish_job(&self) {
+        let mut jobs = self.lock_jobs();
+        jobs.is_busy = false;
+        let is_waiting = !jobs.waiting.is_empty() || jobs.is_closed;
+        drop(jobs);
+        if is_waiting {
+            self.wake.notify_one();
+        }
+    }
+}
