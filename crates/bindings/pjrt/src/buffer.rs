@@ -10,7 +10,7 @@ use crate::error::{PluginError, PluginResult};
 use crate::event::{EventHandle, WorkEvent};
 use crate::generated::*;
 use crate::handle::{ApiObject, allocate, as_pointer, free, get_ref, get_sizes, get_slice};
-use crate::host_array::{gather_dense, is_dense, scatter_dense};
+use crate::host_array::{gather_dense, is_dense, make_zeros, scatter_dense};
 use crate::plugin::is_processor;
 use crate::queue::{DeviceArrayId, DeviceState, JobPromise, JobWeight};
 use spirula_program::ResidentValue;
@@ -154,7 +154,7 @@ fn resident_block(
     if let Some(block) = heap.resident_block(value) {
         return Ok(block);
     }
-    let mut bytes = vec![0; array.byte_count() as usize];
+    let mut bytes = make_zeros(array.byte_count())?;
     heap.read_resident(value, 0, &mut bytes)?;
     let uploaded = heap.upload_array(
         array.format.scalar,
@@ -299,7 +299,7 @@ impl PluginCall for PjrtClientBufferFromHostBufferArgs {
             }
             self.done_with_host_buffer = EventHandle::allocate(&event);
         } else {
-            let rows = gather_dense(data, &array, &strides);
+            let rows = gather_dense(data, &array, &strides)?;
             device.queue.submit(weight, promise, move |state| {
                 let value = upload_value(state, &array, &rows)?;
                 state.store_array(id, Ok(value));
@@ -326,8 +326,14 @@ impl PluginCall for PjrtClientCreateUninitializedBufferArgs {
             arrays: vec![id],
         };
         device.queue.submit(weight, promise, move |state| {
-            let zeros = vec![0; array.byte_count() as usize];
-            let value = upload_value(state, &array, &zeros)?;
+            let value = match array.is_scalar() {
+                true => upload_value(state, &array, &[0])?,
+                false => {
+                    let (scalar, is_unsigned) = (array.format.scalar, array.format.is_unsigned);
+                    let sizes = array.program_sizes();
+                    state.heap.create_array(scalar, is_unsigned, sizes)?
+                }
+            };
             state.store_array(id, Ok(value));
             Ok(())
         });
@@ -369,7 +375,7 @@ impl PluginCall for PjrtBufferToHostBufferArgs {
                     let out = unsafe { std::slice::from_raw_parts_mut(memory.0, bytes) };
                     return Ok(heap.read_resident(value, 0, out)?);
                 }
-                let mut rows = vec![0; bytes];
+                let mut rows = make_zeros(bytes as u64)?;
                 heap.read_resident(value, 0, &mut rows)?;
                 // SAFETY: the strides are of a layout within these bytes.
                 unsafe { scatter_dense(&rows, &array, &strides, memory.0) };
@@ -428,7 +434,7 @@ fn copy_buffer(buffer: &DeviceBuffer, target: &Arc<Device>) -> PluginResult<*mut
         target
             .queue
             .submit(buffer.copy_weight(), promise, move |state| {
-                let mut bytes = vec![0; array.byte_count() as usize];
+                let mut bytes = make_zeros(array.byte_count())?;
                 let (heap, value) = state.split_array(source)?;
                 heap.read_resident(value, 0, &mut bytes)?;
                 let value = upload_value(state, &array, &bytes)?;
@@ -440,7 +446,7 @@ fn copy_buffer(buffer: &DeviceBuffer, target: &Arc<Device>) -> PluginResult<*mut
     let bytes = buffer.device.queue.run({
         let array = array.clone();
         move |state| {
-            let mut bytes = vec![0; array.byte_count() as usize];
+            let mut bytes = make_zeros(array.byte_count())?;
             let (heap, value) = state.split_array(source)?;
             heap.read_resident(value, 0, &mut bytes)?;
             Ok(bytes)

@@ -1,6 +1,25 @@
 //! Arrays of the host: elements at strides, copied to and from dense rows.
 
 use crate::element::ArrayType;
+use crate::error::{PluginError, PluginResult};
+use crate::generated::PjrtErrorCode;
+
+/// Zeros in the memory of the host.
+///
+/// # Errors
+/// When there is no memory for them.
+pub fn make_zeros(count: u64) -> PluginResult<Vec<u8>> {
+    let mut zeros = Vec::new();
+    let reserved = usize::try_from(count).ok().and_then(|count| {
+        zeros.try_reserve_exact(count).ok()?;
+        zeros.resize(count, 0);
+        Some(zeros)
+    });
+    reserved.ok_or_else(|| {
+        let message = format!("the host has no memory for {count} bytes");
+        PluginError::new(PjrtErrorCode::RESOURCE_EXHAUSTED, message)
+    })
+}
 
 /// Whether elements at these strides follow each other as on the device.
 pub fn is_dense(array: &ArrayType, strides: &[i64]) -> bool {
@@ -45,15 +64,22 @@ fn walk_runs(array: &ArrayType, strides: &[i64], mut visit: impl FnMut(usize, is
 
 /// Copies elements at strides to dense rows.
 ///
+/// # Errors
+/// When there is no memory for them.
+///
 /// # Safety
 /// The elements are readable.
-pub unsafe fn gather_dense(data: *const u8, array: &ArrayType, strides: &[i64]) -> Vec<u8> {
-    let mut out = vec![0; array.byte_count() as usize];
+pub unsafe fn gather_dense(
+    data: *const u8,
+    array: &ArrayType,
+    strides: &[i64],
+) -> PluginResult<Vec<u8>> {
+    let mut out = make_zeros(array.byte_count())?;
     walk_runs(array, strides, |dense, at, length| {
         let from = std::slice::from_raw_parts(data.wrapping_offset(at), length);
         out[dense..dense + length].copy_from_slice(from);
     });
-    out
+    Ok(out)
 }
 
 /// Copies dense rows to elements at strides.
@@ -84,7 +110,7 @@ mod tests {
             .flat_map(|n| n.to_le_bytes())
             .collect();
         // SAFETY: the array has as many elements as its type says.
-        let rows = unsafe { gather_dense(columns.as_ptr(), &array, &strides) };
+        let rows = unsafe { gather_dense(columns.as_ptr(), &array, &strides) }.unwrap();
         let numbers: Vec<u8> = rows.chunks_exact(2).map(|pair| pair[0]).collect();
         assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
         let mut back = vec![0; columns.len()];
@@ -101,6 +127,7 @@ mod tests {
         let empty = ArrayType::new(format, vec![0, 3]).unwrap();
         assert!(is_dense(&empty, &[1, 1]));
         // SAFETY: no element is read.
-        assert!(unsafe { gather_dense(std::ptr::null(), &empty, &[1, 1]) }.is_empty());
+        let rows = unsafe { gather_dense(std::ptr::null(), &empty, &[1, 1]) };
+        assert!(rows.unwrap().is_empty());
     }
 }

@@ -10,6 +10,7 @@ use crate::generated::*;
 use crate::handle::{
     ApiObject, allocate, as_pointer, free, get_ref, get_sizes, get_slice, get_text,
 };
+use crate::host_array::make_zeros;
 use crate::queue::{JobPromise, JobWeight};
 use std::ffi::c_int;
 use std::ptr::null_mut;
@@ -85,7 +86,7 @@ impl PluginCall for PjrtClientCreateBuffersForAsyncHostToDeviceArgs {
             let event = WorkEvent::new();
             let buffer = DeviceBuffer::new(array.clone(), &device, &event);
             parts.push(ArrivingArray {
-                bytes: vec![0; array.byte_count() as usize],
+                bytes: make_zeros(array.byte_count())?,
                 array,
                 event,
                 id: buffer.id,

@@ -77,6 +77,30 @@ impl<M: KernelMachine> ProgramHeap<M> {
         })
     }
 
+    /// Makes an array with undefined contents.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub fn create_array(
+        &mut self,
+        element: ScalarType,
+        unsigned: bool,
+        shape: Vec<u64>,
+    ) -> MachineResult<ResidentValue, M> {
+        let size = element.size();
+        let length = shape.iter().try_fold(size, |n, s| n.checked_mul(*s));
+        let length = length.ok_or_else(|| {
+            let message = format!("an array of shape {shape:?} is too large");
+            ProgramError::Invalid(message)
+        })?;
+        Ok(ResidentValue {
+            element,
+            unsigned,
+            shape,
+            content: ResidentContent::Block(self.allocate_device(length)?),
+        })
+    }
+
     /// A block with these bytes and one reference.
     pub(crate) fn upload_block(&mut self, bytes: &[u8]) -> MachineResult<usize, M> {
         let block = self.allocate_device(bytes.len() as u64)?;
