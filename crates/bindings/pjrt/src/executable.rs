@@ -326,26 +326,25 @@ impl PluginCall for PjrtExecutableOutputMemoryKindsArgs {
 }
 
 impl PluginCall for PjrtExecutableOptimizedProgramArgs {
-    /// Without memory for the text its size is returned. The text is that of the source.
+    /// Without memory for the program its size is returned. The program is the source.
     unsafe fn answer(&mut self) -> PluginResult<()> {
-        let text = &get_ref::<ExecutableHandle>(self.executable)?
+        let source = &get_ref::<ExecutableHandle>(self.executable)?
             .0
             .module
-            .facts
-            .text;
+            .source;
         let mut program = read_struct(self.program)?;
         program.format = FORMAT.as_ptr().cast();
         program.format_size = FORMAT.len();
         if program.code.is_null() {
-            program.code_size = text.len();
-        } else if program.code_size < text.len() {
+            program.code_size = source.len();
+        } else if program.code_size < source.len() {
             return Err(PluginError::invalid(
                 "the memory for the program is too small",
             ));
         } else {
             program
                 .code
-                .copy_from_nonoverlapping(text.as_ptr().cast(), text.len());
+                .copy_from_nonoverlapping(source.as_ptr().cast(), source.len());
         }
         write_struct(self.program, &program);
         Ok(())

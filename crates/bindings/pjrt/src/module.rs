@@ -10,7 +10,7 @@ use spirula::{CompileOptions, CompileOutput, ScheduleProfile, TensorSignature};
 use spirula_program::CompiledProgram;
 use spirula_program::program::SourceTensorType;
 use spirula_runtime::{DeviceInfo, DeviceKind};
-use spirula_stablehlo::mlir::{AttributeKind, MlirModule, SsaNumbering};
+use spirula_stablehlo::mlir::{AttributeKind, MlirModule};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The function that is the entry point of a module.
@@ -27,6 +27,8 @@ pub struct CompiledModule {
     pub parameters: Vec<ArrayType>,
     pub results: Vec<ArrayType>,
     pub facts: ModuleFacts,
+    /// The source: text or bytecode of StableHLO.
+    pub source: Vec<u8>,
 }
 
 /// Facts of a module that its program does not have.
@@ -42,8 +44,6 @@ pub struct ModuleFacts {
     pub cost: [f64; 3],
     /// Whether an execution takes less time than to wake a thread.
     pub is_light: bool,
-    /// The source as text.
-    pub text: String,
 }
 
 impl CompiledModule {
@@ -70,7 +70,6 @@ impl CompiledModule {
             options: options.clone(),
             cost: [cost.operations, cost.transcendentals, cost.bytes],
             is_light: cost.is_light(),
-            text: source.to_generic_text(SsaNumbering::default()),
         };
         drop(source);
         let compile_options = CompileOptions {
@@ -85,26 +84,17 @@ impl CompiledModule {
         };
         let (parameters, results) = read_signature(&tensors)?;
         facts.is_donated.resize(parameters.len(), false);
-        Ok(CompiledModule::new(*program, parameters, results, facts))
-    }
-
-    fn new(
-        program: CompiledProgram,
-        parameters: Vec<ArrayType>,
-        results: Vec<ArrayType>,
-        facts: ModuleFacts,
-    ) -> CompiledModule {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        CompiledModule {
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
-            program,
+        Ok(CompiledModule {
+            number: next_number(),
+            program: *program,
             parameters,
             results,
             facts,
-        }
+            source: code.to_vec(),
+        })
     }
 
-    /// The module as bytes: its facts, and the archive of its program.
+    /// The module as bytes: its facts, its source, and the archive of its program.
     ///
     /// # Errors
     /// When the program cannot be stored.
@@ -113,8 +103,12 @@ impl CompiledModule {
         let facts = facts.map_err(|error| PluginError::internal(error.to_string()))?;
         let archive = spirula_program::archive::write_archive(&self.program);
         let archive = archive.map_err(|error| PluginError::internal(error.to_string()))?;
-        let length = (facts.len() as u64).to_le_bytes();
-        Ok([MAGIC, &length, &facts, &archive].concat())
+        let mut bytes = MAGIC.to_vec();
+        for part in [&facts, &self.source, &archive] {
+            bytes.extend((part.len() as u64).to_le_bytes());
+            bytes.extend(part);
+        }
+        Ok(bytes)
     }
 
     /// Reads what [`CompiledModule::serialize`] writes.
@@ -123,10 +117,10 @@ impl CompiledModule {
     /// When it is something else.
     pub fn deserialize(bytes: &[u8]) -> PluginResult<CompiledModule> {
         let foreign = || PluginError::invalid("the bytes are no executable of this plugin");
-        let rest = bytes.strip_prefix(MAGIC).ok_or_else(foreign)?;
-        let (length, rest) = rest.split_first_chunk::<8>().ok_or_else(foreign)?;
-        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| foreign())?;
-        let (facts, archive) = rest.split_at_checked(length).ok_or_else(foreign)?;
+        let mut rest = bytes.strip_prefix(MAGIC).ok_or_else(foreign)?;
+        let facts = take_part(&mut rest).ok_or_else(foreign)?;
+        let source = take_part(&mut rest).ok_or_else(foreign)?;
+        let archive = take_part(&mut rest).ok_or_else(foreign)?;
         let facts: ModuleFacts = serde_json::from_slice(facts).map_err(|_| foreign())?;
         let program = spirula_program::archive::read_archive(archive);
         let program = program.map_err(|error| PluginError::invalid(error.to_string()))?;
@@ -151,7 +145,14 @@ impl CompiledModule {
         if facts.is_donated.len() != parameters.len() {
             return Err(foreign());
         }
-        Ok(CompiledModule::new(program, parameters, results, facts))
+        Ok(CompiledModule {
+            number: next_number(),
+            program,
+            parameters,
+            results,
+            facts,
+            source: source.to_vec(),
+        })
     }
 
     /// Bytes of the code of all kernels.
@@ -159,6 +160,21 @@ impl CompiledModule {
         let kernels = self.program.kernels.iter();
         kernels.map(|kernel| kernel.words.len() as u64 * 4).sum()
     }
+}
+
+/// A number that no other module of this process has.
+fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Takes a part of a serialised module, which begins with its length.
+fn take_part<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, rest) = bytes.split_first_chunk::<8>()?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+    let (part, rest) = rest.split_at_checked(length)?;
+    *bytes = rest;
+    Some(part)
 }
 
 /// The first bytes of a serialised module.
