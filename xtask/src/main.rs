@@ -2,6 +2,7 @@
 
 mod c_interface;
 mod grammar;
+mod jax;
 mod mutants;
 mod outputs;
 mod pjrt;
@@ -32,6 +33,8 @@ enum Task {
     },
     /// Check the rules of the house that no compiler checks
     Tidy,
+    /// Check the PJRT plugin with JAX, or run test files of JAX on it
+    Jax(jax::JaxOptions),
     /// Compare the verdicts of the verifier with those of Khronos' validator on damaged modules
     Mutants(mutants::Args),
     /// Hash the outputs of the command over a corpus, to compare two builds
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
     let done = match Args::parse().task {
         Task::Grammar { folder } => grammar::generate_tables(&folder),
         Task::Tidy => find_repository_root().and_then(|root| tidy::check_tidiness(&root)),
+        Task::Jax(options) => find_repository_root().and_then(|root| jax::run_jax(&root, &options)),
         Task::Mutants(args) => mutants::compare_verifiers(&args),
         Task::Outputs(options) => outputs::print_outputs(&options),
         Task::Pjrt { header } => {

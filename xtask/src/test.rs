@@ -1,6 +1,6 @@
 //! The test command: rules of the house, format, lints, tests and corpora.
 
-use crate::{tidy, tools};
+use crate::{jax, tidy, tools};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use std::ffi::OsString;
@@ -91,6 +91,7 @@ pub fn run_all_checks(root: PathBuf) -> Result<()> {
         ],
     )?;
     run.run_step("cargo", &["test", "--workspace"])?;
+    run.check_jax()?;
     run.test_corpora(&drivers)?;
     for what in &run.left_out {
         eprintln!("NOT RUN: {what}");
@@ -146,6 +147,16 @@ impl Run {
                 Ok(None)
             }
         }
+    }
+
+    /// Checks the PJRT plugin, which the tests have built, with JAX.
+    fn check_jax(&mut self) -> Result<()> {
+        let python = tools::find_or_fetch_jax(&self.root.join("target"));
+        let Some(python) = self.require_tool("JAX", python)? else {
+            return Ok(());
+        };
+        let library = self.root.join("target/debug/deps/libspirula_pjrt.so");
+        jax::check_plugin(&self.root, &python, &library)
     }
 
     fn test_corpora(&mut self, drivers: &[&str]) -> Result<()> {

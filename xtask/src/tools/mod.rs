@@ -4,10 +4,12 @@
 //! The system is not changed: packages are downloaded with a separate package state, and unpacked beside each other.
 
 mod apt;
+mod jax;
 mod lavapipe;
 mod opencl;
 mod validator;
 
+pub use jax::{find_or_fetch_jax, has_packages};
 pub use lavapipe::find_or_fetch_lavapipe;
 pub use opencl::find_or_fetch_opencl;
 pub use validator::find_or_fetch_validator;
