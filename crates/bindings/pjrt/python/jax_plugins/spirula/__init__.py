@@ -23,6 +23,9 @@ _TESTED = ("0.10.2",)
 # Platforms with the devices that they open, unless the environment names another.
 _PLATFORMS = {"spirula": "cpu", "spirula_vulkan": "vulkan"}
 
+# Operations with a rule of `cpu` that calls a routine which Spirula does not have. JAX's rule for all platforms serves.
+_GENERIC = frozenset({"ormqr", "tridiagonal_solve"})
+
 # JAX prefers platforms of a higher priority where the user names none. The processor of XLA has 0.
 _PRIORITY = -100
 
@@ -43,12 +46,21 @@ def _choose_device(platform: str) -> str:
     return named if named.startswith(default) else default
 
 
+class _SharedRules(collections.ChainMap):
+    """The lowering rules of a platform, and behind them those of `cpu`, also those that are registered later."""
+
+    def __contains__(self, primitive):
+        if primitive in self.maps[0]:
+            return True
+        return primitive.name not in _GENERIC and super().__contains__(primitive)
+
+
 def _share_lowerings(platform: str) -> None:
-    """Lets a platform use the lowering rules of `cpu`, also those that are registered later."""
+    """Lets a platform use the lowering rules of `cpu`."""
     from jax._src.interpreters import mlir
 
     rules = mlir._platform_specific_lowerings
-    rules[platform] = collections.ChainMap(rules[platform], rules["cpu"])
+    rules[platform] = _SharedRules(rules[platform], rules["cpu"])
 
 
 def _allow_donation(platform: str) -> None:
