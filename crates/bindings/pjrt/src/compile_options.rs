@@ -31,6 +31,8 @@ impl Default for ProgramOptions {
 mod field {
     pub const BUILD_OPTIONS: u64 = 3;
     pub const IS_PORTABLE: u64 = 4;
+    pub const OVERRIDES: u64 = 7;
+    pub const OVERRIDE_NAME: u64 = 1;
     pub const REPLICAS: u64 = 4;
     pub const PARTITIONS: u64 = 5;
     pub const ASSIGNMENT: u64 = 9;
@@ -51,6 +53,7 @@ impl ProgramOptions {
                     options.read_build_options(build)?;
                 }
                 (field::IS_PORTABLE, FieldValue::Number(truth)) => options.is_portable = truth != 0,
+                (field::OVERRIDES, FieldValue::Bytes(entry)) => check_override(entry)?,
                 _ => {}
             }
         }
@@ -89,6 +92,33 @@ impl ProgramOptions {
         }
         out
     }
+}
+
+/// Options of compilations that have no effect here.
+const IGNORED: &[&str] = &[
+    "exec_time_optimization_effort",
+    "memory_fitting_effort",
+    "memory_fitting_level",
+    "optimization_level",
+];
+
+/// Beginning of the options of XLA's own compilers, which have no effect here.
+const IGNORED_PREFIX: &str = "xla_";
+
+/// Refuses an option that users set by a name that nobody knows.
+fn check_override(entry: &[u8]) -> PluginResult<()> {
+    for (number, value) in read_fields(entry)? {
+        let (field::OVERRIDE_NAME, FieldValue::Bytes(name)) = (number, value) else {
+            continue;
+        };
+        let name = String::from_utf8_lossy(name);
+        if !name.starts_with(IGNORED_PREFIX) && !IGNORED.contains(&&*name) {
+            // Users of JAX know this message of XLA.
+            let message = format!("No such compile option: '{name}'");
+            return Err(PluginError::invalid(message));
+        }
+    }
+    Ok(())
 }
 
 /// The devices of an assignment, those of a part one after the other.
@@ -196,6 +226,19 @@ mod tests {
         let mut bytes = Vec::new();
         write_bytes(&mut bytes, field::BUILD_OPTIONS, &build);
         assert_eq!(ProgramOptions::read(&bytes).unwrap(), wanted);
+    }
+
+    #[test]
+    fn unknown_options_are_refused() {
+        let read = |name: &str| {
+            let (mut entry, mut bytes) = (Vec::new(), Vec::new());
+            write_bytes(&mut entry, field::OVERRIDE_NAME, name.as_bytes());
+            write_bytes(&mut bytes, field::OVERRIDES, &entry);
+            ProgramOptions::read(&bytes)
+        };
+        assert!(read("xla_cpu_enable_fast_math").is_ok() && read("optimization_level").is_ok());
+        let refused = read("no_such_option").unwrap_err();
+        assert_eq!(refused.message, "No such compile option: 'no_such_option'");
     }
 
     /// Every beginning of a message is read or refused.

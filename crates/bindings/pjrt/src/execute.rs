@@ -204,11 +204,38 @@ fn run_module(
         let ended = session.execute_call(prepared?)?;
         Ok(session.keep_results(ended)?)
     })?;
+    store_results(state, arguments, values, results)
+}
+
+/// Stores the results of a program. A result that is an argument or another result gets memory of its own: users may look at
+/// addresses, and lend the memory of an array to others.
+fn store_results(
+    state: &mut DeviceState,
+    arguments: &[ExecutionArgument],
+    values: Vec<ResidentValue>,
+    ids: &[DeviceArrayId],
+) -> PluginResult<()> {
+    let kept = arguments.iter().filter(|argument| !argument.is_donated);
+    let others: Vec<DeviceArrayId> = kept.map(|argument| argument.id).collect();
     for (at, value) in values.into_iter().enumerate() {
-        match results.get(at) {
-            Some(id) => state.store_array(*id, Ok(value)),
-            None => state.heap.release_value(value),
-        }
+        // Further results are those of checks.
+        let Some(id) = ids.get(at) else {
+            state.heap.release_value(value);
+            continue;
+        };
+        let mut stored = others.iter().chain(&ids[..at]);
+        let is_other = stored.any(|other| {
+            let other = state.find_array(*other);
+            other.is_ok_and(|other| state.heap.is_shared(other, &value))
+        });
+        let result = if is_other {
+            let copy = state.heap.copy_value(&value);
+            state.heap.release_value(value);
+            copy?
+        } else {
+            value
+        };
+        state.store_array(*id, Ok(result));
     }
     Ok(())
 }

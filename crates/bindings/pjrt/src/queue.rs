@@ -50,16 +50,17 @@ struct BegunProgram {
 }
 
 impl DeviceState {
+    /// An array.
+    pub fn find_array(&self, id: DeviceArrayId) -> PluginResult<&ResidentValue> {
+        find_array(&self.arrays, id)
+    }
+
     /// The heap, and an array on it.
     pub fn split_array(
         &mut self,
         id: DeviceArrayId,
     ) -> PluginResult<(&mut DeviceHeap, &ResidentValue)> {
-        match self.arrays.get(&id) {
-            Some(Ok(value)) => Ok((&mut self.heap, value)),
-            Some(Err(error)) => Err(error.clone()),
-            None => Err(PluginError::internal("an array was used after its end")),
-        }
+        Ok((&mut self.heap, find_array(&self.arrays, id)?))
     }
 
     /// Stores an array that was made, or the reason why it could not be.
@@ -110,6 +111,18 @@ impl DeviceState {
         for (_, begun) in self.programs.extract_if(ended) {
             self.heap.release_program(begun.suspended);
         }
+    }
+}
+
+/// The array of a number, or the reason why there is none.
+fn find_array(
+    arrays: &HashMap<DeviceArrayId, PluginResult<ResidentValue>>,
+    id: DeviceArrayId,
+) -> PluginResult<&ResidentValue> {
+    match arrays.get(&id) {
+        Some(Ok(value)) => Ok(value),
+        Some(Err(error)) => Err(error.clone()),
+        None => Err(PluginError::internal("an array was used after its end")),
     }
 }
 

@@ -124,6 +124,33 @@ impl<M: KernelMachine> ProgramHeap<M> {
         }
     }
 
+    /// Whether two arrays share memory.
+    pub fn is_shared(&self, first: &ResidentValue, second: &ResidentValue) -> bool {
+        match (first.content, second.content) {
+            (ResidentContent::Block(first), ResidentContent::Block(second)) => first == second,
+            _ => false,
+        }
+    }
+
+    /// Another value with the same elements in memory of its own. The elements pass through the host.
+    ///
+    /// # Errors
+    /// When there is no memory for them, or the machine fails.
+    pub fn copy_value(&mut self, value: &ResidentValue) -> MachineResult<ResidentValue, M> {
+        let content = match value.content {
+            ResidentContent::Scalar(bits) => ResidentContent::Scalar(bits),
+            ResidentContent::Block(block) => {
+                let bytes = self.read_bytes(block, 0, value.byte_count())?;
+                ResidentContent::Block(self.upload_block(&bytes)?)
+            }
+        };
+        Ok(ResidentValue {
+            shape: value.shape.clone(),
+            content,
+            ..*value
+        })
+    }
+
     /// Releases a value. Its memory is reused when no other value shares it.
     pub fn release_value(&mut self, value: ResidentValue) {
         if let ResidentContent::Block(block) = value.content {

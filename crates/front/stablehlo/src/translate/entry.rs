@@ -5,7 +5,7 @@ use super::error::{TranslateError, TranslateResult};
 use super::result_check::ResultCheck;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{DeclaredSizes, StablehloTranslator, TranslatedValue, TypedTensor};
-use crate::mlir::{MlirModule, MlirOp, MlirValue as Mlir};
+use crate::mlir::{MlirModule, MlirOp, MlirTypeKind, MlirValue as Mlir};
 use spirula_diagnostics::SourceLocation;
 use spirula_tensor::ir::{
     DenseTensorType, DimExtent, StructuredOp, TensorFunction, TensorShape, TensorValue,
@@ -34,7 +34,8 @@ pub struct TranslatedEntry {
     pub checks: Vec<ResultCheck>,
 }
 
-/// Translates a function of a module and everything that it calls.
+/// Translates a function of a module and everything that it calls. A token among its parameters and results becomes a
+/// tensor of truth values without elements.
 ///
 /// # Errors
 /// If the module is not well formed, or uses something that the translation does not know.
@@ -73,13 +74,22 @@ pub fn translate_for(
     let body = t.region_block(function, 0)?;
     let mut parameters = Vec::new();
     for (at, argument) in module.arguments(body).enumerate() {
-        parameters.push(add_parameter(&mut t, function, at, argument, known)?);
+        let ty = module.type_of(argument);
+        let is_token = matches!(module.types.kind(ty), MlirTypeKind::Dialect { .. });
+        parameters.push(match is_token {
+            true => add_token(&mut t, at, argument),
+            false => add_parameter(&mut t, function, at, argument, known)?,
+        });
     }
     let results = t.translate_block(body)?;
     let mut interfaces = Vec::new();
     for item in results {
-        let TranslatedValue::Tensor(tensor) = item else {
-            return Err(t.unsupported_error(function, "result that is not a tensor"));
+        let tensor = match item {
+            TranslatedValue::Tensor(tensor) => tensor,
+            TranslatedValue::Token => t.emit_zeros(TensorElement::Bool, &token_shape()),
+            TranslatedValue::Tuple(_) => {
+                return Err(t.unsupported_error(function, "result that is a tuple"));
+            }
         };
         interfaces.push(describe_interface(&t, &tensor));
         add_result(&mut t, function, &tensor)?;
@@ -101,6 +111,25 @@ fn describe_interface(t: &StablehloTranslator<'_>, tensor: &TypedTensor) -> Inte
             .iter()
             .map(|dim| dim.as_static())
             .collect(),
+    }
+}
+
+/// The shape of the tensor that a token becomes: no elements, as JAX has it.
+fn token_shape() -> TensorShape {
+    [DimExtent::Static(0)].into_iter().collect()
+}
+
+/// Adds the parameter of a token.
+fn add_token(t: &mut StablehloTranslator<'_>, at: usize, argument: Mlir) -> InterfaceTensor {
+    let ty = DenseTensorType {
+        element: TensorElement::Bool.storage_type(),
+        shape: token_shape(),
+    };
+    t.builder.add_parameter(&format!("arg{at}"), ty, false);
+    t.bind_value(argument, TranslatedValue::Token);
+    InterfaceTensor {
+        element: TensorElement::Bool,
+        shape: vec![Some(0)],
     }
 }
 
