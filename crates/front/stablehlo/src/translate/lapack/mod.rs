@@ -12,6 +12,7 @@ mod jacobi;
 mod lu;
 mod qr;
 mod svd;
+mod tridiagonal;
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
@@ -40,6 +41,8 @@ const ROUTINES: &[(&str, LapackRoutine)] = &[
     ("ungqr", qr::translate_orgqr),
     ("syevd", eigen::translate_syevd),
     ("heevd", eigen::translate_syevd),
+    ("sytrd", tridiagonal::translate_sytrd),
+    ("hetrd", tridiagonal::translate_sytrd),
     ("gesdd", svd::translate_gesdd),
     ("gesvd", svd::translate_gesdd),
 ];

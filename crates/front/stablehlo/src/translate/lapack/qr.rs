@@ -36,37 +36,51 @@ pub(super) fn factor_qr(
     let taus = t.emit_zeros(a.element, &shape.batch_shape_with(&[count]));
     t.iterate_tensors(&[a, taus], DimExtent::Static(count), |t, state, round| {
         let (a, taus) = (&state[0], &state[1]);
-        let reflection = compute_reflection(t, a, shape, round);
+        let reflection = compute_reflection(t, a, shape, round, 0);
         let products = compute_reflection_products(t, op, a, &reflection, shape, round)?;
         let new = apply_reflection(t, a, &reflection, &products, shape, round)?;
-        let noted = t.map_points(&shape.batch_shape_with(&[count]), |t, s, point| {
-            let (outer, at) = (&point[..point.len() - 1], point[point.len() - 1]);
-            let (old, tau) = (
-                t.read_element(s, taus, point),
-                t.read_element(s, &reflection.tau, outer),
-            );
-            let j = read_iteration_number(s, round);
-            let mut c = ScalarBuilder::new(&mut s.body);
-            let is_now = c.eq(at, j);
-            Ok(c.select_value(is_now, &tau, &old))
-        })?;
+        let noted = record_factor(t, taus, &reflection, shape, count, round)?;
         Ok(vec![new, noted])
+    })
+}
+
+/// The factors τ with that of the iteration.
+pub(super) fn record_factor(
+    t: &mut StablehloTranslator<'_>,
+    taus: &TypedTensor,
+    reflection: &HouseholderReflector,
+    shape: &MatrixBatch,
+    count: u64,
+    round: TensorValue,
+) -> TranslateResult<TypedTensor> {
+    t.map_points(&shape.batch_shape_with(&[count]), |t, s, point| {
+        let (outer, at) = (&point[..point.len() - 1], point[point.len() - 1]);
+        let (old, tau) = (
+            t.read_element(s, taus, point),
+            t.read_element(s, &reflection.tau, outer),
+        );
+        let j = read_iteration_number(s, round);
+        let mut c = ScalarBuilder::new(&mut s.body);
+        let is_now = c.eq(at, j);
+        Ok(c.select_value(is_now, &tau, &old))
     })
 }
 
 /// The reflection of a column: the element of R, τ, and the factor that turns the column below the
 /// diagonal into v.
-struct HouseholderReflector {
+pub(super) struct HouseholderReflector {
     corner: TypedTensor,
-    tau: TypedTensor,
-    scale: TypedTensor,
+    pub tau: TypedTensor,
+    pub scale: TypedTensor,
 }
 
-fn compute_reflection(
+/// The reflection of the iteration's column, whose first element is `shift` rows below the diagonal.
+pub(super) fn compute_reflection(
     t: &mut StablehloTranslator<'_>,
     a: &TypedTensor,
     shape: &MatrixBatch,
     round: TensorValue,
+    shift: u64,
 ) -> HouseholderReflector {
     let element = a.element;
     let mut s = StructuredOp::with_parallel_axes(&shape.batch);
@@ -75,12 +89,13 @@ fn compute_reflection(
     let j = read_iteration_number(&mut s, round);
     let own = t.read_element(&mut s, a, &matrix_position(&outer, i, j));
     let mut c = ScalarBuilder::new(&mut s.body);
+    let pivot = c.add_constant(j, shift as f64);
     let square = c.square_size(&own);
     let zero = c.constant_like(square, 0.0);
-    let is_below = c.lt(j, i);
+    let is_below = c.lt(pivot, i);
     let square = c.select(is_below, square, zero);
     let below = reduce_real_sum(&mut s, square);
-    let first = t.read_element(&mut s, a, &matrix_position(&outer, j, j));
+    let first = t.read_element(&mut s, a, &matrix_position(&outer, pivot, j));
     let mut c = ScalarBuilder::new(&mut s.body);
     let square = c.square_size(&first);
     let square = c.add(square, below);

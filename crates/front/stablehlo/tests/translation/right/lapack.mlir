@@ -75,3 +75,24 @@ func.func @singular_values() {
   check.expect_almost_eq %product, %a {tolerance = 1.0e-12 : f64} : tensor<2x3xf64>
   return
 }
+
+func.func @tridiagonal_reduction_keeps_the_other_triangle() {
+  %a = stablehlo.constant dense<[[4.0, 9.0, 9.0, 9.0], [1.0, 3.0, 9.0, 9.0], [2.0, -1.0, 2.0, 9.0], [2.0, 0.0, 1.0, 5.0]]> : tensor<4x4xf64>
+  %r:5 = stablehlo.custom_call @lapack_dsytrd_ffi(%a) {mhlo.backend_config = {uplo = 76 : ui8}} : (tensor<4x4xf64>) -> (tensor<4x4xf64>, tensor<4xf64>, tensor<3xf64>, tensor<3xf64>, tensor<i32>)
+  check.expect_almost_eq_const %r#0, dense<[[4.0, 9.0, 9.0, 9.0], [-3.0, 3.8888888888888884, 9.0, 9.0], [0.5, -1.9404721329525534, 2.6586520947176684, 9.0], [0.5, -0.7920146586219401, 0.42295081967213166, 3.4524590163934423]]> : tensor<4x4xf64>
+  check.expect_almost_eq_const %r#1, dense<[4.0, 3.8888888888888884, 2.6586520947176684, 3.4524590163934423]> : tensor<4xf64>
+  check.expect_almost_eq_const %r#2, dense<[-3.0, -1.9404721329525534, 0.42295081967213166]> : tensor<3xf64>
+  check.expect_almost_eq_const %r#3, dense<[1.3333333333333333, 1.2290393337255472, 0.0]> : tensor<3xf64>
+  check.expect_eq_const %r#4, dense<0> : tensor<i32>
+  return
+}
+
+func.func @tridiagonal_reduction_of_an_upper_triangle() {
+  %a = stablehlo.constant dense<[[(2.0, 0.0), (1.0, 1.0), (0.0, 1.0)], [(9.0, 0.0), (3.0, 0.0), (2.0, -1.0)], [(9.0, 0.0), (9.0, 0.0), (1.0, 0.0)]]> : tensor<3x3xcomplex<f64>>
+  %r:5 = stablehlo.custom_call @lapack_zhetrd_ffi(%a) {mhlo.backend_config = {uplo = 85 : ui8}} : (tensor<3x3xcomplex<f64>>) -> (tensor<3x3xcomplex<f64>>, tensor<3xf64>, tensor<2xf64>, tensor<2xcomplex<f64>>, tensor<i32>)
+  check.expect_almost_eq_const %r#0, dense<[[(1.8333333333333326, 0.0), (1.3437096247164246, 0.0), (-0.048081641154691504, 0.21393876913398135)], [(9.0, 0.0), (3.166666666666666, 0.0), (-2.449489742783178, 0.0)], [(9.0, 0.0), (9.0, 0.0), (1.0, 0.0)]]> : tensor<3x3xcomplex<f64>>
+  check.expect_almost_eq_const %r#1, dense<[1.8333333333333326, 3.166666666666666, 1.0]> : tensor<3xf64>
+  check.expect_almost_eq_const %r#2, dense<[1.3437096247164246, -2.449489742783178]> : tensor<2xf64>
+  check.expect_almost_eq_const %r#3, dense<[(1.9970367393181616, -0.07692685129269346), (1.816496580927726, -0.4082482904638631)]> : tensor<2xcomplex<f64>>
+  return
+}

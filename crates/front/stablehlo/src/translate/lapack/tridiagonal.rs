@@ -1,0 +1,260 @@
+//! `sytrd` and `hetrd`: reduction of Hermitian matrices to tridiagonal form by Householder's reflections, one column in
+//! each iteration.
+//!
+//! The upper form is the lower form of the matrix whose rows and columns are in reverse order.
+
+use super::qr::{HouseholderReflector, compute_reflection, record_factor};
+use super::{LapackCall, MatrixBatch, append_index, make_success_info, read_iteration_number};
+use crate::mlir::MlirOp;
+use crate::translate::error::TranslateResult;
+use crate::translate::linear::{matrix_position, split_matrix_position};
+use crate::translate::scalar::{ElementValue, ScalarBuilder};
+use crate::translate::translator::{StablehloTranslator, TypedTensor};
+use spirula_tensor::ir::{AxisKind, DimExtent, ScalarNode, StructuredOp, TensorValue};
+
+/// Which of both triangles has the matrix.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StoredTriangle {
+    Lower,
+    Upper,
+}
+
+impl StoredTriangle {
+    /// The index in the lower form of an index among `count`.
+    fn to_lower_index(
+        self,
+        c: &mut ScalarBuilder<'_>,
+        index: ScalarNode,
+        count: u64,
+    ) -> ScalarNode {
+        match self {
+            StoredTriangle::Lower => index,
+            StoredTriangle::Upper => {
+                let last = c.body.intern_i64(count as i64 - 1);
+                c.sub(last, index)
+            }
+        }
+    }
+}
+
+/// The matrix with its reflections, the diagonal, the elements beside it, and each reflection's τ.
+pub(super) fn translate_sytrd(
+    t: &mut StablehloTranslator<'_>,
+    call: &LapackCall<'_>,
+) -> TranslateResult<Vec<TypedTensor>> {
+    let (a, shape) = call.read_square_matrices(t)?;
+    let triangle = match call.read_letter(t, "uplo")? {
+        'L' => StoredTriangle::Lower,
+        _ => StoredTriangle::Upper,
+    };
+    let full = complete_matrix(t, &a, &shape, triangle)?;
+    let count = shape.rows.saturating_sub(1);
+    let taus = t.emit_zeros(a.element, &shape.batch_shape_with(&[count]));
+    let initial = [full.clone(), full, taus];
+    let reduced = t.iterate_tensors(&initial, DimExtent::Static(count), |t, state, round| {
+        let (matrix, packed, taus) = (&state[0], &state[1], &state[2]);
+        let reflection = compute_reflection(t, matrix, &shape, round, 1);
+        let step = ReductionStep {
+            op: call.op,
+            matrix,
+            reflection: &reflection,
+            shape: &shape,
+            round,
+        };
+        let left = step.reflect_rows(t)?;
+        let both = step.reflect_columns(t, &left)?;
+        let packed = step.pack_reflection(t, packed)?;
+        let taus = record_factor(t, taus, &reflection, &shape, count, round)?;
+        Ok(vec![both, packed, taus])
+    })?;
+    let info = make_success_info(t, &shape);
+    let mut results = vec![merge_results(t, &a, &reduced, &shape, triangle)?];
+    results.push(read_band(t, &reduced[0], &shape, triangle, 0)?);
+    results.push(read_band(t, &reduced[0], &shape, triangle, 1)?);
+    results.push(
+        t.map_points(&shape.batch_shape_with(&[count]), |t, s, point| {
+            let (outer, at) = (&point[..point.len() - 1], point[point.len() - 1]);
+            let mut c = ScalarBuilder::new(&mut s.body);
+            let at = triangle.to_lower_index(&mut c, at, count);
+            Ok(t.read_element(s, &reduced[2], &append_index(outer, at)))
+        })?,
+    );
+    results.push(info);
+    Ok(results)
+}
+
+/// The whole matrix of a triangle, in the lower form.
+fn complete_matrix(
+    t: &mut StablehloTranslator<'_>,
+    a: &TypedTensor,
+    shape: &MatrixBatch,
+    triangle: StoredTriangle,
+) -> TranslateResult<TypedTensor> {
+    t.map_points(&shape.full_shape(), |t, s, point| {
+        let (outer, row, column) = split_matrix_position(point);
+        let mut c = ScalarBuilder::new(&mut s.body);
+        let is_stored = c.le(column, row);
+        let row = triangle.to_lower_index(&mut c, row, shape.rows);
+        let column = triangle.to_lower_index(&mut c, column, shape.rows);
+        let own = t.read_element(s, a, &matrix_position(outer, row, column));
+        let other = t.read_element(s, a, &matrix_position(outer, column, row));
+        let mut c = ScalarBuilder::new(&mut s.body);
+        let other = c.conjugate_value(&other);
+        let value = c.select_value(is_stored, &own, &other);
+        let real = c.of_real(a.element, value.node());
+        let is_diagonal = c.eq(row, column);
+        Ok(c.select_value(is_diagonal, &real, &value))
+    })
+}
+
+/// A step of the reduction: A becomes Hᴴ A H, where H = 1 − τ v vᴴ.
+struct ReductionStep<'a> {
+    op: MlirOp,
+    matrix: &'a TypedTensor,
+    reflection: &'a HouseholderReflector,
+    shape: &'a MatrixBatch,
+    round: TensorValue,
+}
+
+impl ReductionStep<'_> {
+    /// An element of v: 0 up to the diagonal, then 1, then the scaled column.
+    fn read_vector(
+        &self,
+        t: &mut StablehloTranslator<'_>,
+        s: &mut StructuredOp,
+        outer: &[ScalarNode],
+        index: ScalarNode,
+    ) -> ElementValue {
+        let j = read_iteration_number(s, self.round);
+        let stored = t.read_element(s, self.matrix, &matrix_position(outer, index, j));
+        let scale = t.read_element(s, &self.reflection.scale, outer);
+        let mut c = ScalarBuilder::new(&mut s.body);
+        let element = self.matrix.element;
+        let first = c.add_constant(j, 1.0);
+        let scaled = c.multiply_values(&stored, &scale);
+        let (zero, one) = (
+            c.make_constant_value(element, 0.0),
+            c.make_constant_value(element, 1.0),
+        );
+        let (is_first, is_above) = (c.eq(index, first), c.lt(index, first));
+        let value = c.select_value(is_first, &one, &scaled);
+        c.select_value(is_above, &zero, &value)
+    }
+
+    /// Hᴴ A = A − v (conj(τ) vᴴ A).
+    fn reflect_rows(&self, t: &mut StablehloTranslator<'_>) -> TranslateResult<TypedTensor> {
+        let mut s = StructuredOp::with_parallel_axes(&self.shape.batch);
+        let outer = s.axis_indices();
+        let column = s.add_axis(DimExtent::Static(self.shape.columns), AxisKind::Parallel);
+        let i = s.add_axis(DimExtent::Static(self.shape.rows), AxisKind::Reduction);
+        let v = self.read_vector(t, &mut s, &outer, i);
+        let other = t.read_element(&mut s, self.matrix, &matrix_position(&outer, i, column));
+        let v = ScalarBuilder::new(&mut s.body).conjugate_value(&v);
+        let dot = t.sum_of_products(self.op, &mut s, &v, &other, None, self.matrix.element)?;
+        let tau = t.read_element(&mut s, &self.reflection.tau, &outer);
+        let mut c = ScalarBuilder::new(&mut s.body);
+        let tau = c.conjugate_value(&tau);
+        let product = c.multiply_values(&tau, &dot);
+        let products = t.finish_structured(s, &product);
+        t.map_points(&self.shape.full_shape(), |t, s, point| {
+            let (outer, row, column) = split_matrix_position(point);
+            let own = t.read_element(s, self.matrix, point);
+            let v = self.read_vector(t, s, outer, row);
+            let product = t.read_element(s, &products, &append_index(outer, column));
+            let mut c = ScalarBuilder::new(&mut s.body);
+            let change = c.multiply_values(&v, &product);
+            Ok(c.subtract_values(&own, &change))
+        })
+    }
+
+    /// B H = B − (τ B v) vᴴ.
+    fn reflect_columns(
+        &self,
+        t: &mut StablehloTranslator<'_>,
+        left: &TypedTensor,
+    ) -> TranslateResult<TypedTensor> {
+        let mut s = StructuredOp::with_parallel_axes(&self.shape.batch);
+        let outer = s.axis_indices();
+        let row = s.add_axis(DimExtent::Static(self.shape.rows), AxisKind::Parallel);
+        let i = s.add_axis(DimExtent::Static(self.shape.columns), AxisKind::Reduction);
+        let v = self.read_vector(t, &mut s, &outer, i);
+        let other = t.read_element(&mut s, left, &matrix_position(&outer, row, i));
+        let dot = t.sum_of_products(self.op, &mut s, &other, &v, None, left.element)?;
+        let tau = t.read_element(&mut s, &self.reflection.tau, &outer);
+        let product = ScalarBuilder::new(&mut s.body).multiply_values(&tau, &dot);
+        let products = t.finish_structured(s, &product);
+        t.map_points(&self.shape.full_shape(), |t, s, point| {
+            let (outer, row, column) = split_matrix_position(point);
+            let own = t.read_element(s, left, point);
+            let v = self.read_vector(t, s, outer, column);
+            let product = t.read_element(s, &products, &append_index(outer, row));
+            let mut c = ScalarBuilder::new(&mut s.body);
+            let v = c.conjugate_value(&v);
+            let change = c.multiply_values(&product, &v);
+            Ok(c.subtract_values(&own, &change))
+        })
+    }
+
+    /// The matrix of reflections with this one in its column.
+    fn pack_reflection(
+        &self,
+        t: &mut StablehloTranslator<'_>,
+        packed: &TypedTensor,
+    ) -> TranslateResult<TypedTensor> {
+        t.map_points(&self.shape.full_shape(), |t, s, point| {
+            let (outer, row, column) = split_matrix_position(point);
+            let j = read_iteration_number(s, self.round);
+            let old = t.read_element(s, packed, point);
+            let v = self.read_vector(t, s, outer, row);
+            let mut c = ScalarBuilder::new(&mut s.body);
+            let is_now = c.eq(column, j);
+            Ok(c.select_value(is_now, &v, &old))
+        })
+    }
+}
+
+/// The matrix that LAPACK returns: the reduced band, reflections beside it, and the other triangle unchanged.
+fn merge_results(
+    t: &mut StablehloTranslator<'_>,
+    a: &TypedTensor,
+    reduced: &[TypedTensor],
+    shape: &MatrixBatch,
+    triangle: StoredTriangle,
+) -> TranslateResult<TypedTensor> {
+    t.map_points(&shape.full_shape(), |t, s, point| {
+        let (outer, row, column) = split_matrix_position(point);
+        let own = t.read_element(s, a, point);
+        let mut c = ScalarBuilder::new(&mut s.body);
+        let row = triangle.to_lower_index(&mut c, row, shape.rows);
+        let column = triangle.to_lower_index(&mut c, column, shape.rows);
+        let position = matrix_position(outer, row, column);
+        let band = t.read_element(s, &reduced[0], &position);
+        let vector = t.read_element(s, &reduced[1], &position);
+        let mut c = ScalarBuilder::new(&mut s.body);
+        let band = c.of_real(a.element, band.node());
+        let beside = c.add_constant(column, 1.0);
+        let (is_vector, is_other) = (c.lt(beside, row), c.lt(row, column));
+        let value = c.select_value(is_vector, &vector, &band);
+        Ok(c.select_value(is_other, &own, &value))
+    })
+}
+
+/// The elements of the reduced matrix on the diagonal (0) or below it (1).
+fn read_band(
+    t: &mut StablehloTranslator<'_>,
+    matrix: &TypedTensor,
+    shape: &MatrixBatch,
+    triangle: StoredTriangle,
+    offset: u64,
+) -> TranslateResult<TypedTensor> {
+    let count = shape.rows.saturating_sub(offset);
+    t.map_points(&shape.batch_shape_with(&[count]), |t, s, point| {
+        let (outer, at) = (&point[..point.len() - 1], point[point.len() - 1]);
+        let mut c = ScalarBuilder::new(&mut s.body);
+        let column = triangle.to_lower_index(&mut c, at, count);
+        let row = c.add_constant(column, offset as f64);
+        let value = t.read_element(s, matrix, &matrix_position(outer, row, column));
+        let element = matrix.element.component_element();
+        Ok(ElementValue::new(element, value.node()))
+    })
+}
