@@ -41,7 +41,7 @@ pub use initialisers::warn_of_initialisers;
 pub use options::CompileOptions;
 pub use signature::TensorSignature;
 pub use spirula_kernel::ir::FragmentElement;
-pub use spirula_stablehlo::translate::KnownArguments;
+pub use spirula_stablehlo::translate::{KnownArguments, ScatterWindows};
 pub use spirula_tensor::schedule::{
     DispatchTuning, FragmentShape, MatrixProfile, ProfileSetting, ScheduleProfile,
     ScheduleStrategy, TensorDispatch,

@@ -2,7 +2,7 @@
 
 use spirula_segment::profile::SegmentProfile;
 use spirula_spirv::target::SpirvTarget;
-use spirula_stablehlo::translate::KnownArguments;
+use spirula_stablehlo::translate::{KnownArguments, ScatterWindows};
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
 
 /// Options of a compilation.
@@ -16,6 +16,8 @@ pub struct CompileOptions {
     pub function: Option<String>,
     /// Facts about the arguments of that function. They settle dimensions that the source leaves open.
     pub known: KnownArguments,
+    /// Treatment of windows of scatters that are partly out of bounds.
+    pub windows: ScatterWindows,
     /// The kind of device that tensor programs are scheduled for.
     pub profile: ScheduleProfile,
     /// Schedules of single dispatches.

@@ -6,7 +6,7 @@ use crate::element::{ArrayType, ElementFormat};
 use crate::error::{PluginError, PluginResult};
 use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
-use spirula::{CompileOptions, CompileOutput, ScheduleProfile, TensorSignature};
+use spirula::{CompileOptions, CompileOutput, ScatterWindows, ScheduleProfile, TensorSignature};
 use spirula_program::CompiledProgram;
 use spirula_program::program::SourceTensorType;
 use spirula_runtime::{DeviceInfo, DeviceKind};
@@ -74,6 +74,7 @@ impl CompiledModule {
         drop(source);
         let compile_options = CompileOptions {
             profile: choose_profile(device),
+            windows: ScatterWindows::Whole,
             ..CompileOptions::default()
         };
         let compiled = spirula::compile_input(code, &compile_options);

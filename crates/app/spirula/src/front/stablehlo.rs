@@ -75,7 +75,8 @@ impl TensorSource for MlirModule {
         options: &CompileOptions,
     ) -> Result<TensorProgram, CompileError> {
         let entry = options.function.as_deref().unwrap_or(DEFAULT_FUNCTION);
-        let translated = translate_for(self, entry, &options.known).map_err(to_compile_error)?;
+        let translated = translate_for(self, entry, &options.known, options.windows);
+        let translated = translated.map_err(to_compile_error)?;
         Ok(TensorProgram {
             function: translated.function,
             signature: TensorSignature {

@@ -154,6 +154,15 @@ class ProgramTest(unittest.TestCase):
         np.testing.assert_allclose(np.asarray(q @ r), matrix, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(product, symmetric, rtol=1e-4, atol=1e-4)
 
+    def test_windows_beyond_the_bounds_are_dropped(self):
+        numbers = jax.lax.ScatterDimensionNumbers((1,), (), (0,))
+        indices = np.array([[2], [9], [-1], [8]])
+        updates = np.arange(1, 9, dtype=np.float32).reshape(4, 2)
+        add = jax.jit(lambda a: jax.lax.scatter_add(a, indices, updates, numbers))
+        found = [np.asarray(add(jax.device_put(np.zeros(10, np.float32), d))) for d in (SPIRULA, XLA)]
+        np.testing.assert_array_equal(found[0], found[1])
+        np.testing.assert_array_equal(found[0], [0, 0, 1, 2, 0, 0, 0, 0, 7, 8])
+
     def test_unknown_calls_are_named_and_the_device_goes_on(self):
         with jax.default_device(SPIRULA):
             call = jax.ffi.ffi_call("no_such_target", jax.ShapeDtypeStruct((), jnp.float32))

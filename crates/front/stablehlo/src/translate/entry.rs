@@ -40,7 +40,18 @@ pub struct TranslatedEntry {
 /// # Errors
 /// If the module is not well formed, or uses something that the translation does not know.
 pub fn translate_entry(module: &MlirModule, entry: &str) -> TranslateResult<TranslatedEntry> {
-    translate_for(module, entry, &KnownArguments::default())
+    let known = KnownArguments::default();
+    translate_for(module, entry, &known, ScatterWindows::default())
+}
+
+/// Treatment of a window of a scatter that is partly out of bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScatterWindows {
+    /// The elements within bounds are written, as StableHLO defines it.
+    #[default]
+    Elements,
+    /// Nothing is written, as XLA has it and JAX expects it.
+    Whole,
 }
 
 /// Facts about arguments that are known when a function is translated.
@@ -54,7 +65,7 @@ pub struct KnownArguments {
     pub numbers: Vec<Option<i64>>,
 }
 
-/// The same with facts about the arguments.
+/// The same with facts about the arguments, and the treatment of windows out of bounds.
 ///
 /// # Errors
 /// Those of [`translate_entry`]; also if a shape does not match its parameter.
@@ -62,6 +73,7 @@ pub fn translate_for(
     module: &MlirModule,
     entry: &str,
     known: &KnownArguments,
+    windows: ScatterWindows,
 ) -> TranslateResult<TranslatedEntry> {
     let function = module.find_function(entry);
     let function = function.ok_or_else(|| {
@@ -71,6 +83,7 @@ pub fn translate_for(
         )
     })?;
     let mut t = StablehloTranslator::new(module, entry);
+    t.windows = windows;
     let body = t.region_block(function, 0)?;
     let mut parameters = Vec::new();
     for (at, argument) in module.arguments(body).enumerate() {

@@ -50,6 +50,9 @@ mod window;
 mod window_scan;
 
 pub use element::TensorElement;
-pub use entry::{InterfaceTensor, KnownArguments, TranslatedEntry, translate_entry, translate_for};
+pub use entry::{
+    InterfaceTensor, KnownArguments, ScatterWindows, TranslatedEntry, translate_entry,
+    translate_for,
+};
 pub use error::{TranslateError, TranslateResult};
 pub use result_check::{ResultCheck, ResultTolerance};

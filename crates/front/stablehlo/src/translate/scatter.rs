@@ -2,6 +2,7 @@
 
 use super::dims::merged_shapes;
 use super::element::TensorElement;
+use super::entry::ScatterWindows;
 use super::error::TranslateResult;
 use super::gather::GatherDimensions;
 use super::movement::select_value;
@@ -91,23 +92,49 @@ impl ScatterUpdates<'_> {
         &self,
         t: &mut StablehloTranslator<'_>,
         s: &mut StructuredOp,
-        rank: usize,
+        shape: &TensorShape,
         point: &[ScalarNode],
     ) -> Vec<ScalarNode> {
+        let rank = shape.len();
         let batch = self.numbers.batch_indices(point);
         let mut position =
             self.numbers
                 .compute_slice_start(t, s, self.indices, &batch, rank, |_, index, _| index);
+        let kept = self.numbers.kept_dimensions(rank);
+        let starts: Vec<ScalarNode> = kept.iter().map(|to| position[*to]).collect();
         let mut c = ScalarBuilder::new(&mut s.body);
-        for (from, to) in self
-            .numbers
-            .offset
-            .iter()
-            .zip(self.numbers.kept_dimensions(rank))
-        {
-            position[to] = c.add(position[to], point[*from]);
+        for (from, to) in self.numbers.offset.iter().zip(&kept) {
+            position[*to] = c.add(position[*to], point[*from]);
+        }
+        if let (ScatterWindows::Whole, Some(first)) = (t.windows, kept.first()) {
+            let sizes: TensorShape = kept.iter().map(|to| shape[*to]).collect();
+            let inside = self.test_window(&mut c, &starts, &sizes);
+            let outside = c.body.intern_i64(-1);
+            position[*first] = c.select(inside, position[*first], outside);
         }
         position
+    }
+
+    /// Whether a window that begins at these indices is within dimensions of these sizes.
+    fn test_window(
+        &self,
+        c: &mut ScalarBuilder<'_>,
+        starts: &[ScalarNode],
+        sizes: &TensorShape,
+    ) -> ScalarNode {
+        let mut inside = c.truth_constant(true);
+        for (from, (start, size)) in self.numbers.offset.iter().zip(starts.iter().zip(sizes)) {
+            let (size, window) = (
+                c.body.intern_size(*size),
+                c.body.intern_size(self.sizes[*from]),
+            );
+            let end = c.add(*start, window);
+            let first = c.body.intern_i64(0);
+            let (begins, ends) = (c.le(first, *start), c.le(end, size));
+            let is_inside = c.and(begins, ends);
+            inside = c.and(inside, is_inside);
+        }
+        inside
     }
 
     /// The updates at a point, as elements of the inputs.
@@ -136,7 +163,7 @@ impl ScatterUpdates<'_> {
     ) -> TranslateResult<Vec<TypedTensor>> {
         let mut s = StructuredOp::with_parallel_axes(&self.sizes);
         let point = s.axis_indices();
-        let position = self.compute_position(t, &mut s, t.tensor_shape(&inputs[0]).len(), &point);
+        let position = self.compute_position(t, &mut s, &t.tensor_shape(&inputs[0]), &point);
         let values = self.read_updates(t, &mut s, inputs, &point)?;
         let combination = ScatterCombination {
             combiners,
@@ -172,7 +199,7 @@ impl ScatterUpdates<'_> {
             for at in &self.numbers.offset {
                 point[*at] = s.add_axis(self.sizes[*at], AxisKind::Parallel);
             }
-            let position = self.compute_position(t, &mut s, shape.len(), &point);
+            let position = self.compute_position(t, &mut s, &shape, &point);
             let inside = test_within_shape(&mut s, &position, &shape);
             let mut values = Vec::new();
             for tensor in before {

@@ -3,6 +3,7 @@
 
 use super::dims::{SymbolicDims, merge_dims, merged_shapes};
 use super::element::TensorElement;
+use super::entry::ScatterWindows;
 use super::error::{TranslateError, TranslateResult};
 use super::region_scalars::RegionScalars;
 use super::result_check::ResultCheck;
@@ -84,6 +85,8 @@ pub(super) struct StablehloTranslator<'m> {
     pub scalars: RegionScalars,
     /// Checks so far, with the tensors that they compare.
     pub checks: Vec<(ResultCheck, TypedTensor, TypedTensor)>,
+    /// Treatment of windows of scatters.
+    pub windows: ScatterWindows,
 }
 
 impl<'m> StablehloTranslator<'m> {
@@ -99,6 +102,7 @@ impl<'m> StablehloTranslator<'m> {
             is_dynamic: is_dynamic(module),
             scalars: RegionScalars::new(module.value_count()),
             checks: Vec::new(),
+            windows: ScatterWindows::default(),
         }
     }
 

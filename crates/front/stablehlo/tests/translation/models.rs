@@ -5,7 +5,7 @@ use super::oracle::{OracleTally, OracleTolerance, are_alike, first_difference};
 use serde_json::Value as Json;
 use spirula_stablehlo::mlir::{MlirFloat, parse_text};
 use spirula_stablehlo::translate::{
-    InterfaceTensor, KnownArguments, TensorElement, TranslatedEntry, translate_for,
+    InterfaceTensor, KnownArguments, ScatterWindows, TensorElement, TranslatedEntry, translate_for,
 };
 use spirula_tensor::ir::{DenseTensorType, TensorConstant};
 use spirula_tensor::{EvalError, evaluate_function};
@@ -188,7 +188,7 @@ fn model(path: &Path, is_static: bool, tally: &mut OracleTally) {
         shapes,
         ..KnownArguments::default()
     };
-    let translated = match translate_for(&module, "main", &known) {
+    let translated = match translate_for(&module, "main", &known, ScatterWindows::default()) {
         Ok(translated) => translated,
         Err(error) => return tally.failed(&name, error, &bytes),
     };
