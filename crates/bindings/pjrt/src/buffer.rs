@@ -174,6 +174,8 @@ pub fn upload_value(
     bytes: &[u8],
 ) -> PluginResult<ResidentValue> {
     let (scalar, is_unsigned) = (array.format.scalar, array.format.is_unsigned);
+    let extended = array.format.extend_narrow(bytes);
+    let bytes = extended.as_deref().unwrap_or(bytes);
     if array.is_scalar() {
         let mut word = [0; 8];
         word[..bytes.len()].copy_from_slice(bytes);

@@ -95,6 +95,26 @@ impl ElementFormat {
         })
     }
 
+    /// Bits of an integer that is narrower than its byte.
+    fn narrow_bits(&self) -> Option<u32> {
+        match self.name {
+            "i2" | "ui2" => Some(2),
+            "i4" | "ui4" => Some(4),
+            _ => None,
+        }
+    }
+
+    /// Numbers of the host as programs have them. The host leaves the upper bits of a narrow integer open, and programs
+    /// have it extended to its byte. `None` where nothing differs.
+    pub fn extend_narrow(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let unused = 8 - self.narrow_bits()?;
+        let extend = |byte: &u8| match self.is_unsigned {
+            true => byte << unused >> unused,
+            false => ((byte << unused) as i8 >> unused) as u8,
+        };
+        Some(bytes.iter().map(extend).collect())
+    }
+
     /// Bytes of an element.
     pub fn size(&self) -> u64 {
         self.scalar.size() * self.components
@@ -163,5 +183,35 @@ impl ArrayType {
             step *= self.sizes[*dimension as usize].max(1);
         }
         strides
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrow_integers_are_extended() {
+        let extend = |name: &str, bytes: &[u8]| {
+            let format = ElementFormat::from_name(name).unwrap();
+            format.extend_narrow(bytes)
+        };
+        assert_eq!(
+            extend("i4", &[0x0f, 0xff, 0x07, 0x78]),
+            Some(vec![0xff, 0xff, 7, 0xf8])
+        );
+        assert_eq!(extend("ui4", &[0xff, 0x18]), Some(vec![15, 8]));
+        assert_eq!(extend("i2", &[2, 1]), Some(vec![0xfe, 1]));
+        assert_eq!(extend("i8", &[0x0f]), None);
+    }
+
+    #[test]
+    fn formats_are_found_by_code_and_name() {
+        for format in FORMATS {
+            assert_eq!(ElementFormat::from_code(format.code).unwrap(), format);
+            assert_eq!(ElementFormat::from_name(format.name).unwrap(), format);
+        }
+        assert!(ElementFormat::from_code(PjrtBufferType::TOKEN).is_err());
+        assert!(ArrayType::new(&FORMATS[0], vec![i64::MAX, 2]).is_err());
     }
 }

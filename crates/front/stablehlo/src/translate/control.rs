@@ -61,6 +61,8 @@ pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transl
         | "SPMDFullToShardShape"
         | "SPMDShardToFullShape"
         | "annotate_device_placement" => forward_operands(t, op),
+        // It keeps its operands from being removed as unused, and has no results.
+        "dce_sink" => t.bind_items(op, Vec::new()),
         _ if assertion::is_callback(target) => assertion::translate_callback(t, op, target),
         _ => lapack::translate_lapack_call(t, op, target)
             .unwrap_or_else(|| Err(t.unsupported_error(op, format!("custom_call @{target}")))),

@@ -14,3 +14,10 @@ func.func private @greater(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j
   %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
   stablehlo.return %0 : tensor<i1>
 }
+
+func.func @sinks_have_no_results() {
+  %a = stablehlo.constant dense<1.0> : tensor<2xf32>
+  stablehlo.custom_call @dce_sink(%a) {has_side_effect = true} : (tensor<2xf32>) -> ()
+  check.expect_eq_const %a, dense<1.0> : tensor<2xf32>
+  return
+}
