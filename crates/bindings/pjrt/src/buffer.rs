@@ -10,7 +10,7 @@ use crate::error::{PluginError, PluginResult};
 use crate::event::{EventHandle, WorkEvent};
 use crate::generated::*;
 use crate::handle::{ApiObject, allocate, as_pointer, free, get_ref, get_sizes, get_slice};
-use crate::host_array::{gather_dense, is_dense, make_zeros, scatter_dense};
+use crate::host_array::{gather_dense, is_dense, is_within, make_zeros, scatter_dense};
 use crate::plugin::is_processor;
 use crate::queue::{DeviceArrayId, DeviceState, JobPromise, JobWeight};
 use spirula_program::ResidentValue;
@@ -76,25 +76,20 @@ impl DeviceBuffer {
         Ok(())
     }
 
-    /// Deletes the buffer, and hands its array to the caller.
+    /// Deletes the buffer, and hands its array to the caller. A buffer whose memory is used outside the plugin stays as it is;
+    /// the result says which.
     ///
     /// # Errors
-    /// When it was deleted, or somebody outside the plugin uses its memory.
-    pub fn donate(&self) -> PluginResult<()> {
+    /// When it was deleted.
+    pub fn donate(&self) -> PluginResult<bool> {
         let mut life = self.lock_life();
         if life.is_deleted {
             return Err(PluginError::invalid("the buffer was deleted or donated"));
         }
-        if life.external > 0 {
-            let message = "a buffer whose memory is used elsewhere cannot be donated";
-            return Err(PluginError::new(
-                PjrtErrorCode::FAILED_PRECONDITION,
-                message,
-            ));
-        }
-        life.is_deleted = true;
-        life.is_released = true;
-        Ok(())
+        let is_donated = life.external == 0;
+        life.is_deleted = is_donated;
+        life.is_released = is_donated;
+        Ok(is_donated)
     }
 
     /// Releases the array after all jobs so far, unless it is used elsewhere.
@@ -363,6 +358,11 @@ impl PluginCall for PjrtBufferToHostBufferArgs {
             true => array.byte_strides(&array.minor_to_major()),
             false => read_layout(self.host_layout, &array)?,
         };
+        if !is_within(&array, &strides, self.dst_size) {
+            return Err(PluginError::invalid(
+                "the layout reaches beyond the destination",
+            ));
+        }
         let event = WorkEvent::new();
         let (id, memory) = (buffer.id, LentMemory(self.dst.cast()));
         let promise = JobPromise::from_event(&event);

@@ -16,6 +16,7 @@ use crate::queue::{DeviceArrayId, DeviceHeap, DeviceState, JobPromise, JobWeight
 use spirula_program::ResidentValue;
 use spirula_program::program::{EntryValueType, HostSlot};
 use std::collections::HashSet;
+use std::ptr::null_mut;
 use std::sync::Arc;
 
 /// The context of an execution, which has no content.
@@ -71,13 +72,15 @@ impl PluginCall for PjrtLoadedExecutableExecuteArgs {
             false => get_shared::<Device>(self.execute_device)?,
         };
         let module = &loaded.executable.module;
-        let given = get_slice(self.argument_lists, 1)?[0];
-        let given = get_slice(given, self.num_args)?;
-        let arguments = bind_arguments(module, &device, given, kept)?;
-        let outputs = get_slice(self.output_lists, 1)?[0];
+        let outputs = first_list(self.output_lists);
         if outputs.is_null() && !module.results.is_empty() {
             return Err(PluginError::invalid("the array for the results is missing"));
         }
+        let given = get_slice(
+            first_list(self.argument_lists.cast()).cast_const(),
+            self.num_args,
+        )?;
+        let arguments = bind_arguments(module, &device, given, kept)?;
         let event = WorkEvent::new();
         let make_buffer =
             |array: &crate::element::ArrayType| DeviceBuffer::new(array.clone(), &device, &event);
@@ -104,6 +107,11 @@ impl PluginCall for PjrtLoadedExecutableExecuteArgs {
         }
         Ok(())
     }
+}
+
+/// The list of the only device; null where there are no lists.
+unsafe fn first_list(lists: *const *mut *mut PjrtBuffer) -> *mut *mut PjrtBuffer {
+    lists.as_ref().copied().unwrap_or(null_mut())
 }
 
 /// Checks the arguments of an execution, and donates buffers. `kept` are the indices of those that the caller keeps.
@@ -157,14 +165,36 @@ unsafe fn bind_arguments(
     }
     let mut arguments = Vec::with_capacity(wanted);
     for (at, buffer) in buffers.iter().enumerate() {
-        // A buffer that is used elsewhere stays as it is.
-        let is_donated = is_donated(at) && buffer.donate().is_ok();
-        arguments.push(ExecutionArgument {
-            id: buffer.id,
-            is_donated,
-        });
+        let is_donated = match is_donated(at) {
+            true => buffer.donate(),
+            false => Ok(false),
+        };
+        match is_donated {
+            Ok(is_donated) => arguments.push(ExecutionArgument {
+                id: buffer.id,
+                is_donated,
+            }),
+            // Another thread has donated it meanwhile.
+            Err(error) => {
+                release_donated(device, arguments);
+                return Err(error);
+            }
+        }
     }
     Ok(arguments)
+}
+
+/// Releases the arrays that were donated to an execution which does not take place.
+fn release_donated(device: &Device, arguments: Vec<ExecutionArgument>) {
+    let promise = JobPromise::from_event(&WorkEvent::new());
+    device
+        .queue
+        .submit(JobWeight::Light, promise, move |state| {
+            for argument in arguments.iter().filter(|argument| argument.is_donated) {
+                state.release_array(argument.id);
+            }
+            Ok(())
+        });
 }
 
 /// Runs a program, and stores its results.

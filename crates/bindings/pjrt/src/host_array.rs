@@ -29,6 +29,22 @@ pub fn is_dense(array: &ArrayType, strides: &[i64]) -> bool {
         || dimensions.all(|(size, (given, dense))| *size == 1 || given == dense)
 }
 
+/// Whether elements at these strides are within so many bytes.
+pub fn is_within(array: &ArrayType, strides: &[i64], bytes: usize) -> bool {
+    if array.sizes.contains(&0) {
+        return true;
+    }
+    let dimensions = array.sizes.iter().zip(strides);
+    let mut end = Some(array.format.size() as i64);
+    for (size, stride) in dimensions.filter(|(size, _)| **size > 1) {
+        let reach = stride.checked_mul(*size - 1).filter(|reach| *reach >= 0);
+        end = end
+            .zip(reach)
+            .and_then(|(end, reach)| end.checked_add(reach));
+    }
+    end.is_some_and(|end| end as u64 <= bytes as u64)
+}
+
 /// Calls a function with the offsets in bytes of each run of elements that follow each other in both forms: in the dense form,
 /// and at the strides.
 fn walk_runs(array: &ArrayType, strides: &[i64], mut visit: impl FnMut(usize, isize, usize)) {
@@ -124,6 +140,9 @@ mod tests {
         let format = ElementFormat::from_name("f32").unwrap();
         let array = ArrayType::new(format, vec![1, 3]).unwrap();
         assert!(is_dense(&array, &[999, 4]));
+        assert!(is_within(&array, &[999, 4], 12) && is_within(&array, &[999, 8], 20));
+        assert!(!is_within(&array, &[999, 8], 19) && !is_within(&array, &[4, -4], 12));
+        assert!(!is_within(&array, &[4, i64::MAX], 12));
         let empty = ArrayType::new(format, vec![0, 3]).unwrap();
         assert!(is_dense(&empty, &[1, 1]));
         // SAFETY: no element is read.

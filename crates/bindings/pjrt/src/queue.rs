@@ -153,6 +153,19 @@ impl JobPromise {
     }
 }
 
+/// A job that has ended, whose event is not complete yet. Functions that wait for the event may use the device, so the event
+/// is completed when the device is free.
+struct EndedJob {
+    event: Arc<WorkEvent>,
+    result: PluginResult<()>,
+}
+
+impl EndedJob {
+    fn complete(self) {
+        self.event.complete(self.result);
+    }
+}
+
 /// The work of a job.
 trait JobWork: FnOnce(&mut DeviceState) -> PluginResult<()> + Send {}
 
@@ -236,8 +249,9 @@ impl DeviceQueue {
         if is_idle && self.is_host && weight == JobWeight::Light {
             jobs.is_busy = true;
             drop(jobs);
-            self.shared.run_job(promise, work);
+            let ended = self.shared.run_job(promise, work);
             self.shared.finish_job();
+            ended.complete();
         } else {
             let work = Box::new(work);
             jobs.waiting.push_back(DeviceJob { promise, work });
@@ -300,9 +314,10 @@ impl QueueShared {
             if let Some(job) = jobs.take_next() {
                 jobs.is_busy = true;
                 drop(jobs);
-                self.run_job(job.promise, |state| (job.work)(state));
+                let ended = self.run_job(job.promise, |state| (job.work)(state));
+                self.lock_jobs().is_busy = false;
+                ended.complete();
                 jobs = self.lock_jobs();
-                jobs.is_busy = false;
             } else if jobs.is_closed && jobs.waiting.is_empty() {
                 return;
             } else {
@@ -317,18 +332,20 @@ impl QueueShared {
         &self,
         promise: JobPromise,
         work: impl FnOnce(&mut DeviceState) -> PluginResult<()>,
-    ) {
+    ) -> EndedJob {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let result = catch_unwind(AssertUnwindSafe(|| work(&mut state)));
         let result = result.unwrap_or_else(|payload| Err(PluginError::from_panic(&*payload)));
         if let Err(error) = &result {
             for id in promise.arrays {
-                state.arrays.entry(id).or_insert_with(|| Err(error.clone()));
+                let missing = || Err(error.clone());
+                state.arrays.entry(id).or_insert_with(missing);
             }
         }
-        drop(state);
-        // Functions that wait for the event may use the device.
-        promise.event.complete(result);
+        EndedJob {
+            event: promise.event,
+            result,
+        }
     }
 
     /// Marks the end of a job that ran on the thread of its caller.
