@@ -8,7 +8,7 @@ use crate::cli::progress::ProgressIndicator;
 use crate::cli::schedule::ScheduleSpec;
 use crate::cli::stderr::print_stderr_line;
 use crate::cli::{CommandFailure, CommandResult, failure, files};
-use spirula::{CompileOptions, CompileOutput, DispatchTuning, KnownArguments, ScheduledProgram};
+use spirula::{CompileOptions, CompileOutput, ScheduledProgram};
 use spirula_program::{CompiledProgram, archive};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text;
@@ -195,13 +195,12 @@ pub fn compile_options(how: &LoweringArgs, entry: Option<&str>) -> CompileOption
         target: how.target_env,
         llvm: how.llvm.library_options(),
         function: entry.map(str::to_owned),
-        known: KnownArguments::default(),
         profile: how
             .schedule
             .as_ref()
             .map(ScheduleSpec::profile)
             .unwrap_or_default(),
-        tuning: DispatchTuning::default(),
+        ..CompileOptions::default()
     }
 }
 
