@@ -5,6 +5,7 @@ use super::environment::{
     ValueBinding, ValueTarget,
 };
 use super::module_type::ModuleSignature;
+use super::sizing::MatchedTypes;
 use super::types::{TypeForm, TypeId, TypeParameterId};
 use super::{CheckFault, CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
@@ -252,7 +253,7 @@ impl SourceChecker<'_> {
             }
         }
         let arguments: Vec<TypeId> = match &found.arguments {
-            None => instance,
+            None => instance.clone(),
             Some(arguments) => {
                 let parameters = found.scheme.parameter_ids();
                 let arguments = arguments.iter();
@@ -270,11 +271,17 @@ impl SourceChecker<'_> {
             self.variables
                 .resolve_all(&mut self.program.types, argument)
         });
+        let arguments: Vec<TypeId> = arguments.collect();
+        let types = MatchedTypes {
+            instance: &instance,
+            arguments: &arguments,
+        };
+        self.match_sizes(name, &found, wanted, types, range)?;
         Ok(TermBinding::Value(ValueBinding {
             target: found.target,
             scheme: Rc::clone(&wanted.scheme),
             shape: wanted.shape.clone(),
-            arguments: Some(arguments.collect()),
+            arguments: Some(arguments.into()),
             place: found.place,
         }))
     }

@@ -1,13 +1,16 @@
 //! The second pass from the first: sizes of definitions, of specifications of module types, and of hidden types.
 
-use super::environment::{ParameterClass, TypeBinding, TypeParameterBinding, ValueBinding};
-use super::types::{AbstractTypeId, TypeParameterId};
+use super::environment::{
+    ParameterClass, TypeBinding, TypeParameterBinding, ValueBinding, ValueTarget,
+};
+use super::types::{AbstractTypeId, TypeId, TypeParameterId};
 use super::{CheckFault, CheckResult, SourceChecker};
 use crate::sizes::SizeInference;
 use crate::sizes::shape::{AbstractShape, ShapedScheme};
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{SourceNameId, TypeLiftedness};
 use crate::typed::{DefinitionId, LocalId, ProgramPlace, SizedTypeId};
+use std::sync::Arc;
 
 /// The types that may stand for type parameters.
 fn find_liftedness(
@@ -31,6 +34,15 @@ pub(super) fn size_parameters(bound: &[TypeParameterBinding]) -> Vec<LocalId> {
         TypeParameterBinding::Type(..) => None,
     });
     sizes.collect()
+}
+
+/// The types for the type parameters of a value that is matched with a module type.
+#[derive(Clone, Copy)]
+pub(super) struct MatchedTypes<'t> {
+    /// Those for its own parameters.
+    pub(super) instance: &'t [TypeId],
+    /// Those for the parameters of the definition behind it.
+    pub(super) arguments: &'t [TypeId],
 }
 
 impl SourceChecker<'_> {
@@ -123,6 +135,33 @@ impl SourceChecker<'_> {
         Err(self.fail_with(range, message, |fault| {
             fault.with_hint(format!("make `{text}` a function, which chooses the size"))
         }))
+    }
+
+    /// Requires that a value of a module has the sizes that its module type says. `instance` has the types for its type
+    /// parameters, `arguments` those for the parameters of the definition behind it.
+    pub(super) fn match_sizes(
+        &mut self,
+        name: SourceNameId,
+        found: &ValueBinding,
+        wanted: &ValueBinding,
+        types: MatchedTypes<'_>,
+        range: TextRange,
+    ) -> CheckResult<()> {
+        let Some(specified) = wanted.shape.clone() else {
+            return Ok(());
+        };
+        let (scheme, types) = match (&found.shape, found.target) {
+            (Some(shape), _) => (Arc::clone(shape), types.instance),
+            (None, ValueTarget::Definition(id)) => match self.shapes.definitions.get(&id) {
+                Some(scheme) => (Arc::clone(scheme), types.arguments),
+                None => return Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        let name = self.name_text(name).to_owned();
+        let inference = self.size_inference(self.place(range));
+        let matched = inference.match_specification(&name, &specified, &scheme, types);
+        matched.map_err(|fault| CheckFault(Some(fault)))
     }
 
     /// Notes which type with sizes an abstract type is, or hides.

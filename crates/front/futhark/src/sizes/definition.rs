@@ -117,7 +117,9 @@ impl SizeInference<'_> {
         let result = self.read_sized(sized, &mut unwritten, &FxHashMap::default());
         let parameters = Vec::new();
         let function = InferredFunction { parameters, result };
+        let declared = sizes.len();
         self.generalise(&function, &mut sizes);
+        self.table.unwritten.extend(&sizes[declared..]);
         let shape = self.variables.close_shape(self.table, result);
         ShapedScheme {
             sizes,

@@ -149,10 +149,14 @@ impl SizeInference<'_> {
                     binder.level >= level && matches!(binder.kind, BinderKind::Produced(..))
                 })
         };
+        let result = self.variables.resolve_shape(self.table, function.result);
+        let mut witnesses = Vec::new();
+        self.visit_immediate(result, &mut |size| witnesses.extend(self.as_local(size)));
+        // A size that is made of others which values have is known with these.
         let is_compound = |inference: &SizeInference<'_>, size: SizeId| {
             let mut refers = false;
             inference.table.visit_locals(size, &mut |local| {
-                refers |= is_produced(inference, local);
+                refers |= is_produced(inference, local) && !witnesses.contains(&local);
             });
             refers && matches!(inference.table.size(size), SizeForm::Compound(..))
         };
@@ -162,7 +166,7 @@ impl SizeInference<'_> {
             name: "d",
             is_lenient: false,
         };
-        let (result, mut chosen) = self.replace_sizes(function.result, &replacement);
+        let (result, mut chosen) = self.replace_sizes(result, &replacement);
         let mut sizes = Vec::new();
         self.visit_immediate(result, &mut |size| sizes.push(size));
         for size in sizes {

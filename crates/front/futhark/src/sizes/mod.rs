@@ -37,6 +37,7 @@ mod replace;
 mod reveal;
 pub mod shape;
 mod slice;
+mod specification;
 pub(crate) mod substitute;
 mod unify;
 pub mod variable;

@@ -7,7 +7,7 @@ use super::variable::SizeVariables;
 use crate::check::types::{AbstractTypeId, TypeId, TypeParameterId};
 use crate::syntax::tree::{SourceNameId, TypeLiftedness};
 use crate::typed::{DefinitionId, IntrinsicId, LocalId, TypedExpressionId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_entity::ValueInterner;
 use std::sync::Arc;
 
@@ -143,6 +143,8 @@ pub struct ShapeTable {
     pub sizeless: FxHashMap<TypeId, bool>,
     /// The abstract types that are known to be others.
     pub abstracts: FxHashMap<AbstractTypeId, AbstractShape>,
+    /// The size parameters of values of module types that no one wrote: a module may have any size there.
+    pub unwritten: FxHashSet<LocalId>,
     /// The types of expressions and variables, if they are recorded.
     pub record: Option<ShapeRecord>,
 }

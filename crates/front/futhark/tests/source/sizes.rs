@@ -124,6 +124,31 @@ const REJECTED: &[(&str, &str)] = &[
         "type~ t = ?[n].(bool -> [n]bool)",
         "the existential size `n` is no size of an array of the type",
     ),
+    // A value of a module has the sizes of its module type.
+    (
+        "module m : {val f: (n: i64) -> [n]i64} = {def f (n: i64) = iota (n + 1)}",
+        "the sizes `n` and `n + 1` differ",
+    ),
+    (
+        "module m : {val f [n] [m]: [n]i64 -> [m]i64 -> i64} = {def f [n] (x: [n]i64) (y: [n]i64) = x[0] + y[0]}",
+        "the sizes `m` and `n` differ",
+    ),
+    (
+        "module m : {val xs: [10]i64} = {def xs = iota 9}",
+        "the sizes `10` and `9` differ",
+    ),
+    (
+        "module m : {type t [n] val f [n]: t [n] -> t [n]} = {type t [n] = [n]i64 def f [n] (_: t [n]) = iota (n + 1)}",
+        "the sizes `n` and `n + 1` differ",
+    ),
+    (
+        "module m : {val f: (n: i64) -> [n]i64} = {def f (n: i64) = filter (> 0) (iota n)}",
+        "the sizes `n` and `m` differ",
+    ),
+    (
+        "module type s = {val f 'a [n]: [n]a -> [n]a} module g (X: s) = {} module m = g {def f 'a [n] (x: [n]a) = x ++ x}",
+        "the sizes `n` and `n + n` differ",
+    ),
     // An abbreviation uses its size parameters.
     (
         "type t [n] [m] = [n]i32",
@@ -170,6 +195,12 @@ const ACCEPTED: &[&str] = &[
     "type t [n] = [n + 1]bool type^ u [n] = bool -> t [n] type v [n] = (u32, #a i32 | #b ([2][n]f32))",
     "module type s = {type t [n] val f [n]: i32 -> i32} module m (X: s) = {type t [n] = X.t [n]}",
     "module m : {type t [n] val f [n]: t [n] -> i32} = {type t [n] = ([n]i32, i32) def f [n] (x: t [n]) = x.1}",
+    "module m : {val f: i64 -> []i64 val xs: []i64} = {def f (n: i64) = iota n def xs = iota 3}",
+    "module m : {val f [n]: [n]i32 -> ?[k].([k]i32, [n - k]i32)} = {
+  def f [n] (x: [n]i32) : ?[k].([k]i32, [n - k]i32) = let k = length (filter (> 0) x) in (x[:k], x[k:]) }",
+    "module m : {val n: i64 val xs: [n]i64} = {def n = 10i64 def xs = iota n}",
+    "module m : {val f [n]: [n](i32, bool) -> [n](i32, bool)} = {def f 'a (x: a) = x}",
+    "module m : {val f [n]: [n]i32 -> [n]i32 -> [n]i32} = {def f [n] [m] (x: [n]i32) (_: [m]i32) = x}",
     "module m : {type~ t val e: i32 -> t} = {type~ t = []bool def e (_: i32) : t = []}",
 ];
 
@@ -189,7 +220,7 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
   def add (x: i32) = map2 (\\row x -> row[P.n] + x) P.rows (rep x)
   def more (x: i32) = map (map2 (+) (rep x)) P.rows
 }
-module m = mk {def n = 2i64 def rows = [[1, 2, 3], [4, 5, 6i32]]}
+module m = mk {def n = 2i64 def rows = [[1, 2, 3], [4, 5, 6i32]] :> [n][n + 1]i32}
 def main (x: i32) = (m.add x, m.more x)",
         "10i32",
         "[13i32, 16i32] [[11i32, 12i32, 13i32], [14i32, 15i32, 16i32]]",
