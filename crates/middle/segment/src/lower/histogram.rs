@@ -42,7 +42,8 @@ impl FunctionLowering<'_> {
             others: self.make_result_arrays(mapped)?,
         };
         if self.profile.runs_in_lockstep() {
-            match self.find_histogram_change(&plan) {
+            let function = self.find_cell_function(&plan);
+            match function.and_then(|function| self.find_change(function)) {
                 Some(change) => self.lower_atomic_histogram(&plan, &change)?,
                 None => self.lower_private_histogram(&plan)?,
             }
@@ -74,21 +75,20 @@ impl FunctionLowering<'_> {
         }
     }
 
-    /// The change of an element of the arrays, if values are added by such changes. Where the function combines rows element by element,
-    /// it is the change of an element of a row.
-    fn find_histogram_change<'o>(&self, plan: &HistogramPlan<'o>) -> Option<AtomicChange<'o>> {
-        let rank = plan.sizes.len();
-        let mut function = &plan.fold.function;
-        let rows = plan.targets[0].shape.len() - rank;
+    /// The function that combines single elements: the histogram's own, or that of the elements of rows.
+    pub(super) fn find_cell_function<'o>(
+        &self,
+        plan: &HistogramPlan<'o>,
+    ) -> Option<&'o SoacLambda> {
+        let rows = plan.targets[0].shape.len() - plan.sizes.len();
         // Each element of a row computes what the rows are parts of again.
         let has_cheap_rows = plan.others.is_empty() && !self.needs_memory(&plan.operation.body);
         if rows > 0 && !has_cheap_rows {
             return None;
         }
-        for _ in 0..rows {
-            function = find_element_function(function)?;
-        }
-        self.find_change(function)
+        (0..rows).try_fold(&plan.fold.function, |function, _| {
+            find_element_function(function)
+        })
     }
 
     /// Adds values by atomic changes.
@@ -350,7 +350,7 @@ impl FunctionLowering<'_> {
 }
 
 /// The function of the elements of rows, if a function of rows is a map of it.
-pub(super) fn find_element_function(function: &SoacLambda) -> Option<&SoacLambda> {
+fn find_element_function(function: &SoacLambda) -> Option<&SoacLambda> {
     let [statement] = &function.body.statements[..] else {
         return None;
     };

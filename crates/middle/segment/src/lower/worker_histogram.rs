@@ -3,11 +3,11 @@
 //! A worker changes a copy of its own without atomic operations. Copies cost as much as the values do where the arrays are large: then
 //! changes are atomic, or a worker has some columns of rows that are combined element by element, and visits all values.
 
+use super::FunctionLowering;
 use super::atomic::AtomicChange;
-use super::histogram::{HistogramPlan, find_element_function};
+use super::histogram::HistogramPlan;
 use super::offload::InvocationGrid;
-use super::view::ScalarRef;
-use super::{FunctionLowering, LoweredValue};
+use super::view::{ArrayView, ScalarRef};
 use spirula_program::ScalarOp;
 use spirula_soac::ir::SoacLambda;
 
@@ -58,19 +58,25 @@ impl FunctionLowering<'_> {
     }
 
     fn find_shared_form<'o>(&self, plan: &HistogramPlan<'o>) -> Option<SharedForm<'o>> {
-        let mut function = &plan.fold.function;
-        let rows = plan.targets[0].shape.len() - plan.sizes.len();
-        if rows == 0 {
-            return self.find_change(function).map(SharedForm::Atomic);
+        let function = self.find_cell_function(plan)?;
+        if plan.targets[0].shape.len() > plan.sizes.len() {
+            return Some(SharedForm::Columns(function));
         }
-        // Each column computes the positions again.
-        if !plan.others.is_empty() || self.needs_memory(&plan.operation.body) {
-            return None;
+        self.find_change(function).map(SharedForm::Atomic)
+    }
+
+    /// The elements of the rows of an array at a point of a row.
+    fn column_view(&mut self, array: &ArrayView, point: &[ScalarRef]) -> ArrayView {
+        let first_row = ArrayView {
+            strides: array.strides[1..].to_vec(),
+            shape: array.shape[1..].to_vec(),
+            ..array.clone()
+        };
+        ArrayView {
+            strides: vec![array.strides[0]],
+            shape: vec![array.shape[0]],
+            ..self.point_view(&first_row, point)
         }
-        for _ in 0..rows {
-            function = find_element_function(function)?;
-        }
-        Some(SharedForm::Columns(function))
     }
 
     /// Makes a kernel whose invocations have a column each, and combine its elements with those of all rows.
@@ -90,30 +96,20 @@ impl FunctionLowering<'_> {
             let mut segment = lowering.unflatten(item, &sizes);
             let column = segment.split_off(outer.len());
             let arrays = lowering.point_views(&plan.targets, &segment);
+            let mut columns = Vec::with_capacity(arrays.len());
+            for array in &arrays {
+                columns.push(lowering.column_view(array, &column));
+            }
             lowering.count_to(*width, |lowering, step| {
                 let mut point = segment.clone();
                 point.push(step);
                 let (position, rows) = lowering.lower_contribution(plan, &point)?;
-                lowering.if_inside(position, arrays[0].shape[0], |lowering| {
-                    let mut places = Vec::with_capacity(arrays.len());
-                    let mut operands = Vec::with_capacity(2 * arrays.len());
-                    for array in &arrays {
-                        let row = lowering.row_view(array, position);
-                        let place = lowering.point_view(&row, &column);
-                        operands.push(LoweredValue::Scalar(lowering.load(&place)));
-                        places.push(place);
-                    }
+                lowering.if_inside(position, columns[0].shape[0], |lowering| {
+                    let mut values = Vec::with_capacity(rows.len());
                     for row in &rows {
-                        operands.push(lowering.row_element(row, &column)?);
+                        values.push(lowering.row_element(row, &column)?);
                     }
-                    for (&parameter, operand) in function.parameters.iter().zip(operands) {
-                        lowering.set(parameter, operand);
-                    }
-                    let values = lowering.lower_body(&function.body)?;
-                    for (place, value) in places.iter().zip(&values) {
-                        lowering.write_value(place, value)?;
-                    }
-                    Ok(())
+                    lowering.combine_rows(function, &columns, position, &values)
                 })
             })
         })
