@@ -88,6 +88,11 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), CommandFailure> {
     write_bytes(path, text.as_bytes())
 }
 
+/// Writes a line to standard output.
+pub fn print_line(line: &str) -> Result<(), CommandFailure> {
+    write_text(Path::new("-"), &format!("{line}\n"))
+}
+
 /// Writes a displayable value as [`write_text`] does, without an intermediate string.
 pub fn write_displayed(path: &Path, text: &dyn Display) -> Result<(), CommandFailure> {
     write_by(path, |out| write!(out, "{text}"))

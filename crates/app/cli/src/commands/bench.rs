@@ -182,13 +182,13 @@ impl BenchTable {
             self.ratios = (self.ratios.0 + ratio.ln(), self.ratios.1 + 1);
         }
         self.record.add_measurements(program, dataset, times);
-        print_bench_line(&line)?;
+        files::print_line(&line)?;
         let kernels = measured.kernels.iter().filter(|k| k.launches > 0);
         let mut kernels: Vec<&KernelTime> = kernels.collect();
         kernels.sort_by_key(|kernel| Reverse(kernel.run));
         kernels
             .into_iter()
-            .try_for_each(|k| print_bench_line(&of_kernel(k, runs)))
+            .try_for_each(|k| files::print_line(&of_kernel(k, runs)))
     }
 
     fn add_refused_row(&mut self, title: &str, why: Ended) -> CommandResult {
@@ -196,7 +196,7 @@ impl BenchTable {
             Ended::Unsupported(_) => self.unsupported += 1,
             _ => self.failed += 1,
         }
-        print_bench_line(&format!("{title}: {why}"))
+        files::print_line(&format!("{title}: {why}"))
     }
 
     fn format_table(&self) -> String {
@@ -220,8 +220,4 @@ fn of_kernel(kernel: &KernelTime, runs: usize) -> String {
     let all = (runs + 1) as f64;
     let (each, share, count) = (run / launches, run / all, launches / all);
     format!("  kernel {name}: {share:.1} us a run, {count:.1} launches of {each:.2} us")
-}
-
-pub(super) fn print_bench_line(line: &str) -> CommandResult {
-    files::write_text(Path::new("-"), &format!("{line}\n"))
 }

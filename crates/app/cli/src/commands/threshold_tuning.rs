@@ -1,6 +1,5 @@
 //! `spirula bench --tune`: writes the thresholds of Futhark programs that suit their data sets.
 
-use super::bench::print_bench_line;
 use crate::bench::{BenchBudget, BenchWorkload, ThresholdTuner};
 use crate::cli::{CommandFailure, CommandResult, files};
 use crate::test::futhark::tuning::{replace_parameters, tuning_file};
@@ -32,16 +31,16 @@ pub fn tune_thresholds(
             Ok(None) => {}
             Err(why) => {
                 failed += 1;
-                print_bench_line(&format!("{}: {why}", case.id))?;
+                files::print_line(&format!("{}: {why}", case.id))?;
             }
         }
     }
     for (source, workloads) in &mut programs {
         match tune_program(source, workloads, environment, effort) {
-            Ok(lines) => lines.iter().try_for_each(|line| print_bench_line(line))?,
+            Ok(lines) => lines.iter().try_for_each(|line| files::print_line(line))?,
             Err(why) => {
                 failed += 1;
-                print_bench_line(&format!("{}: {why}", source.display()))?;
+                files::print_line(&format!("{}: {why}", source.display()))?;
             }
         }
     }
