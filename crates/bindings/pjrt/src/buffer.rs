@@ -9,7 +9,7 @@ use crate::element::{ArrayType, ElementFormat};
 use crate::error::{PluginError, PluginResult};
 use crate::event::{EventHandle, WorkEvent};
 use crate::generated::*;
-use crate::handle::{ApiObject, allocate, as_pointer, free, get_ref, get_sizes, get_slice};
+use crate::handle::{ApiObject, allocate, free, get_ref, get_sizes, get_slice};
 use crate::host_array::{gather_dense, is_dense, is_within, make_zeros, scatter_dense};
 use crate::plugin::is_processor;
 use crate::queue::{DeviceArrayId, DeviceState, JobPromise, JobWeight};
@@ -22,13 +22,16 @@ const LIGHT_COPY: u64 = 64 << 10;
 
 /// An array on a device.
 pub struct DeviceBuffer {
+    /// Its type and sizes.
     pub array: ArrayType,
+    /// The device that has it.
     pub device: Arc<Device>,
     /// The number of the array.
     pub id: DeviceArrayId,
     /// Its completion.
     pub ready: Arc<WorkEvent>,
-    minor_to_major: Vec<i64>,
+    /// The dimensions, from the one whose elements follow each other.
+    pub minor_to_major: Vec<i64>,
     life: Mutex<BufferLife>,
 }
 
@@ -483,78 +486,6 @@ impl PluginCall for PjrtBufferCopyToMemoryArgs {
 impl PluginCall for PjrtBufferDestroyArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         free::<DeviceBuffer>(self.buffer);
-        Ok(())
-    }
-}
-
-impl PluginCall for PjrtBufferElementTypeArgs {
-    unsafe fn answer(&mut self) -> PluginResult<()> {
-        self.ty = get_ref::<DeviceBuffer>(self.buffer)?.array.format.code;
-        Ok(())
-    }
-}
-
-impl PluginCall for PjrtBufferDimensionsArgs {
-    unsafe fn answer(&mut self) -> PluginResult<()> {
-        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
-        self.dims = buffer.array.sizes.as_ptr();
-        self.num_dims = buffer.array.sizes.len();
-        Ok(())
-    }
-}
-
-impl PluginCall for PjrtBufferUnpaddedDimensionsArgs {
-    unsafe fn answer(&mut self) -> PluginResult<()> {
-        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
-        self.unpadded_dims = buffer.array.sizes.as_ptr();
-        self.num_dims = buffer.array.sizes.len();
-        Ok(())
-    }
-}
-
-impl PluginCall for PjrtBufferDynamicDimensionIndicesArgs {
-    unsafe fn answer(&mut self) -> PluginResult<()> {
-        get_ref::<DeviceBuffer>(self.buffer)?;
-        self.num_dynamic_dims = 0;
-        Ok(())
-    }
-}
-
-impl PluginCall for PjrtBufferGetMemoryLayoutArgs {
-    unsafe fn answer(&mut self) -> PluginResult<()> {
-        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
-        self.layout.variant.tiled = PjrtBufferMemoryLayoutTiled {
-            struct_size: <PjrtBufferMemoryLayoutTiled as crate::boundary::SizedStruct>::SIZE,
-            extension_start: null_mut(),
-            minor_to_major: buffer.minor_to_major.as_ptr(),
-            minor_to_major_size: buffer.minor_to_major.len(),
-            tile_dims: null_mut(),
-            tile_dim_sizes: null_mut(),
-            num_tiles: 0,
-        };
-        self.layout.ty = PjrtBufferMemoryLayoutType::TILED;
-        Ok(())
-    }
-}
-
-impl PluginCall for PjrtBufferOnDeviceSizeInBytesArgs {
-    unsafe fn answer(&mut self) -> PluginResult<()> {
-        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
-        self.on_device_size_in_bytes = buffer.array.byte_count() as usize;
-        Ok(())
-    }
-}
-
-impl PluginCall for PjrtBufferDeviceArgs {
-    unsafe fn answer(&mut self) -> PluginResult<()> {
-        self.device = as_pointer(&*get_ref::<DeviceBuffer>(self.buffer)?.device);
-        Ok(())
-    }
-}
-
-impl PluginCall for PjrtBufferMemoryArgs {
-    unsafe fn answer(&mut self) -> PluginResult<()> {
-        self.memory = as_pointer(&*get_ref::<DeviceBuffer>(self.buffer)?.device.memory);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@
 //! - `boundary`: calls from C: structs bounded by their `struct_size`, and panics caught. `handle`: objects that C refers to.
 //! - `client`, `device`, `memory`, `topology`: the objects of a client.
 //! - `queue`: the thread of a device, which runs all jobs on the device's memory in their order. `event`: their ends.
-//! - `buffer`, `transfer`: arrays that stay on the device.
+//! - `buffer`, `buffer_properties`, `transfer`: arrays that stay on the device.
 //! - `module`, `executable`, `execute`: compiled programs and their executions.
 //! - `layouts`: the extension for layouts of arrays.
 //!
@@ -21,6 +21,7 @@
 
 pub mod boundary;
 mod buffer;
+mod buffer_properties;
 mod client;
 mod compile_options;
 mod cost;
