@@ -111,7 +111,7 @@ impl TailEnd {
     }
 }
 
-/// What a size among the results is.
+/// Where a size among the results comes from.
 enum LengthSource {
     /// A constant.
     Constant(SoacOperand),

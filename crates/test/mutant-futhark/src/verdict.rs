@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// What a checker says of a program.
+/// The verdict of a checker on a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckVerdict {
     /// The program is right.

@@ -73,7 +73,7 @@ struct FutharkSuite {
     passed_over: usize,
     /// The program that was compiled last, or why it could not be compiled, with its origin.
     compiled: RefCell<Option<(PrintedProgramSource, ScheduleProfile, ProgramLoadResult)>>,
-    /// What is to be said of the test that was run last.
+    /// A remark on the test that was run last.
     remark: RefCell<Option<String>>,
 }
 
