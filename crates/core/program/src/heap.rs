@@ -174,6 +174,11 @@ impl<M: KernelMachine> ProgramHeap<M> {
         self.blocks[block].references += 1;
     }
 
+    /// Whether a block has a single reference.
+    pub(crate) fn is_unique(&self, block: usize) -> bool {
+        self.blocks[block].references == 1
+    }
+
     pub(crate) fn release_block(&mut self, at: usize) {
         let block = &mut self.blocks[at];
         block.references -= 1;

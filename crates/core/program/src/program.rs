@@ -211,6 +211,8 @@ pub enum HostStep {
     Refer(HostMemoryRef, HostMemoryRef),
     /// Makes a reference refer to nothing.
     Forget(HostMemoryRef),
+    /// Sets a truth value: whether no other reference refers to the memory of this one.
+    IsUnique(HostRegister, HostMemoryRef),
     /// Reads an element: destination, memory, type, index.
     Read(HostRegister, HostMemoryRef, ScalarType, HostRegister),
     /// Writes an element: memory, type, index, value.

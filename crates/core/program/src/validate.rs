@@ -222,6 +222,7 @@ impl<'a> HostFunctionValidator<'a> {
             }
             HostStep::Refer(to, from) => self.check_mem(*to).and_then(|()| self.check_mem(*from)),
             HostStep::Forget(mem) => self.check_mem(*mem),
+            HostStep::IsUnique(to, mem) => self.check_access(*mem, &[*to]),
             HostStep::Read(scalar, mem, _, index) => self.check_access(*mem, &[*scalar, *index]),
             HostStep::Write(mem, _, index, value) => self.check_access(*mem, &[*index, *value]),
             HostStep::Copy(copy) => self.check_copy(copy),

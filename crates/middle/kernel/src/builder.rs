@@ -74,9 +74,9 @@
 //! ```
 
 use crate::ir::{
-    ArrayData, ArrayId, EntryDecl, ExprData, ExprId, FuncData, FuncId, KernelData, KernelId,
-    KernelProgram, KernelStmt, LimitId, MessageData, MessageId, ParamId, StmtBlock, StmtKind,
-    VarData, VarId, VariableType,
+    ArrayData, ArrayId, EntryDecl, ExprData, ExprId, FuncData, FuncId, KernelCapture, KernelData,
+    KernelId, KernelProgram, KernelStmt, LimitId, MessageData, MessageId, ParamId, StmtBlock,
+    StmtKind, VarData, VarId, VariableType,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_diagnostics::SourceLocation;
@@ -310,6 +310,11 @@ impl ProgramBuilder {
     /// is added.
     pub fn later_kernel(&self, number: usize) -> KernelId {
         KernelId::new(number)
+    }
+
+    /// The captures that the body of a kernel needs: the variables that it mentions and does not declare.
+    pub fn find_captures(&self, body: StmtBlock) -> Vec<KernelCapture> {
+        crate::captures::find_block_captures(&self.program, body)
     }
 
     /// Adds a kernel.

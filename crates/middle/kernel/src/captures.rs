@@ -56,6 +56,34 @@ pub(crate) fn find_missing_captures(program: &KernelProgram, kernel: KernelId) -
     globals.filter(is_usable).collect()
 }
 
+/// The variables that the body of a kernel mentions and does not declare itself, in the order of their creation. A body
+/// that calls no function needs these captures.
+pub(crate) fn find_block_captures(program: &KernelProgram, body: StmtBlock) -> Vec<KernelCapture> {
+    let mut mentioned: FxHashSet<VarId> = FxHashSet::default();
+    each_mentioned(program, body, &mut |var| {
+        mentioned.insert(var);
+    });
+    remove_declared(program, body, &mut mentioned);
+    let mut mentioned: Vec<VarId> = mentioned.into_iter().collect();
+    mentioned.sort_unstable();
+    let captures = mentioned.into_iter().map(|var| match program.var(var).ty {
+        VariableType::Scalar(_) => KernelCapture::Scalar(var),
+        _ => KernelCapture::Memory(var),
+    });
+    captures.collect()
+}
+
+fn remove_declared(program: &KernelProgram, block: StmtBlock, vars: &mut FxHashSet<VarId>) {
+    for stmt in program.block_stmts(block) {
+        if let StmtKind::Declare(var) | StmtKind::For { counter: var, .. } = &stmt.kind {
+            vars.remove(var);
+        }
+        for inner in stmt.kind.nested_blocks() {
+            remove_declared(program, inner, vars);
+        }
+    }
+}
+
 /// The functions that a block calls, directly or through other functions.
 fn collect_called_functions(program: &KernelProgram, block: StmtBlock) -> Vec<FuncId> {
     let mut seen = vec![false; program.functions.len()];
@@ -97,6 +125,7 @@ fn visit_mentioned(
     match stmt {
         StmtKind::Assign { value, .. } | StmtKind::Shuffle { value, .. } => exprs.push(*value),
         StmtKind::Alias { from, .. } => seen(*from),
+        StmtKind::IsUnique { memory, .. } => seen(*memory),
         StmtKind::Alloc { bytes, .. } => exprs.push(*bytes),
         StmtKind::Read { from, .. } | StmtKind::ReadVector { from, .. } => {
             seen(from.memory);

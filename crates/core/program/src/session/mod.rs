@@ -314,6 +314,11 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                 self.set_reference(frame, *to, block);
             }
             HostStep::Forget(mem) => self.set_reference(frame, *mem, None),
+            HostStep::IsUnique(to, mem) => {
+                let block = self.require_block(frame, *mem)?;
+                let is_unique = self.blocks.is_unique(block);
+                self.set_scalar(frame, *to, is_unique.into());
+            }
             HostStep::Read(to, _, ScalarType::Unit, _) => self.set_scalar(frame, *to, 0),
             HostStep::Read(to, mem, ty, index) => {
                 let block = self.require_block(frame, *mem)?;

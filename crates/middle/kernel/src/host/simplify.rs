@@ -331,6 +331,7 @@ fn for_each_set(step: &HostStep, mut visit: impl FnMut(HostRegister)) {
         | HostStep::Apply(_, to, _)
         | HostStep::Parameter(to, _)
         | HostStep::Limit(to, _)
+        | HostStep::IsUnique(to, _)
         | HostStep::Read(to, ..) => visit(*to),
         HostStep::Call(_, _, outputs) => outputs
             .iter()
@@ -389,6 +390,7 @@ fn for_each_use(step: &mut HostStep, mut visit: impl FnMut(&mut HostRegister)) {
         | HostStep::Data(..)
         | HostStep::Refer(..)
         | HostStep::Forget(_)
+        | HostStep::IsUnique(..)
         | HostStep::Jump(_) => {}
     }
 }

@@ -42,6 +42,11 @@ impl HostStepLowering<'_> {
                 let mem = self.memory_reference(*var)?;
                 self.push_step(HostStep::Forget(mem));
             }
+            StmtKind::IsUnique { to, memory } => {
+                let memory = self.memory_reference(*memory)?;
+                let to = self.scalar_register(*to)?;
+                self.push_step(HostStep::IsUnique(to, memory));
+            }
             StmtKind::Static { to, data } => {
                 let to = self.memory_reference(*to)?;
                 let bytes = static_bytes(data)

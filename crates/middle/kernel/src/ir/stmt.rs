@@ -42,6 +42,13 @@ pub enum StmtKind {
     },
     /// Ends the use of a variable. The block stays alive while other variables refer to it.
     Free(VarId),
+    /// Tests whether no other variable refers to the block of a variable (host).
+    IsUnique {
+        /// The variable that is assigned, a truth value.
+        to: VarId,
+        /// The variable that refers to the block.
+        memory: VarId,
+    },
     /// Creates host memory with constant contents.
     Static {
         /// The variable that refers to it.

@@ -286,6 +286,7 @@ impl MemoryUseAnalysis<'_> {
             StmtKind::Assign { to, .. }
             | StmtKind::Position { to, .. }
             | StmtKind::Shuffle { to, .. }
+            | StmtKind::IsUnique { to, .. }
             | StmtKind::Read { to, .. } => std::slice::from_ref(to),
             StmtKind::For { counter, .. } => std::slice::from_ref(counter),
             StmtKind::ReadVector { to, .. } => to,

@@ -198,6 +198,11 @@ impl KernelPrinter<'_> {
                 self.out.push_str("free ");
                 self.print_var(*var);
             }
+            StmtKind::IsUnique { to, memory } => {
+                self.print_target(*to);
+                self.out.push_str("unique ");
+                self.print_var(*memory);
+            }
             StmtKind::Static { to, data } => {
                 self.print_target(*to);
                 put!(self, "data {} {{", data.ty);

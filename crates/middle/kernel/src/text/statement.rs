@@ -157,6 +157,11 @@ impl KernelParser {
                 to,
                 bytes: self.parse_expr()?,
             }
+        } else if self.eat_word("unique") {
+            StmtKind::IsUnique {
+                to,
+                memory: self.parse_var()?,
+            }
         } else if self.eat_word("data") {
             let ty = self.parse_scalar_type()?;
             self.expect_mark("{")?;

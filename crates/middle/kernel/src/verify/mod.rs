@@ -162,6 +162,11 @@ impl KernelVerifier<'_> {
                     format!("%{} is no memory", self.var_name(*var))
                 })
             }
+            StmtKind::IsUnique { to, memory } => {
+                self.on_host("a test of references")?;
+                self.verify_memory(*memory, &[MemorySpace::Device])?;
+                self.verify_target(*to, ScalarType::Bool)
+            }
             StmtKind::Static { to, data } => self.verify_static_data(*to, data),
             StmtKind::Read { to, from } => {
                 self.verify_element(from)?;
