@@ -32,7 +32,7 @@ pub fn compile_function(
     shown: &mut TensorStageObserver<'_>,
 ) -> Result<KernelProgram, SourceDiagnostic> {
     let (function, dispatches) = schedule_function(function, profile, tuning, shown)?;
-    Ok(lower::lower_to_program(&function, dispatches))
+    Ok(lower::lower_to_program(&function, dispatches, profile))
 }
 
 /// The first part of [`compile_function`]: the fused function, and its dispatches with their schedules, in the order in

@@ -79,11 +79,11 @@ struct ScatterUpdates<'a> {
 }
 
 /// Combination of the values of a scatter with the elements at their positions.
-struct ScatterCombination {
+pub(super) struct ScatterCombination {
     /// A combiner for each part of each operand; `None` where the value replaces the element.
-    combiners: Vec<Option<ScalarCombiner>>,
+    pub combiners: Vec<Option<ScalarCombiner>>,
     /// Whether no two values have the same position.
-    distinct: bool,
+    pub distinct: bool,
 }
 
 impl ScatterUpdates<'_> {
@@ -243,7 +243,7 @@ fn test_within_shape(
 }
 
 /// Emits a scatter: tensors with values at a position, combined with the elements there.
-fn emit_scatter(
+pub(super) fn emit_scatter(
     t: &mut StablehloTranslator<'_>,
     mut s: StructuredOp,
     inputs: &[TypedTensor],

@@ -3,8 +3,8 @@
 use super::assertion;
 use super::element::TensorElement;
 use super::error::TranslateResult;
-use super::movement::select_value;
 use super::scalar::ScalarBuilder;
+use super::scatter::{self, ScatterCombination};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::records::{DynamicSliceAttributes, SliceAttributes};
 use crate::mlir::MlirOp;
@@ -226,23 +226,22 @@ pub(super) fn dynamic_update_slice(
         operand.element == update.element,
         "has an update of another type",
     )?;
-    let result = t.map_points(&sizes, |t, s, point| {
-        let starts = t.clamp_indices(op, s, &operands[2..], &sizes, &slice)?;
-        let mut c = ScalarBuilder::new(&mut s.body);
-        let mut inside = c.truth_constant(true);
-        let mut position = Vec::new();
-        for (at, start) in starts.iter().enumerate() {
-            let index = c.sub(point[at], *start);
-            position.push(index);
-            if slice[at] != sizes[at] {
-                let range = [c.body.intern_i64(0), c.body.intern_size(slice[at])];
-                let within = c.is_between(index, range);
-                inside = c.and(inside, within);
-            }
-        }
-        let new = t.read_element(s, &update, &position);
-        let old = t.read_element(s, &operand, point);
-        Ok(select_value(s, inside, &new, &old))
-    })?;
+    let mut s = StructuredOp::with_parallel_axes(&slice);
+    let point = s.axis_indices();
+    let starts = t.clamp_indices(op, &mut s, &operands[2..], &sizes, &slice)?;
+    if slice == sizes {
+        return t.bind_result(op, update);
+    }
+    let value = t.read_element(&mut s, &update, &point);
+    let mut c = ScalarBuilder::new(&mut s.body);
+    let pairs = point.iter().zip(starts);
+    let position: Vec<ScalarNode> = pairs.map(|(index, start)| c.add(*index, start)).collect();
+    let combination = ScatterCombination {
+        combiners: Vec::new(),
+        distinct: true,
+    };
+    let results = scatter::emit_scatter(t, s, &[operand], &[value], &position, combination);
+    let result = results.into_iter().next();
+    let result = result.ok_or_else(|| t.invalid_error(op, "has no operand"))?;
     t.bind_result(op, result)
 }

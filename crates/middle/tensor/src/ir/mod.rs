@@ -7,9 +7,11 @@
 mod affine;
 mod function;
 mod id;
+mod last_uses;
 mod node_graph;
 mod structured;
 mod types;
+mod update_in_place;
 
 pub use affine::{AffineSum, unflatten_index};
 pub use function::{
@@ -17,9 +19,11 @@ pub use function::{
     TensorConstant, TensorEntrySignature, TensorFunction, TensorOp, TensorSort, TensorValueData,
 };
 pub use id::{ScalarNode, TensorBlock, TensorValue};
+pub use last_uses::{LastUses, find_last_uses};
 pub use node_graph::{NodeData, NodeGraph, NodeList};
 pub use structured::{
     AxisKind, IterationAxis, ScalarCombiner, StructuredOp, StructuredYield, TensorReduction,
     YieldDestination,
 };
 pub use types::{DenseTensorType, DimExtent, TensorShape};
+pub use update_in_place::mark_point_dependent;

@@ -20,6 +20,8 @@ pub(super) struct ElementWrite {
     pub combiner: Option<ScalarCombiner>,
     /// Whether other invocations may write the same element. One of the values stays; it is not specified which.
     pub contended: bool,
+    /// Whether a single invocation runs all points, so that combinations need no atomic operation.
+    pub alone: bool,
 }
 
 impl ElementWrite {
@@ -52,24 +54,23 @@ impl ElementWrite {
             };
             match &self.combiner {
                 None => e.b.push_statement(StmtKind::Write { to: element, value }),
-                Some(combiner) => combine_element(e, element, combiner, value),
+                Some(combiner) => combine_element(e, element, combiner, value, self.alone),
             }
         });
     }
 }
 
-/// Combines an element with a value: by an atomic operation where there is one, otherwise by a read and a write, in a
-/// kernel of one invocation.
+/// Combines an element with a value: by an atomic operation where there is one and several invocations write, otherwise by
+/// a read and a write.
 fn combine_element(
     e: &mut NodeEmitter<'_>,
     element: MemoryElement,
     combiner: &ScalarCombiner,
     value: ExprId,
+    alone: bool,
 ) {
-    if let Some(op) = combiner
-        .as_operator()
-        .and_then(|op| match_atomic_op(op, element.ty))
-    {
+    let operator = combiner.as_operator().filter(|_| !alone);
+    if let Some(op) = operator.and_then(|op| match_atomic_op(op, element.ty)) {
         let old =
             e.b.declare_var("old", VariableType::Scalar(element.ty), false);
         e.b.push_statement(StmtKind::Atomic(Box::new(AtomicStmt {

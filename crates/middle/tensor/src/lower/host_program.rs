@@ -1,15 +1,17 @@
 //! Host programs: memory, launches and control flow of a function.
 
 mod dynamic_sizes;
+mod result_memory;
 
 use super::host_scalars::find_host_scalars;
 use super::kernel;
+use super::kernel_loop::{KernelLoops, select_kernel_loops};
 use super::node_emitter::{NodeEmitter, TensorStorage};
 use crate::ir::{
-    MessagePiece, OpKind, RunAssertion, SizeConstraint, StructuredOp, TensorBlock, TensorConstant,
-    TensorFunction, TensorValue, YieldDestination,
+    LastUses, MessagePiece, OpKind, RunAssertion, SizeConstraint, StructuredOp, TensorBlock,
+    TensorConstant, TensorFunction, TensorValue, find_last_uses,
 };
-use crate::schedule::TensorDispatch;
+use crate::schedule::{ScheduleProfile, TensorDispatch};
 use rustc_hash::FxHashMap;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
@@ -24,16 +26,20 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 pub(super) fn lower_host_program(
     function: &TensorFunction,
     dispatches: &FxHashMap<TensorValue, TensorDispatch>,
+    profile: ScheduleProfile,
 ) -> KernelProgram {
+    let kernel_loops = select_kernel_loops(function, &profile);
     let mut host = HostProgramLowering {
         b: ProgramBuilder::new(),
         function,
         dispatches,
-        is_host: find_host_scalars(function),
+        profile,
+        is_host: find_host_scalars(function, &kernel_loops),
         is_size: dynamic_sizes::mark_sizes(function),
         sources: FxHashMap::default(),
         constants: Vec::new(),
-        last: crate::lower::last_uses::find_last_uses(function),
+        last: find_last_uses(function),
+        kernel_loops,
         demands: function.demands.clone(),
         extra_kernels: Vec::new(),
     };
@@ -45,13 +51,14 @@ pub(super) fn lower_host_program(
     host.b.finish_program()
 }
 
-struct HostProgramLowering<'a> {
-    b: ProgramBuilder,
-    function: &'a TensorFunction,
+pub(super) struct HostProgramLowering<'a> {
+    pub b: ProgramBuilder,
+    pub function: &'a TensorFunction,
     dispatches: &'a FxHashMap<TensorValue, TensorDispatch>,
+    pub profile: ScheduleProfile,
     is_host: Vec<bool>,
     is_size: Vec<bool>,
-    sources: FxHashMap<TensorValue, TensorStorage>,
+    pub sources: FxHashMap<TensorValue, TensorStorage>,
     /// Constants and the globals that hold them.
     constants: Vec<(VarId, &'a TensorConstant)>,
     /// Constraints on sizes that have not been checked yet.
@@ -59,7 +66,9 @@ struct HostProgramLowering<'a> {
     /// Kernels that are not dispatches; they are numbered after those.
     extra_kernels: Vec<KernelData>,
     /// Values by their last use.
-    last: FxHashMap<(TensorBlock, usize), Vec<TensorValue>>,
+    pub last: LastUses,
+    /// The loops that run within one kernel.
+    kernel_loops: KernelLoops,
 }
 
 impl<'a> HostProgramLowering<'a> {
@@ -294,7 +303,7 @@ impl<'a> HostProgramLowering<'a> {
         let function = self.function;
         for (at, op) in function.block(block).ops.iter().enumerate() {
             self.b.set_place(op.place);
-            self.lower_op(&op.kind, &op.results);
+            self.lower_op((block, at), &op.kind, &op.results);
             for result in &op.results {
                 self.read_size(*result);
             }
@@ -303,22 +312,27 @@ impl<'a> HostProgramLowering<'a> {
                 self.compare_sizes();
             }
             for value in self.last.remove(&(block, at)).unwrap_or_default() {
-                if let Some(TensorStorage::Memory(var)) = self.sources.get(&value) {
-                    self.b.push_statement(StmtKind::Free(*var));
-                }
+                self.free_value(value);
             }
         }
     }
 
-    fn lower_op(&mut self, kind: &'a OpKind, results: &[TensorValue]) {
+    fn lower_op(
+        &mut self,
+        position: (TensorBlock, usize),
+        kind: &'a OpKind,
+        results: &[TensorValue],
+    ) {
         match kind {
             OpKind::Constant(constant) => self.lower_constant(constant, results[0]),
             OpKind::Structured(op) => match self.dispatches.get(&results[0]) {
                 Some(dispatch) => {
-                    self.allocate_results(op, results);
-                    self.emit_launch(dispatch);
+                    let updated = self.allocate_results(position, op, results);
+                    self.emit_launch(dispatch, &updated);
                 }
-                None if op.is_empty() => self.allocate_results(op, results),
+                None if op.is_empty() => {
+                    self.allocate_results(position, op, results);
+                }
                 None => self.lower_scalar_op(op, results),
             },
             OpKind::Reshape(source) => {
@@ -334,7 +348,13 @@ impl<'a> HostProgramLowering<'a> {
                 initial,
                 condition,
                 body,
-            } => self.lower_while(initial, *condition, *body, results),
+            } => {
+                if self.kernel_loops.contains(&position) {
+                    return self.run_loop_in_kernel(position, initial, *condition, *body);
+                }
+                self.bind_loop_values(position, initial, results);
+                self.lower_while(*condition, *body, results);
+            }
             OpKind::Assert(assertion) => self.lower_assertion(assertion),
             // The pass `sort` has replaced sorts.
             OpKind::Sort(_) => {}
@@ -447,25 +467,21 @@ impl<'a> HostProgramLowering<'a> {
         }
     }
 
-    /// Allocates memory for results, with copies of the tensors that are scattered into.
-    fn allocate_results(&mut self, op: &StructuredOp, results: &[TensorValue]) {
-        for (result, written) in results.iter().zip(&op.yields) {
-            let to = self.allocate_value(*result);
-            if let YieldDestination::Scatter { base, .. } = written.destination {
-                let from = self.as_memory(base);
-                let ty = self.function.ty(base).element;
-                let count = self.emit_element_count(base);
-                self.emit_copy(to, from, ty, count);
-            }
-        }
-    }
-
-    fn emit_launch(&mut self, dispatch: &TensorDispatch) {
+    /// Launches a dispatch. It reads the tensors of `updated` in the memory of the results that replace them.
+    fn emit_launch(&mut self, dispatch: &TensorDispatch, updated: &[(TensorValue, TensorValue)]) {
         let looks_back = dispatch.plan.looks_back();
         let status = looks_back.then(|| self.allocate_look_back_status(dispatch));
         let status = status.as_ref();
+        let mut before = Vec::new();
+        for (base, result) in updated {
+            let memory = self.sources[result];
+            before.push((*base, self.sources.insert(*base, memory)));
+        }
         let data =
             kernel::lower_dispatch(&mut self.b, self.function, dispatch, &self.sources, status);
+        for (base, storage) in before {
+            storage.and_then(|storage| self.sources.insert(base, storage));
+        }
         let id = self.b.add_kernel(data);
         self.b.push_statement(StmtKind::Launch(id));
         if let Some(status) = status {
@@ -480,6 +496,14 @@ impl<'a> HostProgramLowering<'a> {
         let (status, kernel) = kernel::LookBackStatus::new(&mut self.b, dispatch, number);
         self.extra_kernels.push(kernel);
         status
+    }
+
+    /// Launches a kernel that is not a dispatch.
+    pub(super) fn launch_extra_kernel(&mut self, data: KernelData) {
+        let number = self.dispatches.len() + self.extra_kernels.len();
+        let id = self.b.later_kernel(number);
+        self.extra_kernels.push(data);
+        self.b.push_statement(StmtKind::Launch(id));
     }
 
     fn lower_if(
@@ -498,6 +522,7 @@ impl<'a> HostProgramLowering<'a> {
             for ((result, var), from) in results.iter().zip(&vars).zip(given) {
                 self.assign_value(*result, *var, *from);
             }
+            self.free_block_results(block);
             self.b.end_block()
         });
         self.b.push_statement(StmtKind::If {
@@ -507,18 +532,13 @@ impl<'a> HostProgramLowering<'a> {
         });
     }
 
-    /// Lowers a loop that evaluates its condition at the beginning of each iteration.
-    fn lower_while(
-        &mut self,
-        initial: &[TensorValue],
-        condition: TensorBlock,
-        body: TensorBlock,
-        results: &[TensorValue],
-    ) {
-        let vars: Vec<VarId> = results.iter().map(|v| self.declare_value(*v)).collect();
-        for ((result, var), from) in results.iter().zip(&vars).zip(initial) {
-            self.assign_value(*result, *var, *from);
-        }
+    /// Lowers a loop that evaluates its condition at the beginning of each iteration. Variables hold the initial values.
+    fn lower_while(&mut self, condition: TensorBlock, body: TensorBlock, results: &[TensorValue]) {
+        let vars = results.iter().filter_map(|v| match self.sources.get(v) {
+            Some(TensorStorage::Memory(var) | TensorStorage::Scalar(var)) => Some(*var),
+            None => None,
+        });
+        let vars: Vec<VarId> = vars.collect();
         for block in [condition, body] {
             let parameters = &self.function.block(block).parameters;
             for (parameter, var) in parameters.iter().zip(&vars) {
@@ -554,26 +574,5 @@ impl<'a> HostProgramLowering<'a> {
             condition,
             body: block,
         });
-    }
-
-    /// Assigns the next values of all carried values at once.
-    fn assign_next_values(&mut self, body: TensorBlock, vars: &[VarId]) {
-        let data = self.function.block(body);
-        let mut next = Vec::new();
-        for (parameter, result) in data.parameters.iter().zip(&data.results) {
-            let ty = self.variable_type(*parameter);
-            let var = self.b.declare_var("next", ty, false);
-            self.assign_value(*parameter, var, *result);
-            next.push((ty, var));
-        }
-        for ((ty, from), to) in next.into_iter().zip(vars) {
-            match ty {
-                VariableType::Scalar(_) => {
-                    let value = self.b.read_var(from);
-                    self.b.push_assignment(*to, value);
-                }
-                _ => self.b.push_statement(StmtKind::Alias { to: *to, from }),
-            }
-        }
     }
 }

@@ -2,25 +2,38 @@
 //!
 //! Parameters, constants and values that are computed of them are host scalars. Results of reductions and elements that are
 //! read from memory are in the device's memory. A result of a loop or a branch is a host scalar if all its possible values
-//! are.
+//! are. Results of loops within kernels are in memory.
 
+use super::kernel_loop::KernelLoops;
 use crate::ir::{NodeData, OpKind, StructuredOp, TensorBlock, TensorFunction, TensorValue};
 
 /// Whether each value is a scalar of the host.
-pub(super) fn find_host_scalars(function: &TensorFunction) -> Vec<bool> {
+pub(super) fn find_host_scalars(
+    function: &TensorFunction,
+    kernel_loops: &KernelLoops,
+) -> Vec<bool> {
     let values = (0..function.value_count()).map(TensorValue::new);
     let mut host: Vec<bool> = values.map(|v| function.ty(v).rank() == 0).collect();
     // Values only ever leave the host, so this ends. Each sweep propagates a change through one loop.
-    while sweep_block(function, function.body(), &mut host) {}
+    while sweep_block(function, kernel_loops, function.body(), &mut host) {}
     host
 }
 
 /// Moves values that cannot be on the host to the device. Returns whether one moved.
-fn sweep_block(function: &TensorFunction, block: TensorBlock, host: &mut [bool]) -> bool {
+fn sweep_block(
+    function: &TensorFunction,
+    kernel_loops: &KernelLoops,
+    block: TensorBlock,
+    host: &mut [bool],
+) -> bool {
     let mut moved = false;
-    for op in &function.block(block).ops {
+    for (at, op) in function.block(block).ops.iter().enumerate() {
+        if kernel_loops.contains(&(block, at)) {
+            moved |= demote_values(&op.results, |_| false, host);
+            continue;
+        }
         for inner in op.kind.blocks() {
-            moved |= sweep_block(function, inner, host);
+            moved |= sweep_block(function, kernel_loops, inner, host);
         }
         match &op.kind {
             OpKind::Structured(structured) => {

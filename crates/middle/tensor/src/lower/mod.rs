@@ -7,11 +7,12 @@ mod element_write;
 mod host_program;
 mod host_scalars;
 mod kernel;
-mod last_uses;
+mod kernel_loop;
+mod memory_use;
 mod node_emitter;
 mod vector_access;
 
-pub use last_uses::{TensorMemoryUse, measure_memory_use};
+pub use memory_use::{TensorMemoryUse, measure_memory_use};
 
 use crate::ir::{OpKind, TensorBlock, TensorFunction, TensorValue};
 use crate::schedule::{DispatchTuning, ScheduleProfile, TensorDispatch, form_dispatch};
@@ -28,9 +29,11 @@ pub fn form_dispatches(
     profile: ScheduleProfile,
     tuning: &DispatchTuning,
 ) -> Result<Vec<TensorDispatch>, SourceDiagnostic> {
+    let kernel_loops = kernel_loop::select_kernel_loops(function, &profile);
     let mut former = DispatchFormer {
         function,
-        is_host: host_scalars::find_host_scalars(function),
+        is_host: host_scalars::find_host_scalars(function, &kernel_loops),
+        kernel_loops,
         profile,
         tuning,
         dispatches: Vec::new(),
@@ -42,6 +45,7 @@ pub fn form_dispatches(
 struct DispatchFormer<'a> {
     function: &'a TensorFunction,
     is_host: Vec<bool>,
+    kernel_loops: kernel_loop::KernelLoops,
     profile: ScheduleProfile,
     tuning: &'a DispatchTuning,
     dispatches: Vec<TensorDispatch>,
@@ -51,7 +55,10 @@ impl DispatchFormer<'_> {
     /// Forms the dispatches of a block, those of blocks within an operation first.
     fn visit_block(&mut self, block: TensorBlock) -> Result<(), SourceDiagnostic> {
         let function = self.function;
-        for op in &function.block(block).ops {
+        for (at, op) in function.block(block).ops.iter().enumerate() {
+            if self.kernel_loops.contains(&(block, at)) {
+                continue;
+            }
             for inner in op.kind.blocks() {
                 self.visit_block(inner)?;
             }
@@ -74,8 +81,9 @@ impl DispatchFormer<'_> {
 pub fn lower_to_program(
     function: &TensorFunction,
     dispatches: Vec<TensorDispatch>,
+    profile: ScheduleProfile,
 ) -> KernelProgram {
     let keyed = dispatches.into_iter().map(|d| (d.results[0], d));
     let keyed: FxHashMap<TensorValue, TensorDispatch> = keyed.collect();
-    host_program::lower_host_program(function, &keyed)
+    host_program::lower_host_program(function, &keyed, profile)
 }

@@ -12,6 +12,7 @@ use super::epilogue_fusion;
 use super::fusion_cost::{
     FusionConsumer, FusionProducer, estimate_fusion_cost, is_fusion_profitable,
 };
+use super::updated_tensors::UpdatedTensors;
 use super::use_def::{TensorOpPosition, TensorUses};
 use crate::ir::{
     DenseTensorType, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, TensorFunction,
@@ -28,6 +29,7 @@ const OPERANDS: usize = 10;
 /// Fuses all blocks of a function.
 pub(super) fn fuse_producers(function: &mut TensorFunction, profile: &ScheduleProfile) {
     let mut uses = TensorUses::from_function(function);
+    let updated = UpdatedTensors::from_function(function);
     for block in function.block_ids() {
         for at in 0..function.block(block).ops.len() {
             // Operations without uses are removed at the end.
@@ -36,7 +38,7 @@ pub(super) fn fuse_producers(function: &mut TensorFunction, profile: &SchedulePr
                 continue;
             }
             let next = |function: &TensorFunction, uses: &TensorUses| {
-                let fused = fuse_reads(function, uses, (block, at), profile);
+                let fused = fuse_reads(function, uses, &updated, (block, at), profile);
                 fused.or_else(|| epilogue_fusion::fuse_epilogue(function, uses, (block, at)))
             };
             while let Some(fused) = next(function, &uses) {
@@ -90,6 +92,7 @@ pub(super) fn note_unfused_results(
 fn fuse_reads(
     function: &TensorFunction,
     uses: &TensorUses,
+    updated: &UpdatedTensors,
     position: TensorOpPosition,
     profile: &ScheduleProfile,
 ) -> Option<StructuredOp> {
@@ -100,9 +103,16 @@ fn fuse_reads(
     let consumer: &StructuredOp = consumer;
     let operands = consumer.collect_operands();
     let most = OPERANDS.max(operands.len());
-    let fused = operands
-        .into_iter()
-        .filter_map(|value| fuse_value(function, uses, consumer, value, profile));
+    let fused = operands.into_iter().filter_map(|value| {
+        let fused = fuse_value(function, uses, consumer, value, profile)?;
+        let is_allowed = match uses.defining_kind(function, value) {
+            Some((OpKind::Structured(producer), _)) => {
+                updated.allow_fusion(producer, &fused, position)
+            }
+            _ => true,
+        };
+        is_allowed.then_some(fused)
+    });
     let was_small = epilogue_fusion::is_small(consumer);
     let mut small = fused.filter(|f| {
         let is_small = f.body.len() <= NODES && (epilogue_fusion::is_small(f) || !was_small);

@@ -4,6 +4,7 @@ mod dce;
 mod drop_unit_axes;
 mod epilogue_fusion;
 mod expand_sorts;
+mod expand_updates;
 mod fuse_producers;
 mod fuse_row_reductions;
 mod fuse_siblings;
@@ -14,6 +15,7 @@ mod pad_factors;
 mod pad_input;
 mod split_reductions;
 mod split_scans;
+mod updated_tensors;
 mod use_def;
 
 use crate::ir::TensorFunction;
@@ -49,6 +51,12 @@ pub const PASSES: &[TensorPass] = &[
         name: "single",
         about: "Makes maps of folds over single points",
         run: |function, _| drop_unit_axes::simplify_unit_folds(function),
+        notes: no_notes,
+    },
+    TensorPass {
+        name: "updates",
+        about: "Makes maps of updates of windows that cannot happen in place",
+        run: |function, _| expand_updates::expand_updates(function),
         notes: no_notes,
     },
     TensorPass {

@@ -1,9 +1,10 @@
 //! Formation of dispatches: a loop for each axis, and the strategy that suits the operation.
 
 use super::dispatch::nest_loops;
-use super::strategies::choose_strategy;
+use super::strategies::{choose_strategy, serial_strategy};
 use super::{
-    DispatchStep, LoopMapping, ScheduleProfile, ScheduleRequest, TensorDispatch, TensorLoopNest,
+    DispatchStep, LoopMapping, PASSES, ScheduleProfile, ScheduleRequest, TensorDispatch,
+    TensorLoopNest,
 };
 use crate::ir::{
     AxisKind, DimExtent, IterationAxis, NodeData, NodeGraph, ScalarNode, StructuredOp,
@@ -12,7 +13,7 @@ use crate::ir::{
 use spirula_diagnostics::SourceDiagnostic;
 
 /// Most axes of a space; loops are numbered below 64.
-const AXES: usize = 40;
+pub(crate) const AXES: usize = 40;
 
 /// Upper bound of all sizes that are known only at run time.
 const LARGEST: u64 = 1 << 32;
@@ -50,6 +51,29 @@ pub fn form_dispatch(
         plan,
         nest: TensorLoopNest::from_op(structured, profile),
     })
+}
+
+/// A dispatch that runs all points in their order, as a part of a kernel of one invocation. All passes have run. The
+/// operation has at most [`AXES`] axes.
+pub(crate) fn form_serial_dispatch(
+    op: &TensorOp,
+    structured: &StructuredOp,
+    profile: ScheduleProfile,
+) -> TensorDispatch {
+    let structured = remove_empty_folds(structured);
+    let (strategy, plan) = serial_strategy();
+    let mut dispatch = TensorDispatch {
+        name: String::new(),
+        results: op.results.clone(),
+        place: op.place,
+        strategy,
+        plan,
+        nest: TensorLoopNest::from_op(structured, profile),
+    };
+    for pass in PASSES {
+        (pass.run)(&mut dispatch);
+    }
+    dispatch
 }
 
 impl TensorLoopNest {

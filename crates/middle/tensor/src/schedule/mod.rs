@@ -45,6 +45,7 @@ pub use dispatch::{
     TensorDispatch, TensorLoopNest,
 };
 pub use form_dispatch::form_dispatch;
+pub(crate) use form_dispatch::{AXES, form_serial_dispatch};
 pub(crate) use matrix_operand::match_matrix_operand;
 pub use matrix_profile::{FragmentShape, MatrixProfile};
 pub use plan::{

@@ -32,6 +32,9 @@ pub struct ScheduleProfile {
     pub adjacent: u64,
     /// Cost of a dispatch in operators: so many are recomputed rather than run by a dispatch of their own.
     pub again: u64,
+    /// Most operators of an operation in a loop that runs within one kernel, by one invocation, on the average of its
+    /// operations; 0 for no such loops.
+    pub sequential: u64,
     /// Cost of writing a byte to memory, or of reading it, in operators.
     pub byte: u64,
     /// Number of workgroups that keep the device busy. Tiles are not made so large that there are fewer.
@@ -101,6 +104,7 @@ impl ScheduleProfile {
         direct: 8,
         adjacent: 1,
         again: 1 << 16,
+        sequential: 1 << 14,
         byte: 1,
         busy: 1,
         group: 1,
@@ -132,6 +136,7 @@ impl ScheduleProfile {
         direct: 1,
         adjacent: 4,
         again: 1 << 26,
+        sequential: 1 << 8,
         byte: 4,
         busy: 128,
         group: 8,

@@ -2,6 +2,7 @@
 
 mod common;
 mod fusion;
+mod loops;
 mod pack_constants;
 mod random;
 mod scans;

@@ -43,7 +43,7 @@ impl RandomTensorBuilder {
 
     fn step(&mut self, kind: u8, pick: u8) {
         let value = self.values[usize::from(pick) % self.values.len()];
-        let made = match kind % 14 {
+        let made = match kind % 17 {
             0 => self.binary(value, pick),
             1 => self.unary(value, pick),
             2 => self.broadcast(value, pick),
@@ -57,7 +57,10 @@ impl RandomTensorBuilder {
             10 => self.gather(value),
             11 => self.scatter(value),
             12 => self.convolve(value),
-            _ => self.sort(value, pick),
+            13 => self.sort(value, pick),
+            14 => self.update(value, pick),
+            15 => self.choose(value, pick),
+            _ => self.repeat(value, pick),
         };
         let is_small = self
             .b
@@ -281,6 +284,128 @@ impl RandomTensorBuilder {
             },
         });
         self.b.add_structured(op)[0]
+    }
+
+    /// A window of two elements along each dimension replaced by elements of the same tensor: those of the window itself,
+    /// of the row before, or others.
+    fn update(&mut self, value: TensorValue, pick: u8) -> TensorValue {
+        let sizes = self.sizes(value);
+        let window = sizes.iter().map(|size| DimExtent::Static((*size).min(2)));
+        let mut op = StructuredOp::with_parallel_axes(&window.collect::<Vec<_>>());
+        let point = op.axis_indices();
+        let rows = sizes.first().map_or(1, |size| (*size).max(1));
+        let row = self.row_of_update(&mut op, rows, pick);
+        let mut read = Vec::new();
+        let mut indices = Vec::new();
+        for (at, (index, size)) in point.iter().zip(&sizes).enumerate() {
+            let body = &mut op.body;
+            let last = body.intern_i64(*size as i64 - 1);
+            let (zero, one) = (body.intern_i64(0), body.intern_i64(1));
+            let before = body.apply_op(ScalarOp::Sub, &[row, one]);
+            let before = body.apply_op(ScalarOp::SMax, &[before, zero]);
+            let (start, other) = match at {
+                0 => (row, [row, before, zero][usize::from(pick) % 3]),
+                _ => (zero, [zero, one][usize::from(pick.is_multiple_of(5))]),
+            };
+            let shifted = [start, other].map(|by| body.apply_op(ScalarOp::Add, &[*index, by]));
+            indices.push(shifted[0]);
+            read.push(body.apply_op(ScalarOp::SMin, &[shifted[1], last]));
+        }
+        let element = op.body.intern_element(value, ScalarType::I32, &read);
+        let three = op.body.intern_literal(ScalarLiteral::from_i32(3));
+        let new = op.body.apply_op(ScalarOp::Add, &[element, three]);
+        op.yields.push(StructuredYield {
+            value: new,
+            destination: YieldDestination::Scatter {
+                base: value,
+                indices,
+                combiner: None,
+                distinct: true,
+            },
+        });
+        self.b.add_structured(op)[0]
+    }
+
+    /// The first row of an update: a number, or one that is known when the program runs. The window may be partly outside.
+    fn row_of_update(&self, op: &mut StructuredOp, size: u64, pick: u8) -> ScalarNode {
+        let is_scalar = |v: &&TensorValue| self.b.ty(**v).rank() == 0;
+        match self.values.iter().rev().find(is_scalar) {
+            Some(scalar) if pick.is_multiple_of(2) => {
+                let element = op.body.intern_element(*scalar, ScalarType::I32, &[]);
+                let wide = op
+                    .body
+                    .apply_conversion(ScalarOp::ZExt, ScalarType::I64, element);
+                let size = op.body.intern_i64(size as i64);
+                op.body.apply_op(ScalarOp::UMod, &[wide, size])
+            }
+            _ => op.body.intern_i64(i64::from(pick) % size as i64),
+        }
+    }
+
+    /// A branch.
+    fn choose(&mut self, value: TensorValue, pick: u8) -> TensorValue {
+        let limit = self
+            .b
+            .add_splat(ScalarLiteral::from_i32(i32::from(pick)), &[]);
+        let condition = self.b.add_elementwise(&[limit], |body, v| {
+            let other = body.intern_literal(ScalarLiteral::from_i32(100));
+            body.apply_op(ScalarOp::SLt, &[v[0], other])
+        });
+        let ty = self.b.ty(value).clone();
+        let [then, otherwise] = [pick, pick ^ 0x5a].map(|pick| {
+            let before = self.values.len();
+            self.b.begin_block(&[]);
+            self.values.push(value);
+            let kinds = [14, 1, 0, 11];
+            self.step(kinds[usize::from(pick) % 4], pick);
+            let same = |v: &&TensorValue| *self.b.ty(**v) == ty;
+            let result = *self.values.iter().rev().find(same).unwrap_or(&value);
+            self.values.truncate(before);
+            self.b.end_block(&[result])
+        });
+        self.b.add_if(condition, then, otherwise)[0]
+    }
+
+    /// A loop of three iterations that carries their number and two values of the same type. The results of its body are the
+    /// newest values of that type, which may be the parameters themselves, or each other's.
+    fn repeat(&mut self, value: TensorValue, pick: u8) -> TensorValue {
+        let ty = self.b.ty(value).clone();
+        let same = |v: &&TensorValue| *self.b.ty(**v) == ty;
+        let other = *self.values.iter().find(same).unwrap_or(&value);
+        let zero = self.b.add_splat(ScalarLiteral::from_i32(0), &[]);
+        let carried = [zero, value, other];
+        let types = carried.map(|v| self.b.ty(v).clone());
+        let state = self.b.begin_block(&types);
+        let goes_on = self.b.add_elementwise(&state[..1], |body, v| {
+            let limit = body.intern_literal(ScalarLiteral::from_i32(3));
+            body.apply_op(ScalarOp::SLt, &[v[0], limit])
+        });
+        let condition = self.b.end_block(&[goes_on]);
+        let before = self.values.len();
+        let state = self.b.begin_block(&types);
+        self.values.extend(&state);
+        let next = self.b.add_elementwise(&state[..1], |body, v| {
+            let one = body.intern_literal(ScalarLiteral::from_i32(1));
+            body.apply_op(ScalarOp::Add, &[v[0], one])
+        });
+        let mut random = u32::from(pick);
+        for _ in 0..4 {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            // Few blocks are in blocks, so that there is an end.
+            let kinds: &[u8] = match pick % 8 {
+                0 => &[14, 16, 15, 1],
+                _ => &[14, 0, 1, 6, 4, 11, 14, 5],
+            };
+            let kind = kinds[(random >> 16) as usize % kinds.len()];
+            self.step(kind, (random >> 24) as u8);
+        }
+        let of_type = |v: &&TensorValue| *self.b.ty(**v) == ty;
+        let mut newest = self.values.iter().rev().filter(of_type).copied();
+        let first = newest.next().unwrap_or(value);
+        let second = newest.next().unwrap_or(first);
+        self.values.truncate(before);
+        let body = self.b.end_block(&[next, first, second]);
+        self.b.add_while(&carried, condition, body)[1]
     }
 
     fn sort(&mut self, value: TensorValue, pick: u8) -> TensorValue {

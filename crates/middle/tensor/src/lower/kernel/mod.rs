@@ -49,29 +49,7 @@ pub(super) fn lower_dispatch(
     let mut uses = collect_captures(function, dispatch, sources);
     uses.extend(status.map(LookBackStatus::as_capture));
     b.begin_block();
-    let mut e = NodeEmitter::new(b);
-    e.sources = sources.clone();
-    let mut lower = DispatchLowering {
-        e,
-        function,
-        dispatch,
-        nest,
-        plan: &*dispatch.plan,
-        leaves: Vec::new(),
-        stages: Vec::new(),
-        copies: Vec::new(),
-        fragments: SubgroupFragments::default(),
-        saved: Vec::new(),
-        rounds: vec![0; nest.loops.len()],
-        carried: Vec::new(),
-        status,
-        only: None,
-        local: None,
-        place: None,
-        open: 0,
-    };
-    lower.begin_kernel();
-    lower.lower_guarded_steps(&nest.steps);
+    emit_dispatch(b, function, dispatch, sources, status);
     let body = b.end_block();
     let (groups, sizes) = (nest.workgroups(), nest.workgroup_size());
     let used = |at: &usize| groups[*at] != 1 || sizes[*at] != 1;
@@ -95,6 +73,40 @@ pub(super) fn lower_dispatch(
         body,
         place: dispatch.place,
     }
+}
+
+/// Emits the statements of a dispatch into the open block.
+pub(super) fn emit_dispatch(
+    b: &mut ProgramBuilder,
+    function: &TensorFunction,
+    dispatch: &TensorDispatch,
+    sources: &FxHashMap<TensorValue, TensorStorage>,
+    status: Option<&LookBackStatus>,
+) {
+    let nest = &dispatch.nest;
+    let mut e = NodeEmitter::new(b);
+    e.sources = sources.clone();
+    let mut lower = DispatchLowering {
+        e,
+        function,
+        dispatch,
+        nest,
+        plan: &*dispatch.plan,
+        leaves: Vec::new(),
+        stages: Vec::new(),
+        copies: Vec::new(),
+        fragments: SubgroupFragments::default(),
+        saved: Vec::new(),
+        rounds: vec![0; nest.loops.len()],
+        carried: Vec::new(),
+        status,
+        only: None,
+        local: None,
+        place: None,
+        open: 0,
+    };
+    lower.begin_kernel();
+    lower.lower_guarded_steps(&nest.steps);
 }
 
 struct DispatchLowering<'a> {

@@ -6,7 +6,7 @@ use super::super::vector_access;
 use super::unrolled_points::PointYield;
 use super::{DispatchLowering, conjoin_conditions, flatten_position};
 use crate::ir::{ScalarNode, YieldDestination};
-use crate::schedule::FoldSharing;
+use crate::schedule::{DispatchLoop, FoldSharing, LoopMapping};
 use spirula_kernel::ir::VarId;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
@@ -118,6 +118,8 @@ impl DispatchLowering<'_> {
     /// The writes of a point's results.
     fn collect_writes(&mut self, yields: Vec<PointYield>) -> Vec<ElementWrite> {
         let results = self.nest.op.yields.iter().zip(&self.dispatch.results);
+        let is_serial = |l: &DispatchLoop| l.run == LoopMapping::Sequential || l.extent == 1;
+        let alone = self.nest.loops.iter().all(is_serial);
         let mut places = Vec::new();
         for ((result, id), own) in results.zip(yields) {
             let Some(TensorStorage::Memory(memory)) = self.e.sources.get(id).copied() else {
@@ -131,7 +133,7 @@ impl DispatchLowering<'_> {
             } = &result.destination
             {
                 by = combiner.clone();
-                contended = combiner.is_none() && !distinct;
+                contended = combiner.is_none() && !distinct && !alone;
             }
             let may_be_outside = matches!(
                 result.destination,
@@ -151,6 +153,7 @@ impl DispatchLowering<'_> {
                 at: flatten_position(body, &own.position, shape),
                 combiner: by,
                 contended,
+                alone,
             });
         }
         places

@@ -144,6 +144,7 @@ impl DispatchLowering<'_> {
                 at: to,
                 combiner: None,
                 contended: false,
+                alone: false,
             });
         }
         places

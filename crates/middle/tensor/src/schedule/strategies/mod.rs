@@ -126,6 +126,11 @@ pub const STRATEGIES: &[ScheduleStrategy] = &[
     },
 ];
 
+/// The strategy that runs all points in order, with its plan.
+pub(super) fn serial_strategy() -> (&'static ScheduleStrategy, Box<dyn SchedulePlan>) {
+    (&STRATEGIES[0], serial::serial_plan())
+}
+
 impl ScheduleStrategy {
     /// Whether a setting of a profile matters to the strategy's dispatches.
     pub fn has_setting(&self, setting: &ProfileSetting) -> bool {

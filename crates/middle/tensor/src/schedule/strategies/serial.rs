@@ -14,7 +14,12 @@ struct SerialPlan;
 pub(super) fn plan_serial(request: &ScheduleRequest<'_>) -> Option<Box<dyn SchedulePlan>> {
     let mut yields = request.op.yields.iter();
     let is_serial = yields.any(|y| !is_concurrent(&y.destination));
-    is_serial.then(|| Box::new(SerialPlan) as Box<dyn SchedulePlan>)
+    is_serial.then(serial_plan)
+}
+
+/// The plan for any operation.
+pub(super) fn serial_plan() -> Box<dyn SchedulePlan> {
+    Box::new(SerialPlan)
 }
 
 impl SchedulePlan for SerialPlan {

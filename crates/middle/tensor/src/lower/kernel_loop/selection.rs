@@ -1,0 +1,121 @@
+//! Selection of the loops that run within one kernel.
+//!
+//! A launch costs as much as some thousand operators. A loop whose operations are smaller than that on the average runs
+//! faster in one invocation than as launches, though no other processor helps.
+
+use crate::ir::{OpKind, StructuredOp, TensorBlock, TensorFunction};
+use crate::schedule::{AXES, ScheduleProfile};
+use rustc_hash::FxHashSet;
+
+/// Most tensors of a loop that need memory.
+const TENSORS: usize = 64;
+
+/// Positions of the loops that run within one kernel.
+pub(in crate::lower) type KernelLoops = FxHashSet<(TensorBlock, usize)>;
+
+/// Selects the outermost loops that suit a kernel.
+pub(in crate::lower) fn select_kernel_loops(
+    function: &TensorFunction,
+    profile: &ScheduleProfile,
+) -> KernelLoops {
+    let mut loops = KernelLoops::default();
+    if profile.sequential > 0 {
+        select_in_block(function, function.body(), profile, &mut loops);
+    }
+    loops
+}
+
+fn select_in_block(
+    function: &TensorFunction,
+    block: TensorBlock,
+    profile: &ScheduleProfile,
+    loops: &mut KernelLoops,
+) {
+    for (at, op) in function.block(block).ops.iter().enumerate() {
+        if matches!(op.kind, OpKind::While { .. }) {
+            let work = measure_loop(function, &op.kind, profile);
+            if work.is_some_and(|work| work.tensors <= TENSORS) {
+                loops.insert((block, at));
+                continue;
+            }
+        }
+        for inner in op.kind.blocks() {
+            select_in_block(function, inner, profile, loops);
+        }
+    }
+}
+
+/// The work of an iteration.
+#[derive(Clone, Copy, Default)]
+struct IterationWork {
+    /// Number of operators at all points.
+    operators: u64,
+    /// Number of operations with points.
+    operations: u64,
+    /// Number of tensors in memory.
+    tensors: usize,
+}
+
+/// The work of an iteration of a loop that suits a kernel.
+fn measure_loop(
+    function: &TensorFunction,
+    kind: &OpKind,
+    profile: &ScheduleProfile,
+) -> Option<IterationWork> {
+    let mut work = IterationWork::default();
+    for block in kind.blocks() {
+        measure_block(function, block, profile, &mut work)?;
+    }
+    let most = profile.sequential.saturating_mul(work.operations.max(1));
+    (work.operators <= most).then_some(work)
+}
+
+/// Adds the work of a block; `None` if it cannot be part of a kernel.
+fn measure_block(
+    function: &TensorFunction,
+    block: TensorBlock,
+    profile: &ScheduleProfile,
+    work: &mut IterationWork,
+) -> Option<()> {
+    let data = function.block(block);
+    for parameter in &data.parameters {
+        function.ty(*parameter).element_count()?;
+    }
+    for op in &data.ops {
+        for result in &op.results {
+            function.ty(*result).element_count()?;
+            work.tensors += usize::from(function.ty(*result).rank() > 0);
+        }
+        match &op.kind {
+            OpKind::Constant(_) | OpKind::Reshape(_) => {}
+            OpKind::Structured(structured) => measure_structured(structured, work)?,
+            OpKind::If { .. } => {
+                for inner in op.kind.blocks() {
+                    measure_block(function, inner, profile, work)?;
+                }
+            }
+            OpKind::While { .. } => {
+                let inner = measure_loop(function, &op.kind, profile)?;
+                work.operators = work.operators.saturating_add(inner.operators);
+                work.operations += inner.operations;
+                work.tensors += inner.tensors;
+            }
+            OpKind::Sort(_) | OpKind::Assert(_) => return None,
+        }
+    }
+    Some(())
+}
+
+fn measure_structured(op: &StructuredOp, work: &mut IterationWork) -> Option<()> {
+    let mut points: u64 = 1;
+    for axis in &op.axes {
+        points = points.saturating_mul(axis.extent.as_static()?);
+    }
+    let combiners = op.reductions.iter().map(|r| r.combiner.body.len());
+    let nodes = op.body.len() + combiners.sum::<usize>();
+    work.operators = work
+        .operators
+        .saturating_add(points.saturating_mul(nodes as u64));
+    work.operations += u64::from(!op.axes.is_empty());
+    (op.axes.len() <= AXES).then_some(())
+}

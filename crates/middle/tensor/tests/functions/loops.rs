@@ -1,0 +1,157 @@
+//! Loops: in one kernel where their operations are small, and with updates in place.
+
+use crate::common::{arguments, meaning, run, stage};
+use spirula_kernel::print_program;
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
+use spirula_tensor::ir::{
+    DenseTensorType, DimExtent, StructuredOp, StructuredYield, TensorFunction, TensorValue,
+    YieldDestination,
+};
+use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
+use spirula_tensor::{TensorBuilder, compile_function};
+
+/// A profile without loops in kernels.
+const LAUNCHING: ScheduleProfile = ScheduleProfile {
+    sequential: 0,
+    ..ScheduleProfile::CPU
+};
+
+/// A loop of `count` iterations over a counter and a matrix.
+fn repeat(
+    size: u64,
+    count: i32,
+    step: impl FnOnce(&mut TensorBuilder, TensorValue, TensorValue) -> TensorValue,
+) -> TensorFunction {
+    let mut b = TensorBuilder::new("main");
+    let matrix = DenseTensorType::new(ScalarType::I32, &[size, size]);
+    let x = b.add_parameter("x", matrix.clone(), false);
+    let zero = b.add_splat(ScalarLiteral::from_i32(0), &[]);
+    let types = [b.ty(zero).clone(), matrix];
+    let state = b.begin_block(&types);
+    let goes_on = b.add_elementwise(&state[..1], |body, v| {
+        let limit = body.intern_literal(ScalarLiteral::from_i32(count));
+        body.apply_op(ScalarOp::SLt, &[v[0], limit])
+    });
+    let condition = b.end_block(&[goes_on]);
+    let state = b.begin_block(&types);
+    let changed = step(&mut b, state[0], state[1]);
+    let next = b.add_elementwise(&state[..1], |body, v| {
+        let one = body.intern_literal(ScalarLiteral::from_i32(1));
+        body.apply_op(ScalarOp::Add, &[v[0], one])
+    });
+    let body = b.end_block(&[next, changed]);
+    let results = b.add_while(&[zero, x], condition, body);
+    b.add_result(results[1], false);
+    b.finish_function()
+}
+
+/// The row of a counter replaced by sums of elements of two rows: its own, and the one `distance` before it.
+fn replace_row(
+    b: &mut TensorBuilder,
+    at: TensorValue,
+    x: TensorValue,
+    distance: i64,
+) -> TensorValue {
+    let columns = b.ty(x).shape[1];
+    let mut op = StructuredOp::with_parallel_axes(&[DimExtent::Static(1), columns]);
+    let point = op.axis_indices();
+    let body = &mut op.body;
+    let row = body.intern_element(at, ScalarType::I32, &[]);
+    let row = body.apply_conversion(ScalarOp::SExt, ScalarType::I64, row);
+    let (distance, zero) = (body.intern_i64(distance), body.intern_i64(0));
+    let before = body.apply_op(ScalarOp::Sub, &[row, distance]);
+    let before = body.apply_op(ScalarOp::SMax, &[before, zero]);
+    let elements =
+        [row, before].map(|row| body.intern_element(x, ScalarType::I32, &[row, point[1]]));
+    let sum = body.apply_op(ScalarOp::Add, &elements);
+    op.yields.push(StructuredYield {
+        value: sum,
+        destination: YieldDestination::Scatter {
+            base: x,
+            indices: vec![row, point[1]],
+            combiner: None,
+            distinct: true,
+        },
+    });
+    b.add_structured(op)[0]
+}
+
+/// The text of the program of a function whose results are right.
+fn program_text(function: &TensorFunction, size: u64, profile: ScheduleProfile) -> String {
+    let arguments = arguments(&[vec![size, size]]);
+    let found = run(function.clone(), profile, &arguments);
+    assert!(found == meaning(function, &arguments), "other results");
+    let tuning = DispatchTuning::default();
+    let program = compile_function(function.clone(), profile, &tuning, &mut |_, _| {});
+    print_program(&program.expect("the function compiles"))
+}
+
+#[test]
+fn a_small_loop_is_one_kernel() {
+    let function = repeat(8, 8, |b, at, x| replace_row(b, at, x, 1));
+    let text = program_text(&function, 8, ScheduleProfile::CPU);
+    assert_eq!(text.matches("launch").count(), 1, "{text}");
+    // The rows change in the memory of the result. Before the loop, others may refer to the argument.
+    assert_eq!(text.matches("copy").count(), 1, "{text}");
+    assert_eq!(text.matches("alloc").count(), 2, "{text}");
+}
+
+#[test]
+fn a_large_loop_launches_kernels() {
+    let function = repeat(200, 5, |b, at, x| {
+        let sums = b.add_elementwise(&[x, x], |body, v| body.apply_op(ScalarOp::Add, v));
+        replace_row(b, at, sums, 1)
+    });
+    let text = program_text(&function, 200, ScheduleProfile::CPU);
+    assert!(text.contains("while"), "{text}");
+    let launch = text.find("launch").expect("a launch");
+    assert!(text.find("while").is_some_and(|at| at < launch), "{text}");
+}
+
+#[test]
+fn a_carried_tensor_is_updated_in_place() {
+    let function = repeat(60, 60, |b, at, x| replace_row(b, at, x, 1));
+    let text = program_text(&function, 60, LAUNCHING);
+    assert_eq!(text.matches("= unique").count(), 1, "{text}");
+}
+
+/// A tensor that is read after the update, or at places that other points write, is copied.
+#[test]
+fn a_tensor_that_is_needed_is_copied() {
+    let used_later = repeat(30, 30, |b, at, x| {
+        let changed = replace_row(b, at, x, 1);
+        b.add_elementwise(&[changed, x], |body, v| {
+            let one = body.intern_literal(ScalarLiteral::from_i32(1));
+            let half = body.apply_op(ScalarOp::AShr, &[v[1], one]);
+            body.apply_op(ScalarOp::Sub, &[v[0], half])
+        })
+    });
+    let turned = repeat(30, 30, |b, at, x| {
+        let changed = replace_row(b, at, x, 1);
+        let shape = b.ty(changed).shape.clone();
+        b.add_gather(changed, &shape, |_, point| vec![point[1], point[0]])
+    });
+    for function in [used_later, turned] {
+        for profile in [ScheduleProfile::CPU, LAUNCHING, ScheduleProfile::GPU] {
+            program_text(&function, 30, profile);
+        }
+    }
+}
+
+/// An update of a tensor that no loop carries is a map, which fuses with what is before and after it.
+#[test]
+fn an_update_of_an_argument_is_a_map() {
+    let mut b = TensorBuilder::new("main");
+    let matrix = DenseTensorType::new(ScalarType::I32, &[40, 40]);
+    let x = b.add_parameter("x", matrix, false);
+    let row = b.add_splat(ScalarLiteral::from_i32(3), &[]);
+    let changed = replace_row(&mut b, row, x, 2);
+    let doubled = b.add_elementwise(&[changed, changed], |body, v| {
+        body.apply_op(ScalarOp::Add, v)
+    });
+    b.add_result(doubled, false);
+    let function = b.finish_function();
+    program_text(&function, 40, ScheduleProfile::CPU);
+    let text = stage(&function, ScheduleProfile::CPU, None);
+    assert_eq!(text.matches("dispatch @").count(), 1, "{text}");
+}
