@@ -3,7 +3,9 @@
 //! A launch costs as much as some thousand operators. A loop whose operations are smaller than that on the average runs
 //! faster in one invocation than as launches, though no other processor helps.
 
-use crate::ir::{OpKind, StructuredOp, TensorBlock, TensorFunction};
+use crate::ir::{
+    NodeData, OpKind, ScalarNode, StructuredOp, TensorBlock, TensorFunction, mark_point_dependent,
+};
 use crate::schedule::{AXES, ScheduleProfile};
 use rustc_hash::FxHashSet;
 
@@ -111,11 +113,20 @@ fn measure_structured(op: &StructuredOp, work: &mut IterationWork) -> Option<()>
     for axis in &op.axes {
         points = points.saturating_mul(axis.extent.as_static()?);
     }
+    // Nodes that are equal at all points are computed once, and indices cost little.
+    let depends = mark_point_dependent(&op.body);
+    let needed = op.body.mark_reachable(&op.collect_roots());
+    let costs = |node: &ScalarNode| {
+        let is_operator = !matches!(op.body.node(*node), NodeData::Index(_));
+        needed[node.index()] && depends[node.index()] && is_operator
+    };
     let combiners = op.reductions.iter().map(|r| r.combiner.body.len());
-    let nodes = op.body.len() + combiners.sum::<usize>();
+    let each = op.body.node_ids().filter(costs).count() + combiners.sum::<usize>();
+    let each = points.saturating_mul(each.max(1) as u64);
     work.operators = work
         .operators
-        .saturating_add(points.saturating_mul(nodes as u64));
+        .saturating_add(each)
+        .saturating_add(op.body.len() as u64);
     work.operations += u64::from(!op.axes.is_empty());
     (op.axes.len() <= AXES).then_some(())
 }

@@ -1,11 +1,15 @@
 //! Serial strategy: one invocation runs all points in order.
 //!
-//! It is for scatters whose combiner has no atomic operation: several invocations must not write the same element.
+//! It is for scatters whose combiner has no atomic operation, because several invocations must not write the same element, and
+//! for operations of loops within a kernel.
 
-use crate::ir::YieldDestination;
-use crate::schedule::{LoopMapping, SchedulePlan, ScheduleRequest, TensorLoopNest};
+use crate::ir::{StructuredYield, YieldDestination};
+use crate::schedule::{DispatchStep, LoopMapping, SchedulePlan, ScheduleRequest, TensorLoopNest};
 use spirula_kernel::ir::AtomicOp;
 use spirula_program::{ScalarOp, ScalarType};
+
+/// Numbers of points that are reduced at the same time.
+const UNROLLED: [u64; 3] = [8, 4, 2];
 
 #[derive(Debug)]
 struct SerialPlan;
@@ -17,15 +21,58 @@ pub(super) fn plan_serial(request: &ScheduleRequest<'_>) -> Option<Box<dyn Sched
     is_serial.then(serial_plan)
 }
 
-/// The plan for any operation.
+/// The plan for any operation. Reductions of neighbouring points run at the same time.
 pub(super) fn serial_plan() -> Box<dyn SchedulePlan> {
     Box::new(SerialPlan)
 }
 
 impl SchedulePlan for SerialPlan {
+    fn tile(&mut self, nest: &mut TensorLoopNest) {
+        if !nest.op.reductions.is_empty() && nest.op.yields.iter().all(is_at_point) {
+            unroll_points(nest);
+        }
+    }
+
     fn distribute(&mut self, nest: &mut TensorLoopNest) {
         for data in &mut nest.loops {
-            data.run = LoopMapping::Sequential;
+            if data.run == LoopMapping::Parallel {
+                data.run = LoopMapping::Sequential;
+            }
+        }
+    }
+}
+
+fn is_at_point(result: &StructuredYield) -> bool {
+    matches!(result.destination, YieldDestination::Point)
+}
+
+/// Unrolls some points along the last parallel axis, so that their accumulators do not wait for each other.
+fn unroll_points(nest: &mut TensorLoopNest) {
+    let Some(axis) = nest.op.parallel_rank().checked_sub(1) else {
+        return;
+    };
+    let extent = nest.op.axes[axis].extent.as_static();
+    let divides = |count: &u64| extent.is_some_and(|extent| extent.is_multiple_of(*count));
+    let (Some(extent), Some(count)) = (extent, UNROLLED.into_iter().find(divides)) else {
+        return;
+    };
+    let runs = nest.add_loop(extent / count, LoopMapping::Sequential);
+    let place = nest.add_loop(count, LoopMapping::Unrolled);
+    let [run, place] = [runs, place].map(|number| nest.loop_counter(number));
+    let count = nest.points.intern_i64(count as i64);
+    let first = nest.points.apply_op(ScalarOp::Mul, &[run, count]);
+    nest.indices[axis] = nest.points.apply_op(ScalarOp::Add, &[first, place]);
+    // Loops are numbered as their axes at first.
+    rename_loop(&mut nest.steps, axis as u32, runs);
+}
+
+fn rename_loop(steps: &mut [DispatchStep], from: u32, to: u32) {
+    for step in steps {
+        if let DispatchStep::For(number, inner) = step {
+            if *number == from {
+                *number = to;
+            }
+            rename_loop(inner, from, to);
         }
     }
 }
