@@ -4,8 +4,8 @@ use crate::common::{arguments, meaning, run, stage};
 use spirula_kernel::print_program;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use spirula_tensor::ir::{
-    DenseTensorType, DimExtent, StructuredOp, StructuredYield, TensorFunction, TensorValue,
-    YieldDestination,
+    DenseTensorType, DimExtent, ScalarCombiner, StructuredOp, StructuredYield, TensorFunction,
+    TensorValue, YieldDestination,
 };
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
 use spirula_tensor::{TensorBuilder, compile_function};
@@ -136,6 +136,23 @@ fn a_tensor_that_is_needed_is_copied() {
             program_text(&function, 30, profile);
         }
     }
+}
+
+/// Rows less their sums: a reduction and a map over the same rows become one operation.
+#[test]
+fn rows_are_reduced_and_used_in_a_kernel() {
+    let function = repeat(12, 4, |b, _, x| {
+        let zero = b.add_splat(ScalarLiteral::from_i32(0), &[]);
+        let sum = ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32);
+        let sums = b.add_reduction(&[x], &[zero], &[1], sum)[0];
+        let shape = b.ty(x).shape.clone();
+        let wide = b.add_gather(sums, &shape, |_, point| vec![point[0]]);
+        b.add_elementwise(&[x, wide], |body, v| body.apply_op(ScalarOp::Sub, v))
+    });
+    let text = program_text(&function, 12, ScheduleProfile::CPU);
+    assert_eq!(text.matches("launch").count(), 1, "{text}");
+    let stage = stage(&function, ScheduleProfile::CPU, Some("rows"));
+    assert!(stage.contains("at each"), "{stage}");
 }
 
 /// An update of a tensor that no loop carries is a map, which fuses with what is before and after it.

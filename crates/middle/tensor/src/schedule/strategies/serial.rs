@@ -4,6 +4,7 @@
 //! for operations of loops within a kernel.
 
 use crate::ir::{StructuredYield, YieldDestination};
+use crate::schedule::dispatch::nest_loops;
 use crate::schedule::{DispatchStep, LoopMapping, SchedulePlan, ScheduleRequest, TensorLoopNest};
 use spirula_kernel::ir::AtomicOp;
 use spirula_program::{ScalarOp, ScalarType};
@@ -30,6 +31,12 @@ impl SchedulePlan for SerialPlan {
     fn tile(&mut self, nest: &mut TensorLoopNest) {
         if !nest.op.reductions.is_empty() && nest.op.yields.iter().all(is_at_point) {
             unroll_points(nest);
+        }
+        let is_each = |y: &StructuredYield| matches!(y.destination, YieldDestination::Each(_));
+        if nest.op.yields.iter().any(is_each) {
+            let folded = nest.op.parallel_rank() as u32..nest.op.axes.len() as u32;
+            let folded: Vec<u32> = folded.collect();
+            store_in_loops(&mut nest.steps, &folded);
         }
     }
 
@@ -64,6 +71,16 @@ fn unroll_points(nest: &mut TensorLoopNest) {
     nest.indices[axis] = nest.points.apply_op(ScalarOp::Add, &[first, place]);
     // Loops are numbered as their axes at first.
     rename_loop(&mut nest.steps, axis as u32, runs);
+}
+
+/// Runs the loops of the reduced axes a second time, around the writes of the results.
+fn store_in_loops(steps: &mut Vec<DispatchStep>, folded: &[u32]) {
+    if steps.last() == Some(&DispatchStep::Store) {
+        steps.pop();
+        steps.extend(nest_loops(folded, vec![DispatchStep::Store]));
+    } else if let Some(DispatchStep::For(_, inner)) = steps.last_mut() {
+        store_in_loops(inner, folded);
+    }
 }
 
 fn rename_loop(steps: &mut [DispatchStep], from: u32, to: u32) {
