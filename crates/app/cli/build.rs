@@ -29,8 +29,9 @@ fn link_unwinder() {
     };
     let script = Path::new(&out).join("libgcc_s.so");
     if std::fs::write(script, format!("GROUP ( {unwinder} {arithmetic} )\n")).is_ok() {
+        // Only the command is linked so, and no library that contains it.
         println!(
-            "cargo::rustc-link-search=native={}",
+            "cargo::rustc-link-arg-bin=spirula=-L{}",
             Path::new(&out).display()
         );
     }

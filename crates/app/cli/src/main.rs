@@ -1,21 +1,8 @@
-//! The `spirula` command: arguments, files, progress and reports around the libraries.
-
-// They panic when nobody reads.
-#![deny(clippy::print_stdout, clippy::print_stderr)]
-
-mod bench;
-mod cli;
-mod commands;
-mod literate;
-mod media;
-mod repl;
-mod script;
-mod server;
-mod test;
-mod values;
+//! The `spirula` command.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::report_outcome(commands::run_command())
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    ExitCode::from(spirula_cli::run_command_line(&arguments, Vec::new()))
 }

@@ -23,6 +23,7 @@ mod front;
 mod initialisers;
 mod optimise;
 mod options;
+mod relocate;
 mod signature;
 mod vulkan;
 
@@ -39,6 +40,7 @@ pub use front::{
 };
 pub use initialisers::warn_of_initialisers;
 pub use options::CompileOptions;
+pub use relocate::relocate_to_text;
 pub use signature::TensorSignature;
 pub use spirula_kernel::ir::FragmentElement;
 pub use spirula_stablehlo::translate::{KnownArguments, ScatterWindows};

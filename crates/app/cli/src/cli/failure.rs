@@ -6,10 +6,8 @@
 use super::input_file::InputFile;
 use super::stderr::{print_stderr, print_stderr_line};
 use spirula::CompileError;
-use spirula_diagnostics::{SourceDiagnostic, SourceFile, SourceLocation, render_diagnostic};
-use spirula_spirv::text;
+use spirula_diagnostics::{SourceDiagnostic, SourceFile, render_diagnostic};
 use std::io::{self, IsTerminal};
-use std::process::ExitCode;
 
 /// Result of a command.
 pub type CommandResult = Result<(), CommandFailure>;
@@ -82,26 +80,32 @@ impl From<io::Error> for CommandFailure {
     }
 }
 
+/// The exit code for a bad input, a failed check, or a file that cannot be written.
+const FAILURE: u8 = 1;
+
+/// The exit code for wrong usage.
+const WRONG_USAGE: u8 = 2;
+
 /// Reports a failure on standard error, and returns the exit code of the process.
-pub fn report_outcome(outcome: CommandResult) -> ExitCode {
+pub fn report_outcome(outcome: CommandResult) -> u8 {
     match outcome {
-        Ok(()) | Err(CommandFailure::BrokenPipe) => ExitCode::SUCCESS,
-        Err(CommandFailure::Told) => ExitCode::FAILURE,
+        Ok(()) | Err(CommandFailure::BrokenPipe) => 0,
+        Err(CommandFailure::Told) => FAILURE,
         Err(CommandFailure::Input {
             name,
             bytes,
             diagnostics,
         }) => {
             report_diagnostics(&name, &bytes, &diagnostics);
-            ExitCode::FAILURE
+            FAILURE
         }
         Err(CommandFailure::Message { text, hint }) => {
             tell_line("error", &text, hint.as_deref());
-            ExitCode::FAILURE
+            FAILURE
         }
         Err(CommandFailure::Usage(text)) => {
             tell_line("error", &text, Some("see --help"));
-            ExitCode::from(2)
+            WRONG_USAGE
         }
     }
 }
@@ -109,35 +113,12 @@ pub fn report_outcome(outcome: CommandResult) -> ExitCode {
 /// Prints diagnostics of an input to standard error.
 pub fn report_diagnostics(name: &str, bytes: &[u8], diagnostics: &[SourceDiagnostic]) {
     let colour = has_colour();
-    for diagnostic in relocate_to_text(bytes, diagnostics) {
+    for diagnostic in spirula::relocate_to_text(bytes, diagnostics) {
         print_stderr!(
             "{}",
             render_diagnostic(&diagnostic, SourceFile { name, bytes }, colour)
         );
     }
-}
-
-/// Moves diagnostics about words of an assembled module to the lines of its text.
-fn relocate_to_text(bytes: &[u8], diagnostics: &[SourceDiagnostic]) -> Vec<SourceDiagnostic> {
-    let mut located = diagnostics.to_vec();
-    let mut about: Vec<(u32, &mut SourceDiagnostic)> = Vec::new();
-    for diagnostic in &mut located {
-        if let SourceLocation::Word(word) = diagnostic.place {
-            about.push((word, diagnostic));
-        }
-    }
-    let source = match std::str::from_utf8(bytes) {
-        Ok(source) if !about.is_empty() && text::looks_like_assembly(bytes) => source,
-        _ => return located,
-    };
-    about.sort_by_key(|(word, _)| *word);
-    let words: Vec<u32> = about.iter().map(|(word, _)| *word).collect();
-    for ((_, diagnostic), place) in about.iter_mut().zip(text::locate_words(source, &words)) {
-        if place != SourceLocation::Unknown {
-            diagnostic.place = place;
-        }
-    }
-    located
 }
 
 /// Prints a message without a place to standard error.

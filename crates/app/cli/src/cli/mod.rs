@@ -12,6 +12,7 @@ pub mod launch_size;
 pub mod llvm;
 pub mod passes;
 pub mod progress;
+pub mod restart;
 pub mod sanitizer;
 pub mod schedule;
 pub mod stages;

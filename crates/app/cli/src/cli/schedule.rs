@@ -146,11 +146,21 @@ pub fn choose_schedule_profile(asked: Option<&ScheduleSpec>, device: &str) -> Sc
     let plain = ScheduleSpec::default();
     let asked = asked.unwrap_or(&plain);
     let info = ComputeDevice::find_info(device).ok();
-    let suits = || match info.as_ref().map(|info| info.kind) {
-        Some(DeviceKind::Gpu) => ScheduleDevice::Gpu,
-        _ => ScheduleDevice::Cpu,
-    };
+    let suits = || info.as_ref().map_or(ScheduleDevice::Cpu, suitable_device);
     asked.profile_for_device(asked.kind.unwrap_or_else(suits), info.as_ref())
+}
+
+/// The profile that suits a device.
+pub fn choose_device_profile(device: &DeviceInfo) -> ScheduleProfile {
+    ScheduleSpec::default().profile_for_device(suitable_device(device), Some(device))
+}
+
+/// The kind of schedules that suit a device.
+fn suitable_device(device: &DeviceInfo) -> ScheduleDevice {
+    match device.kind {
+        DeviceKind::Gpu => ScheduleDevice::Gpu,
+        _ => ScheduleDevice::Cpu,
+    }
 }
 
 /// The profiles of a program that is compiled for devices which are chosen when it runs.

@@ -33,8 +33,7 @@ mod val;
 use crate::cli::{CommandResult, args, passes, stages};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, FromArgMatches};
-use std::env;
-use std::ffi::OsStr;
+use std::ffi::OsString;
 
 /// A command of the command line.
 struct CliCommand {
@@ -216,32 +215,32 @@ const EXPLAINED: &[(&str, HelpTextFn)] = &[
 /// The command by which a process runs tests for its parent. The help does not list it.
 const SERVANT: &str = "test-worker";
 
-/// Runs the command that the process's arguments name.
-pub fn run_command() -> CommandResult {
-    let name = env::args_os().nth(1);
+/// Runs the command that the first argument names.
+pub fn run_command(arguments: &[OsString]) -> CommandResult {
+    let name = arguments.first();
     let named = COMMANDS
         .iter()
-        .find(|command| name.as_deref() == Some(OsStr::new(command.name)));
+        .find(|command| name.is_some_and(|name| name == command.name));
     match named {
-        Some(command) => (command.run)(&mut parse_command_arguments(command)),
+        Some(command) => (command.run)(&mut parse_command_arguments(command, arguments)),
         // This prints the help, or the error in the arguments.
         None => {
-            build_all_commands().get_matches();
+            let program = OsString::from("spirula");
+            build_all_commands().get_matches_from([&program].into_iter().chain(arguments));
             Ok(())
         }
     }
 }
 
-/// Parses the arguments after the name of a command. Other commands are not built, and the tables of the long help only
+/// Parses the arguments from the name of a command on. Other commands are not built, and the tables of the long help only
 /// on request.
-fn parse_command_arguments(command: &CliCommand) -> ArgMatches {
-    let given = || env::args_os().skip(1);
+fn parse_command_arguments(command: &CliCommand, arguments: &[OsString]) -> ArgMatches {
     let name = || format!("spirula {}", command.name);
     let alone = (command.arguments)(command.build_command()).bin_name(name());
-    match alone.try_get_matches_from(given()) {
+    match alone.try_get_matches_from(arguments) {
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
             let alone = (command.arguments)(command.build_explained_command()).bin_name(name());
-            alone.get_matches_from(given())
+            alone.get_matches_from(arguments)
         }
         given => given.unwrap_or_else(|error| error.exit()),
     }

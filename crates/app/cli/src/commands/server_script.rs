@@ -2,7 +2,9 @@
 //!
 //! The file is a script that runs `spirula server` on the program where it is now. Futhark's tools start such files.
 
+use crate::cli::restart::find_restart_words;
 use crate::cli::{CommandFailure, CommandResult, files};
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// Writes the script for a program, and makes it executable.
@@ -10,12 +12,13 @@ pub fn write_server_script(program: &Path, output: &Path) -> CommandResult {
     let failure = |what: &str, error: std::io::Error| {
         CommandFailure::from_message(format!("{what}: {error}"))
     };
-    let command = std::env::current_exe().map_err(|e| failure("the path of the command", e))?;
+    let command = find_restart_words().map_err(|e| failure("the path of the command", e))?;
     let whole = program
         .canonicalize()
         .map_err(|e| failure(&program.display().to_string(), e))?;
-    let words = [command.as_path(), &whole].map(|path| quote_for_shell(&path.to_string_lossy()));
-    let [command, whole] = words;
+    let quote = |word: &OsStr| quote_for_shell(&word.to_string_lossy());
+    let command: Vec<String> = command.iter().map(|word| quote(word)).collect();
+    let (command, whole) = (command.join(" "), quote(whole.as_os_str()));
     files::write_text(
         output,
         &format!("#!/bin/sh\nexec {command} server {whole} \"$@\"\n"),

@@ -2,6 +2,7 @@
 
 use super::worker::{TestRequest, TestResponse};
 use super::{TestCase, TestOutcome, group};
+use crate::cli::restart::find_restart_words;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -109,8 +110,10 @@ struct WorkerProcess {
 
 impl WorkerProcess {
     fn spawn_worker(arguments: &[String]) -> io::Result<WorkerProcess> {
-        let mut command = Command::new(std::env::current_exe()?);
+        let words = find_restart_words()?;
+        let mut command = Command::new(&words[0]);
         command
+            .args(&words[1..])
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,0 +1,31 @@
+//! The `spirula` command: arguments, files, progress and reports around the libraries.
+//!
+//! [`run_command_line`] is the command. The program `spirula` calls it, and so does the Python package of that name.
+//! [`choose_device_profile`] is the command's choice of schedules.
+
+// They panic when nobody reads.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod bench;
+mod cli;
+mod commands;
+mod literate;
+mod media;
+mod repl;
+mod script;
+mod server;
+mod test;
+mod values;
+
+pub use cli::schedule::choose_device_profile;
+
+use std::ffi::OsString;
+
+/// Runs the command with the arguments after its name, and returns the exit code. `restart` is the program that begins the
+/// command again, with its first arguments. Where it is empty, it is the program of this process.
+///
+/// The process ends where arguments are wrong, or the help was requested.
+pub fn run_command_line(arguments: &[OsString], restart: Vec<OsString>) -> u8 {
+    cli::restart::set_restart_words(restart);
+    cli::report_outcome(commands::run_command(arguments))
+}
