@@ -188,6 +188,20 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-stablehlo",
         ],
     ),
+    (
+        "spirula-python",
+        &[
+            "spirula",
+            "spirula-cli",
+            "spirula-diagnostics",
+            "spirula-opt",
+            "spirula-pjrt",
+            "spirula-program",
+            "spirula-runtime",
+            "spirula-spirv",
+            "spirula-stablehlo",
+        ],
+    ),
     ("spirula-testing", &["spirula-diagnostics", "spirula-spirv"]),
     (
         "spirula-differential",

@@ -9,6 +9,7 @@ begin with an underscore may change, so each use of one is guarded.
 """
 
 import collections
+import importlib.util
 import os
 import pathlib
 import sys
@@ -31,10 +32,16 @@ _PRIORITY = -100
 
 
 def _find_library() -> pathlib.Path:
-    """The plugin: the file that the environment names, or the one beside this module."""
+    """The plugin: the file that the environment names, the library of the package `spirula`, or the file beside this module."""
     named = os.environ.get("SPIRULA_PJRT_LIBRARY")
     if named:
         return pathlib.Path(named)
+    try:
+        package = importlib.util.find_spec("spirula._spirula")
+    except ModuleNotFoundError:
+        package = None
+    if package is not None and package.origin:
+        return pathlib.Path(package.origin)
     name = {"darwin": "libspirula_pjrt.dylib", "win32": "spirula_pjrt.dll"}
     return pathlib.Path(__file__).parent / name.get(sys.platform, "libspirula_pjrt.so")
 

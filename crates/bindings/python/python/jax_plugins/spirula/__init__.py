@@ -1,0 +1,1 @@
+../../../../pjrt/python/jax_plugins/spirula/__init__.py
