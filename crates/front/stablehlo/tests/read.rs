@@ -2,7 +2,7 @@
 //! the generic form. Printed text reads back as itself.
 
 use spirula_diagnostics::{SourceFile, render_diagnostic};
-use spirula_stablehlo::mlir::{SsaNumbering, parse_text};
+use spirula_stablehlo::mlir::{LocationKind, SsaNumbering, parse_text};
 use spirula_testing::{GoldenFiles, list_files};
 use std::path::Path;
 
@@ -28,4 +28,23 @@ fn custom_forms_become_generic() {
         expected.compare_file(&path.with_extension("generic"), &shown);
     }
     expected.finish_comparison();
+}
+
+#[test]
+fn parameters_keep_their_locations() {
+    let source = b"func.func @f(%a: tensor<f32> {a.b} loc(\"x\"), %b: tensor<f32>) -> tensor<f32> {
+        func.return %a : tensor<f32>
+    }";
+    let module = parse_text(source).expect("the text is well-formed");
+    let function = module.find_function("f").expect("the function is there");
+    let region = module.regions(function).next().expect("it has a body");
+    let arguments = module.arguments(module.blocks(region)[0]);
+    let names =
+        arguments.map(
+            |argument| match module.locations.kind(module.argument_location(argument)) {
+                LocationKind::Name { name, .. } => module.symbol_text(*name),
+                _ => "",
+            },
+        );
+    assert_eq!(names.collect::<Vec<_>>(), ["x", ""]);
 }

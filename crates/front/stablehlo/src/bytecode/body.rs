@@ -8,7 +8,7 @@ use super::entries::BytecodeReader;
 use super::vhlo::{self, ListedAttribute};
 use crate::dialect;
 use crate::mlir::{
-    AttributeKind, MlirBlock, MlirOp, MlirRegion, MlirType, MlirValue, NamedAttribute,
+    AttributeKind, MlirBlock, MlirLoc, MlirOp, MlirRegion, MlirType, MlirValue, NamedAttribute,
     ValueDefinition,
 };
 
@@ -320,9 +320,13 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         let (count, has_arguments) = data.read_flagged_varint()?;
         let count = data.check_count(count)?;
         if has_arguments {
-            let types = self.read_block_arguments(data)?;
+            let arguments = self.read_block_arguments(data)?;
+            let types: Vec<MlirType> = arguments.iter().map(|(ty, _)| *ty).collect();
             self.reader.module.set_arguments(block, &types);
             let values: Vec<MlirValue> = self.reader.module.arguments(block).collect();
+            for (value, (_, loc)) in values.iter().zip(&arguments) {
+                self.reader.module.set_argument_location(*value, *loc);
+            }
             self.define_values(&values, data)?;
             if self.reader.version >= 3 && data.read_byte()? != 0 {
                 skip_use_lists(types.len(), data)?;
@@ -341,23 +345,23 @@ impl<'a> BytecodeOpReader<'_, 'a> {
     fn read_block_arguments(
         &mut self,
         data: &mut BytecodeCursor<'a>,
-    ) -> BytecodeResult<Vec<MlirType>> {
+    ) -> BytecodeResult<Vec<(MlirType, MlirLoc)>> {
         let count = data.read_count()?;
-        let mut types = Vec::with_capacity(count);
+        let mut arguments = Vec::with_capacity(count);
         for _ in 0..count {
-            let has_location = if self.reader.version >= 4 {
+            let (ty, has_location) = if self.reader.version >= 4 {
                 let (number, has_location) = data.read_flagged_varint()?;
-                types.push(self.reader.type_number(data, number)?);
-                has_location
+                (self.reader.type_number(data, number)?, has_location)
             } else {
-                types.push(self.reader.read_type(data)?);
-                true
+                (self.reader.read_type(data)?, true)
             };
-            if has_location {
-                self.reader.read_location(data)?;
-            }
+            let loc = match has_location {
+                true => self.reader.read_location(data)?,
+                false => MlirLoc::UNKNOWN,
+            };
+            arguments.push((ty, loc));
         }
-        Ok(types)
+        Ok(arguments)
     }
 }
 

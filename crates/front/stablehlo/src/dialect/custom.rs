@@ -2,7 +2,7 @@
 
 use crate::mlir::text::{BlockArgument, MlirParseResult, MlirParser, OperationState};
 use crate::mlir::{
-    AttributeKind, DenseElements, DialectBody, MlirAttr, MlirBlock, MlirType, MlirTypeKind,
+    AttributeKind, DenseElements, DialectBody, MlirAttr, MlirBlock, MlirLoc, MlirType, MlirTypeKind,
 };
 
 /// `module @name attributes {…} {…}`
@@ -36,12 +36,14 @@ pub(crate) fn parse_function<'a>(
     let mut arguments = Vec::new();
     let inputs = parser.parse_list(")", |parser| {
         if parser.cursor.peek_byte() == b'%' {
-            arguments.push(parser.parse_argument()?);
-            let ty = arguments[arguments.len() - 1].ty;
-            return parser.with_attributes(ty);
+            let mut argument = parser.parse_argument()?;
+            let input = parser.with_attributes(argument.ty)?;
+            argument.loc = parser.optional_location()?;
+            arguments.push(argument);
+            return Ok(input);
         }
         let ty = parser.parse_type()?;
-        parser.with_attributes(ty)
+        parser.with_attributes_and_location(ty)
     })?;
     if !arguments.is_empty() && arguments.len() != inputs.len() {
         return parser
@@ -78,7 +80,7 @@ fn function_results(parser: &mut MlirParser<'_>) -> MlirParseResult<Vec<(MlirTyp
     if parser.cursor.eat_punctuation("(") {
         return parser.parse_list(")", |parser| {
             let ty = parser.parse_type()?;
-            parser.with_attributes(ty)
+            parser.with_attributes_and_location(ty)
         });
     }
     // Without parentheses, the body follows the type.
@@ -441,19 +443,13 @@ fn parse_reducer<'a>(parser: &mut MlirParser<'a>, count: usize) -> MlirParseResu
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for _ in 0..count {
         parser.cursor.expect_punctuation("(")?;
-        first.push(located_argument(parser)?);
+        first.push(parser.block_argument()?);
         parser.cursor.expect_punctuation(",")?;
-        second.push(located_argument(parser)?);
+        second.push(parser.block_argument()?);
         parser.cursor.expect_punctuation(")")?;
     }
     first.append(&mut second);
     parser.parse_region(Some(&first), false)
-}
-
-fn located_argument<'a>(parser: &mut MlirParser<'a>) -> MlirParseResult<BlockArgument<'a>> {
-    let argument = parser.parse_argument()?;
-    parser.optional_location()?;
-    Ok(argument)
 }
 
 /// `(%i = %a, …) : types attributes {…} cond {…} do {…}`
@@ -488,7 +484,12 @@ pub(crate) fn while_loop<'a>(
         let arguments: Vec<BlockArgument<'_>> = names
             .iter()
             .zip(&types)
-            .map(|(&(name, place), &ty)| BlockArgument { name, place, ty })
+            .map(|(&(name, place), &ty)| BlockArgument {
+                name,
+                place,
+                ty,
+                loc: MlirLoc::UNKNOWN,
+            })
             .collect();
         draft
             .regions
@@ -538,12 +539,21 @@ impl<'a> MlirParser<'a> {
     }
 
     /// A type with the attributes `{…}` and the location after it.
+    fn with_attributes_and_location(
+        &mut self,
+        ty: MlirType,
+    ) -> MlirParseResult<(MlirType, MlirAttr)> {
+        let described = self.with_attributes(ty)?;
+        self.optional_location()?;
+        Ok(described)
+    }
+
+    /// A type with the attributes `{…}` after it.
     fn with_attributes(&mut self, ty: MlirType) -> MlirParseResult<(MlirType, MlirAttr)> {
         let named = match self.cursor.peek_byte() {
             b'{' => self.parse_dictionary()?,
             _ => Vec::new(),
         };
-        self.optional_location()?;
         let kind = AttributeKind::Dictionary(named.into());
         Ok((ty, self.module.attributes.intern(kind)))
     }

@@ -31,6 +31,8 @@ pub struct MlirModule {
     pub(crate) regions: Vec<RegionData>,
     pub(crate) blocks: Vec<MlirBlockData>,
     pub(crate) values: Vec<MlirValueData>,
+    /// Locations of arguments of blocks, where they are known.
+    argument_locations: FxHashMap<MlirValue, MlirLoc>,
     pub(crate) operands: Vec<MlirValue>,
     pub(crate) named: Vec<NamedAttribute>,
     pub(crate) successors: Vec<MlirBlock>,
@@ -135,6 +137,7 @@ impl MlirModule {
             regions: Vec::new(),
             blocks: Vec::new(),
             values: Vec::new(),
+            argument_locations: FxHashMap::default(),
             operands: Vec::new(),
             named: Vec::new(),
             successors: Vec::new(),
@@ -285,6 +288,12 @@ impl MlirModule {
         &self.op_lists[self.blocks[block.index()].ops.to_range()]
     }
 
+    /// Location of an argument of a block.
+    pub fn argument_location(&self, argument: MlirValue) -> MlirLoc {
+        let found = self.argument_locations.get(&argument);
+        found.copied().unwrap_or(MlirLoc::UNKNOWN)
+    }
+
     /// Type of a value.
     pub fn type_of(&self, value: MlirValue) -> MlirType {
         self.values[value.index()].ty
@@ -378,6 +387,12 @@ impl MlirModule {
             definition: ValueDefinition::Argument(block, at as u32),
         };
         self.values.extend(types.iter().enumerate().map(value));
+    }
+
+    pub(crate) fn set_argument_location(&mut self, argument: MlirValue, loc: MlirLoc) {
+        if loc != MlirLoc::UNKNOWN {
+            self.argument_locations.insert(argument, loc);
+        }
     }
 
     pub(crate) fn set_ops(&mut self, block: MlirBlock, ops: &[MlirOp]) {

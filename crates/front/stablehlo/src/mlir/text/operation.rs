@@ -39,6 +39,7 @@ pub(crate) struct BlockArgument<'a> {
     pub name: &'a [u8],
     pub place: SourceLocation,
     pub ty: MlirType,
+    pub loc: MlirLoc,
 }
 
 /// Labels of the blocks of the region that is read.
@@ -381,20 +382,26 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    fn block_argument(&mut self) -> MlirParseResult<BlockArgument<'a>> {
-        let argument = self.parse_argument()?;
-        self.optional_location()?;
+    /// `%name: type loc(…)`
+    pub fn block_argument(&mut self) -> MlirParseResult<BlockArgument<'a>> {
+        let mut argument = self.parse_argument()?;
+        argument.loc = self.optional_location()?;
         Ok(argument)
     }
 
-    /// `%name: type`
+    /// `%name: type`, without the location that may follow.
     pub fn parse_argument(&mut self) -> MlirParseResult<BlockArgument<'a>> {
         let start = self.cursor.skip_to_start();
         let name = self.value_name()?;
         let place = self.cursor.location_since(start);
         self.cursor.expect_punctuation(":")?;
         let ty = self.parse_type()?;
-        Ok(BlockArgument { name, place, ty })
+        Ok(BlockArgument {
+            name,
+            place,
+            ty,
+            loc: MlirLoc::UNKNOWN,
+        })
     }
 
     fn block_arguments(
@@ -406,6 +413,7 @@ impl<'a> MlirParser<'a> {
         self.module.set_arguments(block, &types);
         let values: Vec<MlirValue> = self.module.arguments(block).collect();
         for (argument, value) in arguments.iter().zip(values) {
+            self.module.set_argument_location(value, argument.loc);
             self.define_names(argument.name, value, 1, argument.place)?;
         }
         Ok(())
