@@ -11,6 +11,7 @@ mod suite;
 mod test;
 mod tidy;
 mod tools;
+mod wheel;
 mod words;
 
 use clap::{Parser, Subcommand};
@@ -50,6 +51,8 @@ enum Task {
     Suite(suite::SuiteOptions),
     /// Run all checks that a change must pass
     Test,
+    /// Make the Python package as a wheel, or test it
+    Wheel(wheel::WheelOptions),
     /// Count words per sentence in the documents
     Words,
 }
@@ -69,6 +72,9 @@ fn main() -> ExitCode {
         }
         Task::Suite(options) => suite::run_suite(&options),
         Task::Test => find_repository_root().and_then(test::run_all_checks),
+        Task::Wheel(options) => {
+            find_repository_root().and_then(|root| wheel::run_wheel(&root, &options))
+        }
         Task::Words => find_repository_root().and_then(|root| words::print_word_counts(&root)),
     };
     match done {

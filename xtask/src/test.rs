@@ -1,6 +1,6 @@
 //! The test command: rules of the house, format, lints, tests and corpora.
 
-use crate::{jax, tidy, tools};
+use crate::{jax, tidy, tools, wheel};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use std::ffi::OsString;
@@ -92,6 +92,7 @@ pub fn run_all_checks(root: PathBuf) -> Result<()> {
     )?;
     run.run_step("cargo", &["test", "--workspace"])?;
     run.check_jax()?;
+    run.check_wheel()?;
     run.test_corpora(&drivers)?;
     for what in &run.left_out {
         eprintln!("NOT RUN: {what}");
@@ -157,6 +158,15 @@ impl Run {
         };
         let library = self.root.join("target/debug/deps/libspirula_pjrt.so");
         jax::check_plugin(&self.root, &python, &library)
+    }
+
+    /// Makes the Python package in the dev profile, and tests it.
+    fn check_wheel(&mut self) -> Result<()> {
+        let programs = tools::find_or_fetch_maturin(&self.root.join("target"));
+        let Some(programs) = self.require_tool("maturin", programs)? else {
+            return Ok(());
+        };
+        wheel::check_wheel(&self.root, &programs)
     }
 
     fn test_corpora(&mut self, drivers: &[&str]) -> Result<()> {

@@ -144,7 +144,11 @@ fn make_object<'py>(
         CompileOutput::Program(program) => {
             let tensors = compiled.tensors.as_ref();
             let program = py.detach(|| {
-                let names = read_parameter_names(&source.bytes, options.function.as_deref());
+                let function = options.function.as_deref();
+                let names = match tensors {
+                    Some(_) => read_parameter_names(&source.bytes, function),
+                    None => Vec::new(),
+                };
                 PythonProgram::new(*program, device, tensors, &names)
             })?;
             Ok(Bound::new(py, program)?.into_any())

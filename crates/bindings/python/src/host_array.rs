@@ -44,7 +44,7 @@ impl HostArray {
         Ok(HostArray {
             element,
             shape,
-            buffer: PyUntypedBuffer::get(&dense)?,
+            buffer: open_buffer(&dense)?,
         })
     }
 
@@ -57,6 +57,11 @@ impl HostArray {
         // SAFETY: the buffer has so many bytes, one after the other, and is kept until this array is dropped.
         unsafe { std::slice::from_raw_parts(self.buffer.buf_ptr().cast(), length) }
     }
+}
+
+/// The memory of a dense array. Arrays without dimensions have one, as views need one.
+fn open_buffer(dense: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
+    PyUntypedBuffer::get(&dense.call_method1("reshape", (-1,))?)
 }
 
 /// An array of NumPy whose memory a kernel reads and changes.
@@ -86,7 +91,7 @@ impl MutableHostArray {
         }
         Ok(MutableHostArray {
             element,
-            buffer: PyUntypedBuffer::get(&element.to_stored(&array)?)?,
+            buffer: open_buffer(&element.to_stored(&array)?)?,
         })
     }
 
@@ -155,7 +160,7 @@ pub fn make_numpy_array<'py>(
     let numpy = import_numpy(py)?;
     let sizes = PyTuple::new(py, shape)?;
     let array = numpy.call_method1("empty", (sizes, element.stored_name()))?;
-    let buffer = PyUntypedBuffer::get(&array)?;
+    let buffer = open_buffer(&array)?;
     let (address, length) = (buffer.buf_ptr() as usize, buffer.len_bytes());
     if length > 0 {
         py.detach(|| {

@@ -21,11 +21,11 @@ use std::sync::Arc;
 
 /// An entry point that was compiled for a device.
 ///
-/// A call launches it and waits for its end: `kernel(size, *args, local=None, offset=None, push=None)`.
+/// A call launches it and waits for its end: `kernel(size, *args, local=None, groups=None, offset=None, push=None)`.
 ///
 /// `size` is the number of invocations, an int or a tuple of up to three; `local` is the size of a workgroup, which the device
 /// chooses otherwise, and `offset` is added to the ids of a kernel. Shaders have workgroups of their own, of which `size` is a
-/// multiple. `args` are the arguments of a kernel in order, or the resources of a shader by set and binding; those with names
+/// multiple. With a size of None, `groups` is the number of workgroups. `args` are the arguments of a kernel in order, or the resources of a shader by set and binding; those with names
 /// may be given by name. A buffer is a numpy.ndarray, contiguous and of the dtype of the elements, which is changed in place
 /// unless it is read-only, or an `Array` on the device, which is changed there. A value is a number, an array of numbers, or
 /// bytes. Workgroup memory is a `LocalMemory`. `push` are the push constants of a shader: a sequence with a value for each member,
@@ -368,7 +368,7 @@ impl PythonKernel {
         Ok(PythonDevice::from_open(&self.device)?)
     }
 
-    #[pyo3(signature = (size, *args, local=None, offset=None, push=None, **kwargs))]
+    #[pyo3(signature = (size, *args, local=None, groups=None, offset=None, push=None, **kwargs))]
     #[allow(
         clippy::too_many_arguments,
         reason = "the parameters of a call in Python"
@@ -376,15 +376,17 @@ impl PythonKernel {
     fn __call__(
         &self,
         py: Python<'_>,
-        size: SizeArgument,
+        size: Option<SizeArgument>,
         args: &Bound<'_, PyTuple>,
         local: Option<SizeArgument>,
+        groups: Option<SizeArgument>,
         offset: Option<SizeArgument>,
         push: Option<Bound<'_, PyAny>>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let sizes = LaunchSizes {
             global: size,
+            groups,
             local,
             offset,
         };

@@ -83,7 +83,7 @@ pub fn list_parameters(interface: &EntryInterface, types: &TypeNames<'_>) -> Vec
 
 fn describe_param(param: &InterfaceParam, types: &TypeNames<'_>) -> KernelParameter {
     KernelParameter {
-        name: param.name.clone(),
+        name: param.name.clone().filter(|name| !name.is_empty()),
         form: match param.kind {
             ParamKind::Value { size, .. } => ParameterForm::Value(types.param_value(param), size),
             ParamKind::Buffer { pointee, .. } => {
@@ -110,7 +110,7 @@ fn describe_binding(
         BindingKind::Opaque(ty) => (ParameterForm::Object, ty),
     };
     KernelParameter {
-        name: binding.name.clone(),
+        name: binding.name.clone().filter(|name| !name.is_empty()),
         form,
         place: Some((binding.set, binding.binding, index)),
         is_read_only: binding.read_only || matches!(binding.kind, BindingKind::Uniform(_)),

@@ -30,10 +30,12 @@ impl SizeArgument {
     }
 }
 
-/// The sizes of a launch.
+/// The sizes of a launch, as they were given.
 pub struct LaunchSizes {
     /// Invocations of each dimension.
-    pub global: SizeArgument,
+    pub global: Option<SizeArgument>,
+    /// Workgroups of each dimension, instead of invocations.
+    pub groups: Option<SizeArgument>,
     /// Invocations of a workgroup.
     pub local: Option<SizeArgument>,
     /// Added to the ids of a kernel.
@@ -46,36 +48,81 @@ impl LaunchSizes {
     /// # Errors
     /// When the sizes do not fit the entry point.
     pub fn to_index_space(&self, interface: &EntryInterface) -> Result<IndexSpace, PythonFailure> {
-        let (global, dimensions) = self.global.pad(1)?;
         let local = match &self.local {
             Some(local) => Some(narrow_sizes(local.pad(1)?.0)?),
             None => None,
         };
-        if interface.takes_arguments() {
-            let offset = self.offset.as_ref().map(|offset| offset.pad(0));
-            return Ok(IndexSpace::Items {
-                dimensions,
-                global,
-                local,
-                offset: offset.transpose()?.map_or([0; 3], |(offset, _)| offset),
-            });
+        match interface.takes_arguments() {
+            true => self.count_invocations(local, interface.workgroup_size),
+            false => self.count_workgroups(local, interface.workgroup_size.unwrap_or([1; 3])),
         }
-        let own = interface.workgroup_size.unwrap_or([1; 3]);
+    }
+
+    /// The invocations of a kernel.
+    fn count_invocations(
+        &self,
+        local: Option<[u32; 3]>,
+        own: Option<[u32; 3]>,
+    ) -> Result<IndexSpace, PythonFailure> {
+        let (global, dimensions, local) = match (&self.global, &self.groups) {
+            (Some(global), None) => {
+                let (global, dimensions) = global.pad(1)?;
+                (global, dimensions, local)
+            }
+            (None, Some(groups)) => {
+                let (mut global, dimensions) = groups.pad(1)?;
+                let size = local.or(own);
+                let size = size
+                    .ok_or_else(|| PythonFailure::argument("groups of a kernel need local, too"))?;
+                for (count, size) in global.iter_mut().zip(size) {
+                    let product = count.checked_mul(size.into());
+                    let product = product.ok_or_else(|| {
+                        PythonFailure::argument("the number of invocations is too large")
+                    });
+                    *count = product?;
+                }
+                (global, dimensions, Some(size))
+            }
+            (Some(_), Some(_)) | (None, None) => return Err(make_size_failure()),
+        };
+        let offset = self.offset.as_ref().map(|offset| offset.pad(0));
+        Ok(IndexSpace::Items {
+            dimensions,
+            global,
+            local,
+            offset: offset.transpose()?.map_or([0; 3], |(offset, _)| offset),
+        })
+    }
+
+    /// The workgroups of a shader, whose size is its own.
+    fn count_workgroups(
+        &self,
+        local: Option<[u32; 3]>,
+        own: [u32; 3],
+    ) -> Result<IndexSpace, PythonFailure> {
         if self.offset.is_some() || local.is_some_and(|local| local != own) {
             let message = format!("a shader has no offset, and this one's workgroups are {own:?}");
             return Err(PythonFailure::argument(message));
         }
-        let mut groups = [0; 3];
-        for (at, (size, own)) in global.into_iter().zip(own).enumerate() {
+        let mut groups = match (&self.global, &self.groups) {
+            (None, Some(groups)) => return Ok(IndexSpace::Groups(narrow_sizes(groups.pad(1)?.0)?)),
+            (Some(global), None) => global.pad(1)?.0,
+            (Some(_), Some(_)) | (None, None) => return Err(make_size_failure()),
+        };
+        for (count, own) in groups.iter_mut().zip(own) {
             let own = u64::from(own.max(1));
-            if size % own != 0 {
-                let message = format!("the size {size} is no multiple of the workgroup's {own}");
+            if *count % own != 0 {
+                let message = format!("the size {count} is no multiple of the workgroup's {own}");
                 return Err(PythonFailure::argument(message));
             }
-            groups[at] = size / own;
+            *count /= own;
         }
         Ok(IndexSpace::Groups(narrow_sizes(groups)?))
     }
+}
+
+fn make_size_failure() -> PythonFailure {
+    PythonFailure::argument("a launch takes either a size or groups")
 }
 
 fn narrow_sizes(sizes: [u64; 3]) -> Result<[u32; 3], PythonFailure> {

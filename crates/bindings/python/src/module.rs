@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_opt::{OptimiseError, PassPipeline, PipelineOptions, optimise_module};
+use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::entry_points;
 use spirula_spirv::{binary, text, verify};
@@ -88,8 +89,8 @@ pub enum ModuleArgument<'py> {
 }
 
 impl ModuleArgument<'_> {
-    /// The words of the module, and its source. They may break rules.
-    fn to_words(&self) -> PyResult<(Vec<u32>, NamedSource)> {
+    /// The words of the module, and its source. They may break rules. Assembly without a version has the given one.
+    fn to_words(&self, version: SpirvVersion) -> PyResult<(Vec<u32>, NamedSource)> {
         let source = match self {
             ModuleArgument::Object(module) => {
                 let module = module.get();
@@ -103,7 +104,11 @@ impl ModuleArgument<'_> {
         let words = if binary::is_spirv(&source.bytes) {
             binary::words_from_bytes(&source.bytes).map_err(|error| vec![error])
         } else {
-            parse_text(&source.bytes, &text::ParseOptions::default())
+            let options = text::ParseOptions {
+                default_version: version,
+                ..text::ParseOptions::default()
+            };
+            parse_text(&source.bytes, &options)
         };
         let words = words.map_err(|errors| {
             PythonFailure::from_diagnostics(FailureKind::Read, errors, &source)
@@ -116,7 +121,7 @@ impl ModuleArgument<'_> {
     /// # Errors
     /// When it is malformed.
     pub fn to_module(&self) -> PyResult<(SpirvModule, NamedSource)> {
-        let (words, source) = self.to_words()?;
+        let (words, source) = self.to_words(SpirvVersion::NEWEST)?;
         match SpirvModule::from_words(words) {
             Ok(module) => Ok((module, source)),
             Err(error) => {
@@ -185,7 +190,7 @@ pub fn disassemble(
     friendly_names: bool,
     header: bool,
 ) -> PyResult<String> {
-    let (words, source) = module.to_words()?;
+    let (words, source) = module.to_words(SpirvVersion::NEWEST)?;
     let options = text::PrintOptions {
         header,
         friendly_names,
@@ -200,7 +205,7 @@ pub fn disassemble(
 /// Verifies a module.
 ///
 /// `module` is a `Module`, the bytes of one, or assembly. `target` is an environment such as "vulkan1.3", whose rules hold, too.
-/// Returns None. Raises VerifyError with the rules that the module breaks, and ReadError for a malformed module.
+/// Returns None. Raises VerifyError with the rules that the module breaks, and ReadError for faults of assembly.
 #[pyfunction]
 #[pyo3(name = "verify", signature = (module, *, target=None, scalar_block_layout=false))]
 pub fn verify_module(
@@ -209,7 +214,6 @@ pub fn verify_module(
     target: Option<&str>,
     scalar_block_layout: bool,
 ) -> PyResult<()> {
-    let (words, source) = module.to_words()?;
     let mut options = verify::VerifyOptions {
         scalar_block_layout,
         ..verify::VerifyOptions::default()
@@ -217,6 +221,7 @@ pub fn verify_module(
     if let Some(target) = target {
         options.target = parse_target(target)?;
     }
+    let (words, source) = module.to_words(options.target.version)?;
     let verified = py.detach(|| verify::verify_words(words, &options).map(drop));
     Ok(verified
         .map_err(|faults| PythonFailure::from_diagnostics(FailureKind::Verify, faults, &source))?)

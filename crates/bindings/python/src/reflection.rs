@@ -133,7 +133,7 @@ fn describe_param(param: &InterfaceParam, types: &TypeNames<'_>) -> PythonKernel
         ParamKind::Opaque { .. } => ("object", None),
     };
     PythonKernelArgument {
-        name: param.name.clone(),
+        name: param.name.clone().filter(|name| !name.is_empty()),
         kind,
         r#type: types.param_name(param),
         nbytes,
@@ -150,7 +150,7 @@ fn describe_binding(binding: &InterfaceBinding, types: &TypeNames<'_>) -> Python
         BindingKind::Opaque(ty) => ("object", ty),
     };
     PythonKernelArgument {
-        name: binding.name.clone(),
+        name: binding.name.clone().filter(|name| !name.is_empty()),
         kind,
         r#type: types.format_type(ty),
         nbytes: None,
