@@ -239,7 +239,10 @@ pub enum PassList {
 /// `module` is a `Module`, the bytes of one, or assembly. `passes` are names of passes or presets ("O1", "O2", "Os"), as one str
 /// with commas or as a sequence. Raises ArgumentError for an unknown pass, and ReadError for a malformed module.
 #[pyfunction]
-#[pyo3(signature = (module, passes=PassList::Text("O2".to_owned())))]
+#[pyo3(
+    signature = (module, passes=PassList::Text("O2".to_owned())),
+    text_signature = "(module, passes='O2')"
+)]
 pub fn optimize(
     py: Python<'_>,
     module: ModuleArgument<'_>,

@@ -1,5 +1,13 @@
 """Exceptions of the package. The native part raises them."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spirula._spirula import Diagnostic
+
 
 class SpirulaError(Exception):
     """An error with the diagnostics that it consists of.
@@ -8,34 +16,34 @@ class SpirulaError(Exception):
     line, and `hint` is advice. Each is None where it is unknown.
     """
 
-    def __init__(self, message="", diagnostics=()):
+    def __init__(self, message: str = "", diagnostics: Iterable[Diagnostic] = ()) -> None:
         super().__init__(message)
-        self.diagnostics = tuple(diagnostics)
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[SpirulaError], tuple[str]]:
         # Diagnostics are objects of the native part, which are not pickled; the message has their text.
         return type(self), (str(self),)
 
-    def _first(self, name):
+    def _first(self, name: str) -> Any:
         return getattr(self.diagnostics[0], name) if self.diagnostics else None
 
     @property
-    def line(self):
+    def line(self) -> int | None:
         """Line of the first diagnostic, counted from 1, or None."""
         return self._first("line")
 
     @property
-    def column(self):
+    def column(self) -> int | None:
         """Column of the first diagnostic in characters, counted from 1, or None."""
         return self._first("column")
 
     @property
-    def source_line(self):
+    def source_line(self) -> str | None:
         """Text of the line of the first diagnostic, or None."""
         return self._first("source_line")
 
     @property
-    def hint(self):
+    def hint(self) -> str | None:
         """Advice of the first diagnostic, or None."""
         return self._first("hint")
 
