@@ -166,7 +166,7 @@ impl Run {
         let Some(programs) = self.require_tool("maturin", programs)? else {
             return Ok(());
         };
-        wheel::check_wheel(&self.root, &programs)
+        wheel::check_wheel(&self.root, &programs, &self.environment)
     }
 
     fn test_corpora(&mut self, drivers: &[&str]) -> Result<()> {

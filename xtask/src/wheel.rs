@@ -1,11 +1,12 @@
 //! Wheels: the Python package in the form that pip installs.
 //!
 //! `cargo xtask wheel` makes `target/wheels/spirula-*.whl` with maturin. `cargo xtask wheel --check` makes one in the dev profile,
-//! installs it into a new virtual environment with JAX, and runs the tests of `crates/bindings/python/tests` there.
+//! installs it beside JAX into a virtual environment, and runs the tests of `crates/bindings/python/tests` there.
 
 use crate::tools;
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +23,7 @@ pub struct WheelOptions {
     /// Build in the dev profile, into `target/wheels/dev`
     #[arg(long)]
     dev: bool,
-    /// Build in the dev profile, and test the package in a new virtual environment
+    /// Build in the dev profile, and test the package in a virtual environment
     #[arg(long)]
     check: bool,
 }
@@ -35,7 +36,7 @@ pub fn run_wheel(root: &Path, options: &WheelOptions) -> Result<()> {
     let programs = tools::find_or_fetch_maturin(&root.join("target"))
         .context("a wheel needs Python with pip")?;
     if options.check {
-        return check_wheel(root, &programs);
+        return check_wheel(root, &programs, &[]);
     }
     let wheel = build_wheel(root, &programs, options.dev)?;
     let megabytes = fs::metadata(&wheel)?.len() as f64 / 1e6;
@@ -43,20 +44,20 @@ pub fn run_wheel(root: &Path, options: &WheelOptions) -> Result<()> {
     Ok(())
 }
 
-/// Makes a wheel in the dev profile, and runs the tests of the package with it. `programs` is the folder of maturin.
+/// Makes a wheel in the dev profile, and runs the tests of the package with it. `programs` is the folder of maturin, and
+/// `environment` names the drivers.
 ///
 /// # Errors
 /// When the build or a test fails.
-pub fn check_wheel(root: &Path, programs: &Path) -> Result<()> {
+pub fn check_wheel(root: &Path, programs: &Path, environment: &[(&str, OsString)]) -> Result<()> {
     let wheel = build_wheel(root, programs, true)?;
     let wheel = wheel.to_str().context("the folder's name is not UTF-8")?;
-    let environment = root.join("target/tools/wheel");
-    let python = tools::make_environment(&environment, &[tools::JAX_RELEASE, wheel])?;
+    let python = tools::install_wheel(&root.join("target"), wheel)?;
     let mut tests = Command::new(&python);
     tests
         .args(["-m", "unittest", "discover"])
         .current_dir(root.join(PACKAGE).join("tests"))
-        .env("SPIRULA_REPOSITORY", root)
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .env_remove("SPIRULA_PJRT_LIBRARY")
         .env_remove("SPIRULA_DEVICE")
         .env_remove("PYTHONPATH");

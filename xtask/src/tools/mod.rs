@@ -11,9 +11,8 @@ mod opencl;
 mod python;
 mod validator;
 
-pub use jax::{JAX_RELEASE, find_or_fetch_jax, has_packages};
+pub use jax::{find_or_fetch_jax, has_packages};
 pub use lavapipe::find_or_fetch_lavapipe;
-pub use maturin::find_or_fetch_maturin;
+pub use maturin::{find_or_fetch_maturin, install_wheel};
 pub use opencl::find_or_fetch_opencl;
-pub use python::make_environment;
 pub use validator::find_or_fetch_validator;

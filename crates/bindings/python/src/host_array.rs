@@ -4,6 +4,7 @@ use crate::failure::PythonFailure;
 use crate::numpy_element::{NumpyElement, import_numpy};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
 /// An array of NumPy with its elements as programs store them.
@@ -22,6 +23,14 @@ impl HostArray {
         object: &Bound<'_, PyAny>,
         wanted: Option<&'static NumpyElement>,
     ) -> PyResult<HostArray> {
+        if let Some(dense) = DenseBuffer::from_array(object)? {
+            let shape = dense.buffer.shape().iter().map(|size| *size as u64);
+            return Ok(HostArray {
+                element: dense.element,
+                shape: shape.collect(),
+                buffer: dense.buffer,
+            });
+        }
         let array = match wanted {
             Some(wanted) if !object.hasattr("dtype")? => convert_numbers(object, wanted)?,
             _ => import_numpy(object.py())?.call_method1("asarray", (object,))?,
@@ -59,6 +68,32 @@ impl HostArray {
     }
 }
 
+/// The memory of an array whose elements programs have as they are.
+struct DenseBuffer {
+    element: &'static NumpyElement,
+    buffer: PyUntypedBuffer,
+}
+
+impl DenseBuffer {
+    /// The memory of an array of NumPy in dense rows. Others, and arrays without dimensions, need NumPy's help.
+    fn from_array(object: &Bound<'_, PyAny>) -> PyResult<Option<DenseBuffer>> {
+        static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let py = object.py();
+        let class = CLASS.get_or_try_init(py, || {
+            Ok::<_, PyErr>(import_numpy(py)?.getattr("ndarray")?.unbind())
+        });
+        if !object.get_type().is(class?.bind(py)) {
+            return Ok(None);
+        }
+        let Ok(buffer) = PyUntypedBuffer::get(object) else {
+            return Ok(None);
+        };
+        let element = NumpyElement::from_format(buffer.format(), buffer.item_size());
+        let dense = element.map(|element| DenseBuffer { element, buffer });
+        Ok(dense.filter(|dense| dense.buffer.is_c_contiguous()))
+    }
+}
+
 /// The memory of a dense array. Arrays without dimensions have one, as views need one.
 fn open_buffer(dense: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
     PyUntypedBuffer::get(&dense.call_method1("reshape", (-1,))?)
@@ -76,6 +111,9 @@ impl MutableHostArray {
     /// # Errors
     /// When its elements are not one after the other in the order of the processor.
     pub fn from_object(object: &Bound<'_, PyAny>) -> PyResult<MutableHostArray> {
+        if let Some(DenseBuffer { element, buffer }) = DenseBuffer::from_array(object)? {
+            return Ok(MutableHostArray { element, buffer });
+        }
         let array = import_numpy(object.py())?.call_method1("asarray", (object,))?;
         let dtype = array.getattr("dtype")?;
         let element = NumpyElement::from_dtype(&dtype)?;

@@ -143,6 +143,20 @@ impl NumpyElement {
         ELEMENTS.iter().find(is_same)
     }
 
+    /// The type of a code of the buffer protocol, with the size of an element. Another byte order has no type.
+    pub fn from_format(format: &CStr, size: usize) -> Option<&'static NumpyElement> {
+        // The sizes of C's types differ between systems.
+        let format = match (format.to_bytes(), size) {
+            (b"l", 4) => c"i",
+            (b"l", _) => c"q",
+            (b"L", 4) => c"I",
+            (b"L", _) => c"Q",
+            _ => format,
+        };
+        let mut elements = ELEMENTS.iter();
+        elements.find(|element| element.format == Some(format) && element.size() == size as u64)
+    }
+
     /// The type of a dtype of NumPy.
     ///
     /// # Errors

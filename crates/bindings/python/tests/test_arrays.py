@@ -95,7 +95,7 @@ class ArrayTest(unittest.TestCase):
         with self.assertRaises(BufferError):
             self.device.array(np.zeros(1, ml_dtypes.int4)).__dlpack__()
 
-    def test_jax_takes_arrays(self):
+    def test_other_libraries_take_arrays(self):
         import jax.numpy as jnp
 
         array = self.device.array(np.arange(3, dtype=np.float32))
