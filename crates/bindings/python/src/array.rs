@@ -1,5 +1,7 @@
 //! Arrays that stay on a device.
 
+#![allow(unsafe_code)] // Python passes views to be filled.
+
 use crate::array_view::{end_view, fill_view};
 use crate::device::PythonDevice;
 use crate::dlpack::{DlpackRequest, find_dlpack_device, make_dlpack};

@@ -1,5 +1,7 @@
 //! Arrays as memory that other libraries read without a copy: the buffer protocol.
 
+#![allow(unsafe_code)] // Views are structs of C with addresses of elements.
+
 use crate::array::{DeviceArray, PythonArray};
 use crate::failure::PythonFailure;
 use pyo3::exceptions::PyBufferError;

@@ -1,5 +1,7 @@
 //! Arrays for other libraries by DLPack, the interface of the array API.
 
+#![allow(unsafe_code)] // Tensors are structs of C with addresses of elements.
+
 use crate::array::DeviceArray;
 use crate::array_view::VisibleElements;
 use crate::failure::PythonFailure;

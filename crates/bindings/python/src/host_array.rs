@@ -1,5 +1,7 @@
 //! Arrays of NumPy as arguments and results: their elements in dense rows.
 
+#![allow(unsafe_code)] // NumPy's arrays are read and written by address, while other threads of Python run.
+
 use crate::failure::PythonFailure;
 use crate::numpy_element::{NumpyElement, import_numpy};
 use pyo3::buffer::PyUntypedBuffer;

@@ -14,8 +14,6 @@
 //!
 //! Python's lock is released while a source compiles, and while a device is used or waited for.
 
-#![allow(unsafe_code)] // Memory of NumPy's arrays and of devices is passed by address.
-
 mod array;
 mod array_view;
 mod command;
