@@ -79,6 +79,38 @@ define spir_kernel void @saxpy(ptr addrspace(1) %x, ptr addrspace(1) %y, float %
 }
 """
 
+PRINT = """
+target triple = "spir64-unknown-unknown"
+
+@format = private unnamed_addr addrspace(2) constant [10 x i8] c"value %d\\0A\\00"
+
+declare spir_func i32 @printf(ptr addrspace(2), ...)
+
+define spir_kernel void @show(i32 %n) {
+  %r = call spir_func i32 (ptr addrspace(2), ...) @printf(ptr addrspace(2) @format, i32 %n)
+  ret void
+}
+"""
+
+# Adds the parts of a vector and a small number, through workgroup memory.
+VALUES = """
+target triple = "spir64-unknown-unknown"
+
+define spir_kernel void @add(ptr addrspace(1) %y, ptr addrspace(3) %memory, <3 x float> %v, i16 %n, i8 %unused) {
+  %a = extractelement <3 x float> %v, i32 0
+  %b = extractelement <3 x float> %v, i32 1
+  %c = extractelement <3 x float> %v, i32 2
+  %s = fadd float %a, %b
+  %t = fadd float %s, %c
+  %f = sitofp i16 %n to float
+  %u = fadd float %t, %f
+  store float %u, ptr addrspace(3) %memory
+  %w = load float, ptr addrspace(3) %memory
+  store float %w, ptr addrspace(1) %y
+  ret void
+}
+"""
+
 # y[i] += a * x[i] for i < n. Specialisation constant 0 is the width of a workgroup.
 SHADER = """
 OpCapability Shader

@@ -1,12 +1,14 @@
 """Kernels and shaders, launched with arrays."""
 
+import contextlib
+import io
 import threading
 import unittest
 
 import numpy as np
 
 import spirula as sp
-from sources import SAXPY, SHADER
+from sources import PRINT, SAXPY, SHADER, VALUES
 
 
 class KernelTest(unittest.TestCase):
@@ -65,6 +67,34 @@ class KernelTest(unittest.TestCase):
         ):
             with self.subTest(text), self.assertRaisesRegex(sp.ArgumentError, text):
                 call()
+
+    def test_vectors_and_workgroup_memory(self):
+        kernel = sp.compile(VALUES).kernel()
+        memory = sp.LocalMemory(16)
+        self.assertEqual((memory.nbytes, repr(memory)), (16, "spirula.LocalMemory(16)"))
+        for vector in ([1, 2, 3], np.array([1, 2, 3], np.float32), np.array([1, 2, 3, 9], np.float32).tobytes()):
+            y = np.zeros(1, np.float32)
+            kernel(1, y, memory, vector, -10, 255)
+            self.assertEqual(y[0], -4)
+        for arguments, text in (
+            ((y, 16, [1, 2, 3], 0, 0), "argument 1.*give spirula.LocalMemory"),
+            ((y, memory, [1, 2], 0, 0), r"3xf32 \(16 bytes\) is wanted, float32 of shape \[2\]"),
+            ((y, memory, b"123", 0, 0), "bytes of length 3"),
+            ((y, memory, np.int32([1, 2, 3]), 0, 0), "int32 of shape"),
+        ):
+            with self.assertRaisesRegex(sp.ArgumentError, text):
+                kernel(1, *arguments)
+        for number in (1 << 16, -40000):
+            with self.assertRaises(OverflowError):
+                kernel(1, y, memory, [1, 2, 3], number, 0)
+        with self.assertRaises((TypeError, sp.ArgumentError)):
+            kernel(1, y, memory, None, 0, 0)
+
+    def test_output_of_kernels(self):
+        kernel = sp.compile(PRINT).kernel()
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            kernel(1, -42)
+        self.assertEqual(output.getvalue(), "value -42\n")
 
     def test_the_sanitizer_finds_faults(self):
         kernel = sp.compile(SAXPY).kernel(device="cpu+san")
