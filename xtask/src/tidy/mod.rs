@@ -194,6 +194,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula",
             "spirula-cli",
             "spirula-diagnostics",
+            "spirula-futhark",
             "spirula-opt",
             "spirula-pjrt",
             "spirula-program",

@@ -1,13 +1,16 @@
 //! Compilation of inputs of any format.
 
+use crate::consumed_parameters::read_consumed_parameters;
 use crate::device::{DeviceChoice, PythonDevice};
 use crate::failure::{FailureKind, NamedSource, PythonFailure, warn_of};
 use crate::module::PythonModule;
 use crate::parameter_names::read_parameter_names;
 use crate::program::PythonProgram;
+use crate::signature::ParameterFacts;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use spirula::{CompileOptions, CompileOutput, CompiledInput, KnownArguments};
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Compiles an input of any format that Spirula reads to a `Module` or a `Program`.
@@ -149,7 +152,14 @@ fn make_object<'py>(
                     Some(_) => read_parameter_names(&source.bytes, function),
                     None => Vec::new(),
                 };
-                PythonProgram::new(*program, device, tensors, &names)
+                let consumed = match *compiled.format == spirula::FUTHARK_SOURCE {
+                    true => read_consumed_parameters(&source),
+                    false => HashMap::new(),
+                };
+                PythonProgram::new(*program, device, tensors, |entry| ParameterFacts {
+                    names: names.clone(),
+                    consumed: consumed.get(entry).cloned().unwrap_or_default(),
+                })
             })?;
             Ok(Bound::new(py, program)?.into_any())
         }

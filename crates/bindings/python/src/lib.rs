@@ -6,7 +6,8 @@
 //! - `compile`: sources to modules and programs. `module`, `reflection`: SPIR-V modules.
 //! - `open_device`: the memory of a device, which one thread uses at a time. `device`, `array`: devices and arrays on them.
 //! - `array_view`, `dlpack`: arrays that other libraries see without a copy.
-//! - `program`, `program_call`, `signature`, `opaque`, `parameter_names`: programs and calls of their functions.
+//! - `program`, `program_call`, `opaque`: programs and calls of their functions. `signature`, `parameter_names`,
+//!   `consumed_parameters`: what the functions take.
 //! - `kernel`, `kernel_values`, `launch_size`: kernels and their launches with arrays of NumPy.
 //! - `numpy_element`, `host_array`: types and arrays of NumPy.
 //! - `failure`, `diagnostic`: exceptions with places in sources.
@@ -18,6 +19,7 @@ mod array;
 mod array_view;
 mod command;
 mod compile;
+mod consumed_parameters;
 mod device;
 mod diagnostic;
 mod dlpack;

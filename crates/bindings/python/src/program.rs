@@ -4,7 +4,7 @@ use crate::device::PythonDevice;
 use crate::failure::PythonFailure;
 use crate::open_device::LoadedProgram;
 use crate::program_call::{GivenValue, bind_arguments, call_entry, make_results};
-use crate::signature::{EntrySignature, PythonParameter};
+use crate::signature::{EntrySignature, ParameterFacts, PythonParameter};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use spirula::TensorSignature;
@@ -21,22 +21,21 @@ const MAIN: &str = "main";
 pub struct PythonProgram {
     loaded: Arc<LoadedProgram>,
     functions: Vec<Arc<EntrySignature>>,
-    tensors: bool,
 }
 
 impl PythonProgram {
-    /// The object of a program on a device. `names` are those of the parameters in the source.
+    /// The object of a program on a device. `facts` are those of the parameters of an entry point.
     pub fn new(
         program: CompiledProgram,
         device: &PythonDevice,
         tensors: Option<&TensorSignature>,
-        names: &[Option<String>],
+        facts: impl Fn(&str) -> ParameterFacts,
     ) -> Result<PythonProgram, PythonFailure> {
         let entries = program.entries.iter();
-        let functions = entries.map(|entry| Arc::new(EntrySignature::new(entry, tensors, names)));
+        let functions =
+            entries.map(|entry| Arc::new(EntrySignature::new(entry, tensors, &facts(&entry.name))));
         Ok(PythonProgram {
             functions: functions.collect(),
-            tensors: tensors.is_some(),
             loaded: Arc::new(LoadedProgram::new(program, device.open()?)),
         })
     }
@@ -59,7 +58,6 @@ impl PythonProgram {
         Ok(PythonFunction {
             loaded: self.loaded.clone(),
             signature: found.clone(),
-            tensors: self.tensors,
         })
     }
 }
@@ -120,7 +118,6 @@ impl PythonProgram {
 pub struct PythonFunction {
     loaded: Arc<LoadedProgram>,
     signature: Arc<EntrySignature>,
-    tensors: bool,
 }
 
 #[pymethods]
@@ -153,10 +150,8 @@ impl PythonFunction {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let given = bind_arguments(&self.loaded, &self.signature, args, kwargs)?;
-        // Programs of array languages may change arguments that they consume; tensor programs never do.
-        let is_copying = !self.tensors;
         let outcome = py.detach(|| {
-            let called = call_entry(&self.loaded, &self.signature, &given, is_copying);
+            let called = call_entry(&self.loaded, &self.signature, &given);
             drop::<Vec<GivenValue>>(given);
             called
         });

@@ -118,12 +118,11 @@ fn bind_value(
     Ok(value)
 }
 
-/// Calls an entry point on its device. With `is_copying`, arrays of the caller are copied before.
+/// Calls an entry point on its device. Arrays of the caller that the entry point consumes are copied before.
 pub fn call_entry(
     loaded: &LoadedProgram,
     signature: &EntrySignature,
     given: &[GivenValue],
-    is_copying: bool,
 ) -> CallOutcome {
     let mut state = loaded.device.lock();
     let mut traced = Vec::new();
@@ -132,7 +131,7 @@ pub fn call_entry(
     let entry = entry.ok_or_else(|| PythonFailure::argument("the program has no such function"));
     let results = entry.and_then(|entry| {
         let parts: Vec<&EntryValueType> = entry.parameter_parts().map(|(_, part)| part).collect();
-        let values = make_values(&mut state.heap, given, &parts, is_copying)?;
+        let values = make_values(&mut state.heap, signature, given, &parts)?;
         let called = state.with_session(loaded, |session| {
             let values: Vec<ResidentValue> = values;
             let references: Vec<&ResidentValue> = values.iter().collect();
@@ -152,20 +151,20 @@ pub fn call_entry(
 /// The values of arguments in the form that the parts of the parameters take.
 fn make_values(
     heap: &mut OpenDeviceHeap,
+    signature: &EntrySignature,
     given: &[GivenValue],
     parts: &[&EntryValueType],
-    is_copying: bool,
 ) -> Result<Vec<ResidentValue>, PythonFailure> {
     let mut values = Vec::new();
     let mut made = Ok(());
     let mut parts = parts.iter();
-    'arguments: for argument in given {
+    'arguments: for (argument, parameter) in given.iter().zip(&signature.parameters) {
         let count = match argument {
             GivenValue::Opaque(opaque) => opaque.values.len(),
             GivenValue::Device(_) | GivenValue::Host(_) => 1,
         };
         for (at, part) in (0..count).zip(&mut parts) {
-            match make_value(heap, argument, at, part, is_copying) {
+            match make_value(heap, argument, at, part, parameter.is_consumed) {
                 Ok(value) => values.push(value),
                 Err(failure) => {
                     made = Err(failure);
@@ -189,7 +188,7 @@ fn make_value(
     argument: &GivenValue,
     number: usize,
     part: &EntryValueType,
-    is_copying: bool,
+    is_consumed: bool,
 ) -> Result<ResidentValue, PythonFailure> {
     let resident = match argument {
         GivenValue::Host(array) => match part.slot {
@@ -214,7 +213,7 @@ fn make_value(
             let bytes = &bits.to_le_bytes()[..part.element.size() as usize];
             heap.upload_array(part.element, part.unsigned, Vec::new(), bytes)?
         }
-        None if is_copying => heap.copy_value(resident)?,
+        None if is_consumed => heap.copy_value(resident)?,
         None => heap.share_value(resident),
     };
     value.element = part.element;

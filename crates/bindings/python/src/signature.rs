@@ -21,6 +21,17 @@ pub struct ValueSignature {
     pub form: ValueForm,
     /// The number of scalars and arrays that it consists of.
     pub part_count: usize,
+    /// Whether a call may change the arrays of a parameter.
+    pub is_consumed: bool,
+}
+
+/// Facts about the parameters of an entry point that its program does not have.
+#[derive(Debug, Default)]
+pub struct ParameterFacts {
+    /// Their names in the source.
+    pub names: Vec<Option<String>>,
+    /// Whether a call may change the arrays of each. Where nothing is known, it may.
+    pub consumed: Vec<bool>,
 }
 
 /// The form of a parameter or result.
@@ -35,19 +46,22 @@ pub enum ValueForm {
 }
 
 impl EntrySignature {
-    /// The signature of an entry point. Tensor programs have types that their program stores as others. `names` are those of
-    /// the parameters in the source.
+    /// The signature of an entry point. Tensor programs have types that their program stores as others.
     pub fn new(
         entry: &ProgramEntry,
         tensors: Option<&TensorSignature>,
-        names: &[Option<String>],
+        facts: &ParameterFacts,
     ) -> EntrySignature {
         let parameters = entry.parameters.iter().enumerate().map(|(at, parameter)| {
             let tensor = tensors.and_then(|tensors| tensors.parameters.get(at));
-            let given = names.get(at).and_then(Option::as_ref);
+            let given = facts.names.get(at).and_then(Option::as_ref);
             let name = given.unwrap_or(&parameter.name).clone();
             let (value, opaque) = (parameter.value.as_ref(), parameter.opaque.as_ref());
-            ValueSignature::new(name, value, opaque, tensor)
+            let mut signature = ValueSignature::new(name, value, opaque, tensor);
+            // Programs of tensors never change arguments.
+            signature.is_consumed =
+                tensor.is_none() && facts.consumed.get(at).copied().unwrap_or(true);
+            signature
         });
         let results = entry.results.iter().enumerate();
         let results = results.map(|(at, result)| {
@@ -87,6 +101,7 @@ impl ValueSignature {
             name,
             form,
             part_count,
+            is_consumed: false,
         }
     }
 

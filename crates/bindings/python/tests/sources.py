@@ -61,6 +61,19 @@ entry sum (p: point): f32 = p.x + p.y
 entry pick (xs: []i32) (at: i64): i32 = xs[at]
 """
 
+CONSUMING = """
+type pair = { first: [3]i32, second: [3]i32 }
+
+entry pair (first: [3]i32) (second: [3]i32): pair = { first, second }
+
+entry total (p: pair): i32 = reduce (+) 0 p.first + reduce (+) 0 p.second
+
+entry change (p: *pair): i32 =
+  let first = p.first with [0] = 9
+  let second = p.second with [1] = 9
+  in reduce (+) 0 first + reduce (+) 0 second
+"""
+
 SAXPY = """
 target triple = "spir64-unknown-unknown"
 

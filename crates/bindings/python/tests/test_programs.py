@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 
 import spirula as sp
-from sources import ADD, DOUBLE, FUTHARK, OPEN_SIZE, SLOW
+from sources import ADD, CONSUMING, DOUBLE, FUTHARK, OPEN_SIZE, SLOW
 
 # Types of StableHLO with those of NumPy.
 TYPES = {
@@ -148,6 +148,16 @@ class FutharkTest(unittest.TestCase):
         (result,) = self.program.function("update")(given, 1)
         np.testing.assert_array_equal(result.numpy(), [0, 7, 0])
         np.testing.assert_array_equal(given.numpy(), [0, 0, 0])
+
+    def test_consumed_parts_of_the_caller_stay(self):
+        program = sp.compile(CONSUMING)
+        array = program.device.array(np.zeros(3, np.int32))
+        (pair,) = program.function("pair")(array, array)
+        (total,) = program.function("change")(pair)
+        self.assertEqual(int(total), 18)
+        (total,) = program.function("total")(pair)
+        self.assertEqual(int(total), 0)
+        np.testing.assert_array_equal(array.numpy(), [0, 0, 0])
 
     def test_results_have_memory_of_their_own(self):
         given = self.program.device.array(np.zeros(3, np.int32))
