@@ -237,9 +237,10 @@ fn separate_results(
     let mut separate: Vec<ResidentValue> = Vec::new();
     let mut failed = None;
     for result in results {
-        let mut arguments = given.iter().filter_map(|argument| match argument {
-            GivenValue::Device(array) => array.value().ok(),
-            GivenValue::Host(_) | GivenValue::Opaque(_) => None,
+        let mut arguments = given.iter().flat_map(|argument| match argument {
+            GivenValue::Device(array) => array.value().map(std::slice::from_ref).unwrap_or(&[]),
+            GivenValue::Opaque(opaque) => &opaque.values,
+            GivenValue::Host(_) => &[],
         });
         let is_other = arguments.any(|other| heap.is_shared(other, &result))
             || separate.iter().any(|other| heap.is_shared(other, &result));

@@ -68,6 +68,8 @@ entry pair (first: [3]i32) (second: [3]i32): pair = { first, second }
 
 entry total (p: pair): i32 = reduce (+) 0 p.first + reduce (+) 0 p.second
 
+entry first (p: pair): [3]i32 = p.first
+
 entry change (p: *pair): i32 =
   let first = p.first with [0] = 9
   let second = p.second with [1] = 9

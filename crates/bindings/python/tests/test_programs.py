@@ -163,6 +163,10 @@ class FutharkTest(unittest.TestCase):
         given = self.program.device.array(np.zeros(3, np.int32))
         (result,) = self.program.function("same")(given)
         self.assertNotEqual(np.asarray(given).ctypes.data, np.asarray(result).ctypes.data)
+        program = sp.compile(CONSUMING)
+        (pair,) = program.function("pair")([1, 2, 3], [4, 5, 6])
+        results = [program.function("first")(pair)[0] for _ in range(2)]
+        self.assertEqual(len({np.asarray(result).ctypes.data for result in results}), 2)
 
     def test_opaque_values(self):
         (point,) = self.program.function("make")(3.0)
