@@ -134,8 +134,8 @@ impl PythonArray {
 
     /// The device that has the elements.
     #[getter]
-    fn device(&self) -> PyResult<PythonDevice> {
-        Ok(PythonDevice::from_open(&self.content.device)?)
+    fn device(&self) -> PythonDevice {
+        PythonDevice::from_open(&self.content.device)
     }
 
     /// Number of dimensions.
@@ -258,7 +258,7 @@ impl PythonArray {
     fn __repr__(&self) -> String {
         let content = &*self.content;
         let sizes: Vec<String> = content.shape.iter().map(u64::to_string).collect();
-        let (dtype, device) = (content.element.dtype_name, &content.device.id);
+        let (dtype, device) = (content.element.dtype_name, &content.device.info.id);
         format!(
             "<spirula.Array shape=({}) dtype={dtype} device={device}>",
             sizes.join(", ")

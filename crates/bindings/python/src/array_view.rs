@@ -27,7 +27,7 @@ impl VisibleElements {
         if !array.device.is_visible {
             let message = format!(
                 "the elements are in the memory of {}: numpy() copies them",
-                array.device.id
+                array.device.info.id
             );
             return Err(PythonFailure::argument(message));
         }

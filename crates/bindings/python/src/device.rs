@@ -31,8 +31,10 @@ impl PythonDevice {
     }
 
     /// The object of an open device.
-    pub fn from_open(device: &OpenDevice) -> Result<PythonDevice, PythonFailure> {
-        PythonDevice::find(Some(&device.id))
+    pub fn from_open(device: &OpenDevice) -> PythonDevice {
+        PythonDevice {
+            info: device.info.clone(),
+        }
     }
 
     /// Facts of the device.

@@ -224,7 +224,7 @@ pub fn find_dlpack_device(array: &DeviceArray) -> PyResult<(i32, i32)> {
         false => {
             let message = format!(
                 "the elements are in the memory of {}: numpy() copies them",
-                array.device.id
+                array.device.info.id
             );
             Err(PyBufferError::new_err(message))
         }

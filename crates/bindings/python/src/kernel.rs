@@ -364,8 +364,8 @@ impl PythonKernel {
 
     /// The device that the kernel was compiled for.
     #[getter]
-    fn device(&self) -> PyResult<PythonDevice> {
-        Ok(PythonDevice::from_open(&self.device)?)
+    fn device(&self) -> PythonDevice {
+        PythonDevice::from_open(&self.device)
     }
 
     #[pyo3(signature = (size, *args, local=None, groups=None, offset=None, push=None, **kwargs))]
@@ -402,7 +402,7 @@ impl PythonKernel {
             {
                 let message = format!(
                     "an array is on {}, not on the kernel's device",
-                    array.device.id
+                    array.device.info.id
                 );
                 return Err(PythonFailure::argument(message).into());
             }
@@ -418,7 +418,7 @@ impl PythonKernel {
     fn __repr__(&self) -> String {
         format!(
             "<spirula.Kernel {} on {}>",
-            self.interface.name, self.device.id
+            self.interface.name, self.device.info.id
         )
     }
 }

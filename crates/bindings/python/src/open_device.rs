@@ -6,7 +6,7 @@ use crate::failure::PythonFailure;
 use spirula_program::{
     CompiledProgram, ProgramHeap, ProgramSession, ResidentValue, SuspendedSession,
 };
-use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions, KernelHandle};
+use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceMachine, DeviceOptions, KernelHandle};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,8 +23,8 @@ pub enum ReleasedObject {
 
 /// A device that was opened.
 pub struct OpenDevice {
-    /// The name that opens it.
-    pub id: String,
+    /// Facts of the device.
+    pub info: DeviceInfo,
     /// Whether arrays are in the memory of this process.
     pub is_visible: bool,
     state: Mutex<OpenDeviceState>,
@@ -47,12 +47,12 @@ impl OpenDevice {
     pub fn find_or_open(id: &str) -> Result<Arc<OpenDevice>, PythonFailure> {
         static OPENED: Mutex<Vec<Arc<OpenDevice>>> = Mutex::new(Vec::new());
         let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = opened.iter().find(|device| device.id == id) {
+        if let Some(found) = opened.iter().find(|device| device.info.id == id) {
             return Ok(found.clone());
         }
         let device = ComputeDevice::open(id, &DeviceOptions::default())?;
         let device = Arc::new(OpenDevice {
-            id: id.to_owned(),
+            info: device.info().clone(),
             is_visible: id == "cpu" || id.starts_with("cpu+"),
             state: Mutex::new(OpenDeviceState {
                 heap: ProgramHeap::new(DeviceMachine::from_device(device)),

@@ -72,8 +72,8 @@ impl PythonProgram {
 
     /// The device that the program was compiled for.
     #[getter]
-    fn device(&self) -> PyResult<PythonDevice> {
-        Ok(PythonDevice::from_open(&self.loaded.device)?)
+    fn device(&self) -> PythonDevice {
+        PythonDevice::from_open(&self.loaded.device)
     }
 
     /// A function by its name; without a name the only one, or `main`.

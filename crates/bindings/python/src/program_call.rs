@@ -93,7 +93,7 @@ fn bind_value(
         Ok(array) => {
             let content = array.get().content.clone();
             if !Arc::ptr_eq(&content.device, &loaded.device) {
-                return Err(refuse(format!("on the device {}", content.device.id)));
+                return Err(refuse(format!("on the device {}", content.device.info.id)));
             }
             GivenValue::Device(content)
         }
