@@ -1,5 +1,6 @@
 //! Kernels and shaders that were compiled for a device, and their launches.
 
+use crate::call_arguments::order_arguments;
 use crate::device::{DeviceChoice, PythonDevice};
 use crate::failure::PythonFailure;
 use crate::kernel_values::{KernelParameter, KernelValue, encode_value, list_parameters};
@@ -106,27 +107,10 @@ impl PythonKernel {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Vec<KernelValue>> {
-        let (name, takes) = (&self.interface.name, self.parameters.len());
-        let mut objects: Vec<Option<Bound<'_, PyAny>>> = args.iter().map(Some).collect();
-        let given = objects.len() + kwargs.map_or(0, |kwargs| kwargs.len());
-        if given != takes {
-            let message = format!("{name} takes {takes} arguments, {given} are given");
-            return Err(PythonFailure::argument(message).into());
-        }
-        objects.resize(takes, None);
-        for (key, object) in kwargs.into_iter().flatten() {
-            let key: String = key.extract()?;
-            let mut places = self.parameters.iter().zip(&objects);
-            let place = places.position(|(parameter, object)| {
-                parameter.name.as_ref() == Some(&key) && object.is_none()
-            });
-            let place = place.ok_or_else(|| {
-                let message = format!("{name} has no parameter {key} without an argument");
-                PythonFailure::argument(message)
-            })?;
-            objects[place] = Some(object);
-        }
-        let values = objects.iter().flatten().zip(&self.parameters).enumerate();
+        let parameters = self.parameters.iter();
+        let names: Vec<Option<&str>> = parameters.map(|p| p.name.as_deref()).collect();
+        let objects = order_arguments(&self.interface.name, &names, args, kwargs)?;
+        let values = objects.iter().zip(&self.parameters).enumerate();
         values
             .map(|(number, (object, parameter))| parameter.bind_value(number, object))
             .collect()

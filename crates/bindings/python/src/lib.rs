@@ -10,6 +10,7 @@
 //!   `consumed_parameters`: what the functions take.
 //! - `kernel`, `kernel_values`, `launch_size`: kernels and their launches with arrays of NumPy.
 //! - `numpy_element`, `host_array`: types and arrays of NumPy.
+//! - `call_arguments`: arguments by position and by name.
 //! - `failure`, `diagnostic`: exceptions with places in sources.
 //! - `command`: the command `spirula`.
 //!
@@ -17,6 +18,7 @@
 
 mod array;
 mod array_view;
+mod call_arguments;
 mod command;
 mod compile;
 mod consumed_parameters;

@@ -1,6 +1,7 @@
 //! Calls of functions of programs.
 
 use crate::array::{DeviceArray, PythonArray};
+use crate::call_arguments::order_arguments;
 use crate::failure::PythonFailure;
 use crate::host_array::HostArray;
 use crate::opaque::{OpaqueParts, PythonOpaque};
@@ -36,30 +37,9 @@ pub fn bind_arguments(
     kwargs: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<GivenValue>> {
     let parameters = &signature.parameters;
-    let mut objects: Vec<Option<Bound<'_, PyAny>>> = args.iter().map(Some).collect();
-    let given = objects.len() + kwargs.map_or(0, |kwargs| kwargs.len());
-    if given != parameters.len() {
-        let (name, takes) = (&signature.name, parameters.len());
-        let message = format!("{name} takes {takes} arguments, {given} are given");
-        return Err(PythonFailure::argument(message).into());
-    }
-    objects.resize(parameters.len(), None);
-    for (name, object) in kwargs.into_iter().flatten() {
-        let name: String = name.extract()?;
-        let mut places = parameters.iter().enumerate();
-        let place = places.find(|(at, parameter)| parameter.name == name && objects[*at].is_none());
-        let Some((place, _)) = place else {
-            let names: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
-            let message = format!(
-                "{} has no parameter {name} without an argument; its parameters are: {}",
-                signature.name,
-                names.join(", ")
-            );
-            return Err(PythonFailure::argument(message).into());
-        };
-        objects[place] = Some(object);
-    }
-    let values = objects.into_iter().flatten().zip(parameters);
+    let names: Vec<Option<&str>> = parameters.iter().map(|p| Some(p.name.as_str())).collect();
+    let objects = order_arguments(&signature.name, &names, args, kwargs)?;
+    let values = objects.into_iter().zip(parameters);
     values
         .map(|(object, parameter)| bind_value(loaded, &object, parameter))
         .collect()
