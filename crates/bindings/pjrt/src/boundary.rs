@@ -104,7 +104,11 @@ pub unsafe extern "C" fn enter_infallible_call<A: PluginCall>(arguments: *mut A)
 
 unsafe fn answer_call<A: PluginCall>(arguments: *mut A) -> PluginResult<()> {
     let answered = catch_unwind(AssertUnwindSafe(|| {
-        let mut copy = read_struct(arguments)?;
+        let copy = read_struct(arguments).map_err(|mut error| {
+            error.message = format!("{}: {}", A::FUNCTION, error.message);
+            error
+        });
+        let mut copy = copy?;
         let answered = copy.answer();
         if answered.is_ok() {
             write_struct(arguments, &copy);

@@ -3,7 +3,7 @@
 //! A buffer refers to an array of its device by a number. The array may be made by a job that has not run yet; jobs run in
 //! their order, so that it is there when a later job uses it. A failed job leaves its error in the place of the array.
 
-use crate::boundary::{PluginCall, read_struct};
+use crate::boundary::PluginCall;
 use crate::device::{Device, find_device};
 use crate::element::{ArrayType, ElementFormat};
 use crate::error::{PluginError, PluginResult};
@@ -14,7 +14,7 @@ use crate::host_array::{gather_dense, is_dense, is_within, make_zeros, scatter_d
 use crate::plugin::is_processor;
 use crate::queue::{DeviceArrayId, DeviceState, JobPromise, JobWeight};
 use spirula_program::ResidentValue;
-use std::ptr::null_mut;
+use std::ptr::{self, null_mut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes that are copied in less time than a thread takes to wake up.
@@ -229,7 +229,8 @@ unsafe fn read_layout(
     layout: *const PjrtBufferMemoryLayout,
     array: &ArrayType,
 ) -> PluginResult<Vec<i64>> {
-    let layout = read_struct(layout)?;
+    // XLA's clients do not set the size of this struct. Its fields are those of the first version.
+    let layout = ptr::read_unaligned(layout);
     let rank = array.sizes.len();
     if layout.ty == PjrtBufferMemoryLayoutType::STRIDES {
         let strides = layout.variant.strides;
