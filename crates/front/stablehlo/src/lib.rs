@@ -7,12 +7,14 @@
 //!   become the generic form. So later stages see one form of each operation.
 //! - [`bytecode`]: reading MLIR bytecode and StableHLO's portable artifacts into the same modules.
 //! - [`verify_module`]: verification of a module.
+//! - [`sharding`]: layouts of tensors over several devices.
 //! - [`translate`]: translation of a module to the tensor IR.
 
 pub mod bytecode;
 mod dialect;
 mod input;
 pub mod mlir;
+pub mod sharding;
 pub mod translate;
 mod verify;
 

@@ -58,6 +58,13 @@ impl<'a> BytecodeReader<'a> {
         dialect: &str,
         data: &mut BytecodeCursor<'a>,
     ) -> BytecodeResult<MlirAttr> {
+        if dialect == "sdy" {
+            let mut ahead = *data;
+            if let Some(kind) = self.sharding_attribute(&mut ahead)? {
+                *data = ahead;
+                return Ok(self.module.attributes.intern(kind));
+            }
+        }
         if !matches!(dialect, "builtin" | "vhlo" | "stablehlo") {
             return self.encoded_attribute(dialect, data);
         }
@@ -79,7 +86,7 @@ impl<'a> BytecodeReader<'a> {
         Ok(self.module.attributes.intern(kind))
     }
 
-    /// An attribute in an unknown encoding, such as a sharding, as its bytes.
+    /// An attribute in an unknown encoding, as its bytes.
     fn encoded_attribute(
         &mut self,
         dialect: &str,

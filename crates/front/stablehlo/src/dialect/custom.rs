@@ -214,6 +214,36 @@ pub(crate) fn sharding_constraint<'a>(
     parser.parse_formatted_operation(draft, "", super::TrailingTypes::Same)
 }
 
+/// `(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[…] manual_axes={"x"} (%a: type) {…} : …`
+pub(crate) fn manual_computation<'a>(
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
+    parser.parse_format(draft, "(%*)")?;
+    for (word, name, mnemonic) in [
+        ("in_shardings", "sdy.sharding_per_value", ""),
+        ("out_shardings", "sdy.sharding_per_value", ""),
+        ("manual_axes", "sdy", "manual_axes"),
+    ] {
+        parser.cursor.expect_word(word)?;
+        parser.cursor.expect_punctuation("=")?;
+        if !matches!(parser.cursor.peek_byte(), b'[' | b'{') {
+            return parser.cursor.report_expected("a list");
+        }
+        let body = parser.balanced_text()?;
+        let body = parser.module.intern_text(&format!("<{mnemonic}{body}>"));
+        let body = DialectBody::Text(body);
+        let name = parser.module.intern_text(name);
+        parser.add_property(draft, word, AttributeKind::Dialect { name, body });
+    }
+    parser.cursor.expect_punctuation("(")?;
+    let arguments = parser.parse_list(")", |parser| parser.parse_argument())?;
+    draft
+        .regions
+        .push(parser.parse_region(Some(&arguments), true)?);
+    parser.parse_formatted_operation(draft, "", super::TrailingTypes::Functional)
+}
+
 /// The body of a dialect's attribute, whose text is kept unchanged.
 fn parse_raw_body<'a>(
     parser: &mut MlirParser<'a>,

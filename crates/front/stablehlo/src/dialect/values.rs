@@ -232,7 +232,7 @@ impl<'m> AttributeValue<'m> for PrecisionConfig {
     }
 }
 
-/// `#stablehlo.channel_handle<…>`, which nothing reads.
+/// `#stablehlo.channel_handle<…>`, whose number nothing reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChannelHandle;
 

@@ -199,7 +199,7 @@ impl MlirModule {
     pub(crate) fn is_return(&self, op: MlirOp) -> bool {
         matches!(
             self.opcode(op),
-            Some(MlirOpcode::FuncReturn | MlirOpcode::Return)
+            Some(MlirOpcode::FuncReturn | MlirOpcode::Return | MlirOpcode::SdyReturn)
         )
     }
 

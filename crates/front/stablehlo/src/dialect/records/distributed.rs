@@ -1,12 +1,35 @@
 //! Attributes of collectives.
 
 use crate::dialect::properties::attribute_record;
-use crate::dialect::values::{ChannelHandle, ElementsAttribute, IntegerElements};
+use crate::dialect::values::{ChannelHandle, ElementsAttribute, IntegerElements, NamedInteger};
 
 attribute_record! {
-    /// The attribute that collectives share.
+    /// The attributes that collectives share.
     struct CollectiveAttributes {
         replica_groups: Option<ElementsAttribute>,
+        channel_handle: Option<ChannelHandle>,
+    }
+}
+
+attribute_record! {
+    /// The attribute of `all_gather` alone.
+    struct GatherDimensionAttributes {
+        all_gather_dim: NamedInteger,
+    }
+}
+
+attribute_record! {
+    /// The attribute of `reduce_scatter` alone.
+    struct ScatterDimensionAttributes {
+        scatter_dimension: NamedInteger,
+    }
+}
+
+attribute_record! {
+    /// The attributes of `all_to_all` alone.
+    struct AllToAllAttributes {
+        split_dimension: NamedInteger,
+        concat_dimension: NamedInteger,
     }
 }
 
@@ -14,8 +37,6 @@ attribute_record! {
     /// Attributes of `collective_permute`.
     struct CollectivePermuteAttributes {
         source_target_pairs: IntegerElements,
-    }
-    unread {
         channel_handle: Option<ChannelHandle>,
     }
 }

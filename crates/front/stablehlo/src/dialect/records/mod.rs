@@ -5,11 +5,15 @@ mod distributed;
 mod elementwise;
 mod movement;
 mod program;
+mod sharding;
 mod structured;
 mod testing;
 
 pub(crate) use chlo::{RaggedDotAttributes, ScanAttributes, TopKAttributes};
-pub(crate) use distributed::{CollectiveAttributes, CollectivePermuteAttributes};
+pub(crate) use distributed::{
+    AllToAllAttributes, CollectiveAttributes, CollectivePermuteAttributes,
+    GatherDimensionAttributes, ScatterDimensionAttributes,
+};
 pub(crate) use elementwise::{CompareAttributes, ReducePrecisionAttributes};
 pub(crate) use movement::{
     BroadcastAttributes, BroadcastInDimAttributes, ConcatenateAttributes, ConstantAttributes,
@@ -21,6 +25,7 @@ pub(crate) use program::{
     CallAttributes, CompositeAttributes, CustomCallAttributes, FuncAttributes,
     ShapeAssertionAttributes, TargetParameters,
 };
+pub(crate) use sharding::ManualComputationAttributes;
 pub(crate) use structured::{
     BatchNormAttributes, CholeskyAttributes, ConvolutionAttributes, DotAttributes,
     DotGeneralAttributes, FftAttributes, MapAttributes, ReduceAttributes, ReduceWindowAttributes,

@@ -2,8 +2,11 @@
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
-use crate::dialect::operations::{AssemblyFormat, OpDefinition, define_operation, with_signature};
+use crate::dialect::operations::{
+    AssemblyFormat, OpDefinition, TrailingTypes, define_operation, with_isolation, with_signature,
+};
 use crate::dialect::properties::define_attributes;
+use crate::dialect::records::ManualComputationAttributes;
 use crate::dialect::values::StringValue;
 use crate::mlir::MlirAttr;
 
@@ -28,6 +31,19 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
             ),
             AssemblyFormat::Custom(custom::sharding_constraint),
         ),
+    ),
+    with_signature(
+        "* * 1",
+        with_isolation(define_operation(
+            &[MlirOpcode::SdyManualComputation],
+            ManualComputationAttributes::DEFINITIONS,
+            AssemblyFormat::Custom(custom::manual_computation),
+        )),
+    ),
+    define_operation(
+        &[MlirOpcode::SdyReturn],
+        &[],
+        AssemblyFormat::Format("%*", TrailingTypes::Operands),
     ),
     // Artifacts have it where values pass between the versioned dialect and others.
     with_signature(

@@ -119,10 +119,15 @@ impl<'a> MlirParser<'a> {
 
     /// Text in angle brackets directly at the position, including them; empty if there is none.
     pub fn balanced_body(&mut self) -> MlirParseResult<&'a str> {
-        let start = self.cursor.pos;
         if self.cursor.current_byte() != b'<' {
             return Ok("");
         }
+        self.balanced_text()
+    }
+
+    /// Text from the bracket at the position up to the one that matches it.
+    pub fn balanced_text(&mut self) -> MlirParseResult<&'a str> {
+        let start = self.cursor.pos;
         let mut open = Vec::new();
         loop {
             let byte = self.cursor.current_byte();

@@ -1,0 +1,58 @@
+//! Shardings of the arguments and results of an entry point.
+
+use super::layout::TensorSharding;
+use super::text::read_sharding;
+use crate::mlir::{AttributeKind, MlirAttr, MlirModule, MlirOp};
+use spirula_diagnostics::SourceDiagnostic;
+
+/// Attribute of an argument or result that has its sharding.
+const SHARDING: &str = "sdy.sharding";
+
+/// The shardings of the arguments and results of an entry point, where they are given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EntryShardings {
+    /// Those of the arguments.
+    pub parameters: Vec<Option<TensorSharding>>,
+    /// Those of the results.
+    pub results: Vec<Option<TensorSharding>>,
+}
+
+impl EntryShardings {
+    /// Reads the shardings of a function.
+    ///
+    /// # Errors
+    /// When there is no such function, or a sharding is malformed.
+    pub fn read(module: &MlirModule, entry: &str) -> Result<EntryShardings, SourceDiagnostic> {
+        let function = module.find_function(entry).ok_or_else(|| {
+            let place = module.source_location(module.root());
+            SourceDiagnostic::error(place, format!("there is no function @{entry}"))
+        })?;
+        Ok(EntryShardings {
+            parameters: read_list(module, function, "arg_attrs")?,
+            results: read_list(module, function, "res_attrs")?,
+        })
+    }
+}
+
+/// The sharding of each dictionary in a list of attributes.
+fn read_list(
+    module: &MlirModule,
+    function: MlirOp,
+    name: &str,
+) -> Result<Vec<Option<TensorSharding>>, SourceDiagnostic> {
+    let list = module.find_attribute(function, name);
+    let Some(AttributeKind::Array(list)) = list.map(|list| module.attributes.kind(list)) else {
+        return Ok(Vec::new());
+    };
+    let read = |attr: &MlirAttr| {
+        let Some(sharding) = module.find_field(*attr, SHARDING) else {
+            return Ok(None);
+        };
+        let sharding = read_sharding(module, sharding).ok_or_else(|| {
+            let place = module.source_location(function);
+            SourceDiagnostic::error(place, format!("a sharding in `{name}` is malformed"))
+        })?;
+        Ok(Some(sharding))
+    };
+    list.iter().map(read).collect()
+}

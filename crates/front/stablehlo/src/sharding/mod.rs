@@ -1,0 +1,15 @@
+//! Shardings: how Shardy's attributes lay tensors out over the devices of a mesh.
+//!
+//! Attributes of the dialect `sdy` are kept as text, whatever form a module was read from. This module reads the text:
+//! [`DeviceMesh`] has the axes of devices, [`TensorSharding`] the axes that split each dimension of a tensor.
+//! [`EntryShardings`] has those of the arguments and results of an entry point.
+
+mod entry;
+mod layout;
+mod mesh;
+mod text;
+
+pub use entry::EntryShardings;
+pub use layout::{ShardSlice, TensorSharding};
+pub use mesh::{AxisReference, DeviceMesh, MeshAxis};
+pub(crate) use text::{read_manual_axes, read_sharding_list};

@@ -1,0 +1,208 @@
+//! Parser of the texts of Shardy's attributes.
+
+use super::layout::TensorSharding;
+use super::mesh::{AxisReference, DeviceMesh, MeshAxis};
+use crate::mlir::{AttributeKind, DialectBody, MlirAttr, MlirModule};
+
+/// The rest of a text. Every function returns `None` where something else stands.
+struct ShardingText<'m> {
+    module: &'m MlirModule,
+    rest: &'m str,
+}
+
+/// Reads `<@mesh, [{"x"}, {?}], replicated={"y"}>`.
+pub(super) fn read_sharding(module: &MlirModule, attr: MlirAttr) -> Option<TensorSharding> {
+    ShardingText::of_attribute(module, attr)?.read_whole(ShardingText::read_sharding)
+}
+
+/// Reads `<[<@mesh, [{"x"}]>, …]>`: a sharding for each value.
+pub(crate) fn read_sharding_list(
+    module: &MlirModule,
+    attr: MlirAttr,
+) -> Option<Vec<TensorSharding>> {
+    ShardingText::of_attribute(module, attr)?.read_whole(|text| {
+        text.expect("<")?;
+        let list = text.read_list("[", "]", ShardingText::read_sharding)?;
+        text.expect(">")?;
+        Some(list)
+    })
+}
+
+/// Reads `<manual_axes{"x", "y"}>`.
+pub(crate) fn read_manual_axes(module: &MlirModule, attr: MlirAttr) -> Option<Vec<String>> {
+    ShardingText::of_attribute(module, attr)?.read_whole(|text| {
+        text.expect("<")?;
+        text.eat("manual_axes");
+        let list = text.read_list("{", "}", ShardingText::read_string)?;
+        text.expect(">")?;
+        Some(list)
+    })
+}
+
+impl<'m> ShardingText<'m> {
+    fn of_attribute(module: &'m MlirModule, attr: MlirAttr) -> Option<ShardingText<'m>> {
+        match module.attributes.kind(attr) {
+            AttributeKind::Dialect {
+                body: DialectBody::Text(text),
+                ..
+            } => Some(ShardingText {
+                module,
+                rest: module.symbol_text(*text),
+            }),
+            _ => None,
+        }
+    }
+
+    fn read_whole<T>(mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let value = read(&mut self)?;
+        self.rest.trim_start().is_empty().then_some(value)
+    }
+
+    fn eat(&mut self, sign: &str) -> bool {
+        match self.rest.trim_start().strip_prefix(sign) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn expect(&mut self, sign: &str) -> Option<()> {
+        self.eat(sign).then_some(())
+    }
+
+    fn read_list<T>(
+        &mut self,
+        open: &str,
+        close: &str,
+        mut read: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        self.expect(open)?;
+        let mut items = Vec::new();
+        while !self.eat(close) {
+            if !items.is_empty() {
+                self.expect(",")?;
+            }
+            items.push(read(self)?);
+        }
+        Some(items)
+    }
+
+    fn read_number(&mut self) -> Option<u64> {
+        let rest = self.rest.trim_start();
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let (digits, rest) = rest.split_at(end);
+        self.rest = rest;
+        digits.parse().ok()
+    }
+
+    fn read_string(&mut self) -> Option<String> {
+        self.expect("\"")?;
+        let (text, rest) = self.rest.split_once('"')?;
+        self.rest = rest;
+        Some(text.to_owned())
+    }
+
+    /// `"x"` or `"x":(2)4`
+    fn read_axis(&mut self) -> Option<AxisReference> {
+        let name = self.read_string()?;
+        let mut part = None;
+        if self.eat(":") {
+            self.expect("(")?;
+            let before = self.read_number()?;
+            self.expect(")")?;
+            let size = self.read_number().filter(|size| *size > 0)?;
+            part = Some((before, size));
+        }
+        Some(AxisReference { name, part })
+    }
+
+    /// `{"x", "y", ?}p1`
+    fn read_dimension(&mut self) -> Option<Vec<AxisReference>> {
+        let items = self.read_list("{", "}", |text| {
+            // More axes may split an open dimension.
+            if text.eat("?") {
+                return Some(None);
+            }
+            text.read_axis().map(Some)
+        })?;
+        if self.eat("p") {
+            self.read_number()?;
+        }
+        Some(items.into_iter().flatten().collect())
+    }
+
+    /// `<["x"=4, "y"=2], device_ids=[0, 1]>`
+    fn read_mesh(&mut self) -> Option<DeviceMesh> {
+        self.expect("<")?;
+        let axes = self.read_list("[", "]", |text| {
+            let name = text.read_string()?;
+            text.expect("=")?;
+            let size = text.read_number()?;
+            Some(MeshAxis { name, size })
+        })?;
+        let mut device_ids = None;
+        if self.eat(",") {
+            self.expect("device_ids")?;
+            self.expect("=")?;
+            device_ids = Some(self.read_list("[", "]", Self::read_number)?);
+        }
+        self.expect(">")?;
+        DeviceMesh::new(axes, device_ids)
+    }
+
+    /// `@mesh`, or `mesh<…>`
+    fn read_mesh_or_name(&mut self) -> Option<DeviceMesh> {
+        if self.eat("mesh") {
+            return self.read_mesh();
+        }
+        self.expect("@")?;
+        let name = if self.rest.starts_with('"') {
+            self.read_string()?
+        } else {
+            let is_end = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-'));
+            let end = self.rest.find(is_end)?;
+            let (name, rest) = self.rest.split_at(end);
+            self.rest = rest;
+            name.to_owned()
+        };
+        find_mesh(self.module, &name)
+    }
+
+    fn read_sharding(&mut self) -> Option<TensorSharding> {
+        self.expect("<")?;
+        let mesh = self.read_mesh_or_name()?;
+        self.expect(",")?;
+        let dimensions = self.read_list("[", "]", Self::read_dimension)?;
+        while self.eat(",") {
+            // Axes along which all devices have the same, or summands. The device's values are taken in both cases.
+            let is_known = ["replicated", "unreduced"]
+                .iter()
+                .any(|word| self.eat(word));
+            if !is_known {
+                return None;
+            }
+            self.expect("=")?;
+            self.read_list("{", "}", Self::read_axis)?;
+        }
+        self.expect(">")?;
+        let mut axes = dimensions.iter().flatten();
+        let is_within = axes.all(|axis| mesh.find_axis(&axis.name).is_some());
+        is_within.then_some(TensorSharding { mesh, dimensions })
+    }
+}
+
+/// The mesh of a name.
+fn find_mesh(module: &MlirModule, name: &str) -> Option<DeviceMesh> {
+    let blocks = module
+        .regions(module.root())
+        .flat_map(|region| module.blocks(region));
+    let mut ops = blocks.flat_map(|block| module.ops(*block));
+    let op = ops
+        .find(|op| module.op_name(**op) == "sdy.mesh" && module.symbol_name(**op) == Some(name))?;
+    let attr = module.find_attribute(*op, "mesh")?;
+    ShardingText::of_attribute(module, attr)?.read_whole(ShardingText::read_mesh)
+}
