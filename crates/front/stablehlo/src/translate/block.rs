@@ -18,15 +18,7 @@ impl StablehloTranslator<'_> {
         let module = self.module;
         self.progress.depth += 1;
         for op in module.ops(block) {
-            let place = module.source_location(*op);
-            self.builder.set_place(place);
-            self.progress.operations += 1;
-            if self.progress.operations > OPERATIONS || self.progress.depth > DEPTH {
-                return Err(TranslateError::new_unsupported(
-                    place,
-                    "program of this size",
-                ));
-            }
+            self.count_operation(*op)?;
             if module.is_return(*op) {
                 self.progress.depth -= 1;
                 let operands = module.operands(*op).iter();
@@ -45,6 +37,18 @@ impl StablehloTranslator<'_> {
             place,
             "a block does not end in a return",
         ))
+    }
+
+    /// Begins an operation, unless there are too many.
+    pub fn count_operation(&mut self, op: MlirOp) -> TranslateResult<()> {
+        let place = self.module.source_location(op);
+        self.builder.set_place(place);
+        self.progress.operations += 1;
+        if self.progress.operations > OPERATIONS || self.progress.depth > DEPTH {
+            let what = "program of this size";
+            return Err(TranslateError::new_unsupported(place, what));
+        }
+        Ok(())
     }
 
     /// Whether the operation is nested in control flow.

@@ -10,7 +10,7 @@ use super::window;
 use crate::dialect::records::{
     CallAttributes, CompositeAttributes, CustomCallAttributes, GetTupleElementAttributes,
 };
-use crate::dialect::{AttributeRecord, SymbolName};
+use crate::dialect::{AttributeRecord, MlirOpcode, SymbolName};
 use crate::mlir::{MlirBlock, MlirOp};
 use spirula_program::{ScalarLiteral, ScalarOp as Scalar};
 use spirula_tensor::ir::{TensorBlock, TensorValue};
@@ -112,17 +112,21 @@ pub(super) fn translate_token(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tr
     t.bind_items(op, vec![TranslatedValue::Token])
 }
 
-/// `replica_id` and `partition_id`: there is one replica and one partition.
+/// `replica_id` and `partition_id`: the device of the shard in a manual computation, otherwise the only one.
 pub(super) fn first_id(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let (element, shape) = t.result_type(op, 0)?;
-    let zero = t
+    let id = match t.module.opcode(op) {
+        Some(MlirOpcode::PartitionId) => t.shards.current_device(),
+        _ => 0,
+    };
+    let id = t
         .builder
-        .add_splat(ScalarLiteral::new(element.storage_type(), 0), &shape);
-    t.bind_result(op, TypedTensor::new(element, zero))
+        .add_splat(ScalarLiteral::new(element.storage_type(), id), &shape);
+    t.bind_result(op, TypedTensor::new(element, id))
 }
 
 /// All parts of tensors, in order.
-fn flatten_components(items: &[TranslatedValue]) -> Vec<TensorValue> {
+pub(super) fn flatten_components(items: &[TranslatedValue]) -> Vec<TensorValue> {
     let of = |item: &TranslatedValue| match item {
         TranslatedValue::Tensor(tensor) => tensor.parts.to_vec(),
         TranslatedValue::Tuple(items) => flatten_components(items),
@@ -132,7 +136,7 @@ fn flatten_components(items: &[TranslatedValue]) -> Vec<TensorValue> {
 }
 
 /// Values of the same structure with other parts.
-fn with_parts(
+pub(super) fn with_parts(
     items: &[TranslatedValue],
     parts: &mut impl Iterator<Item = TensorValue>,
 ) -> Vec<TranslatedValue> {

@@ -7,6 +7,8 @@
 //! complex tensor becomes two tensors, which parameters and results interleave in a last dimension
 //! of 2. Floats of other formats are stored as their bits and computed as `f32`.
 //!
+//! Manual computations of several devices are translated for all devices in lock step (`manual/`).
+//!
 //! An operation or a type that is not known is reported by its name as
 //! [`TranslateError::Unsupported`].
 
@@ -27,6 +29,7 @@ mod fourier;
 mod gather;
 mod lapack;
 mod linear;
+mod manual;
 mod movement;
 mod normalization;
 mod product;

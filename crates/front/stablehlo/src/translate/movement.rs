@@ -351,50 +351,65 @@ pub(super) fn translate_concatenate(
 ) -> TranslateResult<()> {
     let operands = t.tensor_operands(op)?;
     t.ensure_holds(op, !operands.is_empty(), "has no operands")?;
-    let mut shape = t.tensor_shape(&operands[0]);
     let ConcatenateAttributes { dimension } = t.read_attributes(op)?;
-    let dimension = t.check_dimension(op, dimension, shape.len())?;
-    let mut ends = Vec::new();
-    let mut total = t.number_nodes(&[0])[0];
-    for operand in &operands {
-        let mut own = t.tensor_shape(operand);
-        let same = own.len() == shape.len() && operand.element == operands[0].element;
-        t.ensure_holds(op, same, "has operands of different types")?;
-        let size = t.node_from_dim(own[dimension]);
-        own[dimension] = shape[dimension];
-        let merged = merged_shapes(&shape, &own);
-        t.ensure_holds(op, merged.is_some(), "has operands of different shapes")?;
-        shape = merged.unwrap_or(shape);
-        total = t.compute_node(|c| c.add(total, size));
-        ends.push(total);
-    }
-    shape[dimension] = t.dim_from_node(total);
-    let result = t.map_points(&shape, |t, s, point| {
-        let mut value: Option<ElementValue> = None;
-        // The last operand needs no test; each of the others is selected by one.
-        for (at, operand) in operands.iter().enumerate().rev() {
-            if t.tensor_shape(operand)[dimension] == DimExtent::Static(0) {
-                continue;
-            }
-            let mut position = point.to_vec();
-            if at > 0 {
-                let start = t.import_node(s, ends[at - 1]);
-                position[dimension] = ScalarBuilder::new(&mut s.body).sub(point[dimension], start);
-            }
-            let element = t.read_element(s, operand, &position);
-            value = Some(match value {
-                None => element,
-                Some(rest) => {
-                    let end = t.import_node(s, ends[at]);
-                    let is_before = ScalarBuilder::new(&mut s.body).lt(point[dimension], end);
-                    select_value(s, is_before, &element, &rest)
-                }
-            });
-        }
-        match value {
-            Some(value) => Ok(value),
-            None => Ok(t.read_element(s, &operands[0], point)),
-        }
-    })?;
+    let rank = t.tensor_shape(&operands[0]).len();
+    let dimension = t.check_dimension(op, dimension, rank)?;
+    let result = t.concatenate_tensors(op, &operands, dimension)?;
     t.bind_result(op, result)
+}
+
+impl StablehloTranslator<'_> {
+    /// Tensors one behind the other along a dimension.
+    pub fn concatenate_tensors(
+        &mut self,
+        op: MlirOp,
+        operands: &[TypedTensor],
+        dimension: usize,
+    ) -> TranslateResult<TypedTensor> {
+        let t = self;
+        let mut shape = t.tensor_shape(&operands[0]);
+        let mut ends = Vec::new();
+        let mut total = t.number_nodes(&[0])[0];
+        for operand in operands {
+            let mut own = t.tensor_shape(operand);
+            let same = own.len() == shape.len() && operand.element == operands[0].element;
+            t.ensure_holds(op, same, "has operands of different types")?;
+            let size = t.node_from_dim(own[dimension]);
+            own[dimension] = shape[dimension];
+            let merged = merged_shapes(&shape, &own);
+            t.ensure_holds(op, merged.is_some(), "has operands of different shapes")?;
+            shape = merged.unwrap_or(shape);
+            total = t.compute_node(|c| c.add(total, size));
+            ends.push(total);
+        }
+        shape[dimension] = t.dim_from_node(total);
+        t.map_points(&shape, |t, s, point| {
+            let mut value: Option<ElementValue> = None;
+            // The last operand needs no test; each of the others is selected by one.
+            for (at, operand) in operands.iter().enumerate().rev() {
+                if t.tensor_shape(operand)[dimension] == DimExtent::Static(0) {
+                    continue;
+                }
+                let mut position = point.to_vec();
+                if at > 0 {
+                    let start = t.import_node(s, ends[at - 1]);
+                    position[dimension] =
+                        ScalarBuilder::new(&mut s.body).sub(point[dimension], start);
+                }
+                let element = t.read_element(s, operand, &position);
+                value = Some(match value {
+                    None => element,
+                    Some(rest) => {
+                        let end = t.import_node(s, ends[at]);
+                        let is_before = ScalarBuilder::new(&mut s.body).lt(point[dimension], end);
+                        select_value(s, is_before, &element, &rest)
+                    }
+                });
+            }
+            match value {
+                Some(value) => Ok(value),
+                None => Ok(t.read_element(s, &operands[0], point)),
+            }
+        })
+    }
 }

@@ -10,7 +10,7 @@ use crate::mlir::{MlirBlock, MlirFloat, MlirOp};
 use spirula_tensor::ir::{ScalarNode, StructuredOp, TensorReduction, TensorShape};
 
 /// The common format of all values that is reduced as `f32`: one of 16 bits or less.
-fn find_wide_format(elements: &[TensorElement]) -> Option<MlirFloat> {
+pub(super) fn find_wide_format(elements: &[TensorElement]) -> Option<MlirFloat> {
     let Some(TensorElement::Float(float)) = elements.first().copied() else {
         return None;
     };

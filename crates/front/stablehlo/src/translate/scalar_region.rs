@@ -200,6 +200,8 @@ const IDENTITIES: &[MlirOpcode] = &[
     MlirOpcode::Transpose,
     MlirOpcode::Reverse,
     MlirOpcode::OptimizationBarrier,
+    MlirOpcode::SdyShardingConstraint,
+    MlirOpcode::UnrealizedConversionCast,
 ];
 
 /// The result of an operation that a row of the table computes.

@@ -171,7 +171,7 @@ pub(super) fn translate_trivial_collective(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
 ) -> TranslateResult<()> {
-    let CollectiveAttributes { replica_groups } = t.read_attributes(op)?;
+    let CollectiveAttributes { replica_groups, .. } = t.read_attributes(op)?;
     let groups = replica_groups.and_then(|groups| groups.elements(t.module));
     let shape = groups.and_then(|groups| t.module.types.static_shape(groups.ty));
     if shape.is_none_or(|shape| shape.last() != Some(&1)) {
@@ -186,6 +186,7 @@ pub(super) fn translate_trivial_collective(
 pub(super) fn permuted_alone(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let CollectivePermuteAttributes {
         source_target_pairs,
+        ..
     } = t.read_attributes(op)?;
     if source_target_pairs.0.values != [0, 0] {
         return Err(t.unsupported_error(op, "collective_permute among several devices"));

@@ -5,7 +5,7 @@ use super::error::TranslateResult;
 use super::translator::StablehloTranslator;
 use super::{
     bitcast, constant, contraction, control, elementwise, expectation, fourier, gather, linear,
-    movement, normalization, quantized, ragged, random, reduction, scalar, scan, scatter,
+    manual, movement, normalization, quantized, ragged, random, reduction, scalar, scan, scatter,
     select_and_scatter, slice, sort, symbolic_dims, window,
 };
 use crate::dialect::{MlirOpcode, OpcodeTable};
@@ -60,6 +60,10 @@ const ON_ELEMENTS: &[(MlirOpcode, TranslateFn)] = &[
         scan::translate_trivial_collective,
     ),
     (MlirOpcode::CollectivePermute, scan::permuted_alone),
+    (
+        MlirOpcode::SdyManualComputation,
+        manual::translate_manual_computation,
+    ),
     (MlirOpcode::SdyShardingConstraint, control::forward_operands),
     (
         MlirOpcode::UnrealizedConversionCast,

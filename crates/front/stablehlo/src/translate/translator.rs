@@ -5,12 +5,14 @@ use super::dims::{SymbolicDims, merge_dims, merged_shapes};
 use super::element::TensorElement;
 use super::entry::ScatterWindows;
 use super::error::{TranslateError, TranslateResult};
+use super::manual::{ShardEffects, ShardState, ShardedValue};
 use super::region_scalars::RegionScalars;
 use super::result_check::ResultCheck;
 use crate::dialect::{AttributeRecord, IntegerList, MissingAttribute, MlirOpcode, NamedInteger};
 use crate::mlir::{
     MlirBlock, MlirModule, MlirOp, MlirRegion, MlirType, MlirTypeKind, MlirValue as Mlir,
 };
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirula_diagnostics::SourceLocation;
 use spirula_tensor::TensorBuilder;
@@ -72,7 +74,10 @@ pub(super) struct BlockProgress {
 pub(super) struct StablehloTranslator<'m> {
     pub module: &'m MlirModule,
     pub builder: TensorBuilder,
-    items: Vec<Option<TranslatedValue>>,
+    items: Vec<Option<ShardedValue>>,
+    /// Progress through the shards of manual computations, and the effects of operations on them.
+    pub shards: ShardState,
+    pub effects: FxHashMap<MlirOp, ShardEffects>,
     pub progress: BlockProgress,
     /// Dequantised operands of the operation that is translated on real numbers, and whether there
     /// is such an operation.
@@ -95,6 +100,8 @@ impl<'m> StablehloTranslator<'m> {
             module,
             builder: TensorBuilder::new(name),
             items: vec![None; module.value_count()],
+            shards: ShardState::default(),
+            effects: FxHashMap::default(),
             progress: BlockProgress::default(),
             real: Vec::new(),
             on_real: false,
@@ -127,8 +134,14 @@ impl<'m> StablehloTranslator<'m> {
 
     /// The translation of a value.
     pub fn resolve_value(&self, op: MlirOp, value: Mlir) -> TranslateResult<TranslatedValue> {
-        let item = self.items[value.index()].clone();
-        item.ok_or_else(|| self.invalid_error(op, "a value is used where it is not defined"))
+        let stored = self.items[value.index()].as_ref();
+        let item = match (stored, self.shards.current) {
+            (Some(ShardedValue::Shared(item)), _) => Some(item),
+            (Some(stored), Some(shard)) => stored.of_shard(shard, self.shards.count()),
+            _ => None,
+        };
+        item.cloned()
+            .ok_or_else(|| self.invalid_error(op, "a value is used where it is not defined"))
     }
 
     /// The tensor of a value.
@@ -189,8 +202,27 @@ impl<'m> StablehloTranslator<'m> {
             .collect()
     }
 
-    /// Binds a value to its translation.
+    /// Binds a value to its translation, for the shard that is being translated if there is one.
     pub fn bind_value(&mut self, value: Mlir, item: TranslatedValue) {
+        let count = self.shards.count();
+        let stored = &mut self.items[value.index()];
+        match (self.shards.current, stored) {
+            (None, stored) => *stored = Some(ShardedValue::Shared(item)),
+            // The first shard begins a new list.
+            (Some(shard), Some(ShardedValue::Each(items))) if shard > 0 && items.len() == count => {
+                items[shard] = item;
+            }
+            (Some(_), stored) => *stored = Some(ShardedValue::Each(vec![item; count])),
+        }
+    }
+
+    /// The translation of a value on all shards.
+    pub fn stored_value(&self, value: Mlir) -> Option<&ShardedValue> {
+        self.items[value.index()].as_ref()
+    }
+
+    /// Binds a value to its translation on all shards.
+    pub fn store_value(&mut self, value: Mlir, item: ShardedValue) {
         self.items[value.index()] = Some(item);
     }
 
