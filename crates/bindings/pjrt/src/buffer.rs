@@ -436,7 +436,7 @@ fn copy_buffer(buffer: &DeviceBuffer, target: &Arc<Device>) -> PluginResult<*mut
         event,
         arrays: vec![id],
     };
-    if Arc::ptr_eq(&buffer.device, target) {
+    if Arc::ptr_eq(&buffer.device.queue, &target.queue) {
         target
             .queue
             .submit(buffer.copy_weight(), promise, move |state| {

@@ -13,7 +13,9 @@ use crate::generated::{
 use crate::handle::{ApiObject, PointerList, allocate, as_pointer, free, get_ref};
 use crate::module_cache::ModuleCache;
 use crate::named_value::{NamedValue, OptionValue};
-use crate::plugin::{VERSION, choose_device, platform_of_device};
+use crate::plugin::{
+    DEVICE_COUNT_OPTION, VERSION, choose_device, choose_device_count, platform_of_device,
+};
 use crate::topology::Topology;
 use spirula_runtime::{ComputeDevice, DeviceOptions};
 use std::sync::Arc;
@@ -34,16 +36,16 @@ impl ApiObject for Client {
 }
 
 impl Client {
-    /// Opens the device that the options ask for.
+    /// Opens the device that the options ask for, as so many logical devices.
     fn new(options: &[NamedValue]) -> PluginResult<Client> {
         let info = choose_device(options)?;
         let platform = platform_of_device(&info);
         let opened = ComputeDevice::open(&info.id, &read_device_options(options)?)?;
-        let devices = vec![Device::new(0, platform, opened)?];
+        let devices = Device::open_all(choose_device_count(options)?, platform, opened)?;
         Ok(Client {
             platform,
             modules: ModuleCache::default(),
-            topology: Topology::from_device(&info),
+            topology: Topology::from_device(&info, devices.len() as i32),
             device_pointers: PointerList::from_objects(devices.iter().map(|device| &**device)),
             memory_pointers: PointerList::from_objects(devices.iter().map(|d| &*d.memory)),
             devices,
@@ -69,7 +71,7 @@ fn read_device_options(options: &[NamedValue]) -> PluginResult<DeviceOptions> {
     let mut read = DeviceOptions::default();
     for option in options {
         match (option.name.as_str(), &option.value) {
-            ("device", _) => {}
+            ("device" | DEVICE_COUNT_OPTION, _) => {}
             ("threads", OptionValue::Integer(count)) if *count > 0 => {
                 read.threads = usize::try_from(*count).ok();
             }

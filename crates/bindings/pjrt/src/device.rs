@@ -49,11 +49,11 @@ impl DeviceDescription {
     }
 }
 
-/// A device that was opened.
+/// A device of a client: one that was opened, or one of several logical devices that share its memory and its queue.
 pub struct Device {
     pub description: DeviceDescription,
     pub memory: Arc<Memory>,
-    pub queue: DeviceQueue,
+    pub queue: Arc<DeviceQueue>,
     pub info: DeviceInfo,
     memories: PointerList<PjrtMemory>,
 }
@@ -64,19 +64,29 @@ impl ApiObject for Device {
 }
 
 impl Device {
-    /// The device of a number.
-    pub fn new(id: i32, platform: &str, opened: ComputeDevice) -> PluginResult<Arc<Device>> {
+    /// The logical devices of a device that was opened, numbered from 0.
+    pub fn open_all(
+        count: i32,
+        platform: &str,
+        opened: ComputeDevice,
+    ) -> PluginResult<Vec<Arc<Device>>> {
         let info = opened.info().clone();
+        let queue = Arc::new(DeviceQueue::new(opened)?);
+        let make = |id| Device::new(id, platform, &info, &queue);
+        Ok((0..count).map(make).collect())
+    }
+
+    fn new(id: i32, platform: &str, info: &DeviceInfo, queue: &Arc<DeviceQueue>) -> Arc<Device> {
         let memory = Arc::new(Memory::new(id, &info.name));
         let device = Arc::new(Device {
             description: DeviceDescription::new(id, platform, &info.name, &info.driver),
             memories: PointerList::from_objects([&*memory]),
             memory,
-            queue: DeviceQueue::new(opened)?,
-            info,
+            queue: queue.clone(),
+            info: info.clone(),
         });
         device.memory.attach_device(&device);
-        Ok(device)
+        device
     }
 }
 

@@ -164,6 +164,12 @@ impl ArrayType {
         sizes
     }
 
+    /// The type as MLIR writes it.
+    pub fn to_mlir_text(&self) -> String {
+        let sizes = self.sizes.iter().map(|size| format!("{size}x"));
+        format!("tensor<{}{}>", sizes.collect::<String>(), self.format.name)
+    }
+
     /// Whether programs hold it as a scalar.
     pub fn is_scalar(&self) -> bool {
         self.sizes.is_empty() && self.format.components == 1

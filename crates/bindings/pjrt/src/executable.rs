@@ -32,6 +32,11 @@ pub struct Executable {
     memory_kinds: PointerList<c_char>,
     memory_kind_sizes: Vec<usize>,
     properties: NamedValueList,
+    /// The program that callers see.
+    optimized: Vec<u8>,
+    /// Arguments and results as a device has them.
+    parameters: Vec<ArrayType>,
+    results: Vec<ArrayType>,
     pub parameter_layouts: LayoutList,
     pub result_layouts: LayoutList,
 }
@@ -44,11 +49,12 @@ impl ApiObject for ExecutableHandle {
     const NAME: &'static str = "executable";
 }
 
-/// An executable on a device.
+/// An executable on devices.
 pub struct LoadedExecutable {
     pub executable: Arc<Executable>,
-    pub device: Arc<Device>,
-    devices: PointerList<PjrtDevice>,
+    /// The device of each partition.
+    pub devices: Vec<Arc<Device>>,
+    device_pointers: PointerList<PjrtDevice>,
     is_deleted: AtomicBool,
 }
 
@@ -59,7 +65,10 @@ impl ApiObject for LoadedExecutable {
 
 impl Executable {
     fn new(module: Arc<CompiledModule>) -> Executable {
-        let results = &module.results;
+        let shards = module.shards.results.iter();
+        let results: Vec<ArrayType> = shards.map(|shards| shards.array.clone()).collect();
+        let shards = module.shards.parameters.iter();
+        let parameters: Vec<ArrayType> = shards.map(|shards| shards.array.clone()).collect();
         let [operations, transcendentals, bytes] = module.facts.cost;
         let property = |name, value| NamedValue::new(name, OptionValue::Number(value as f32));
         Executable {
@@ -76,33 +85,51 @@ impl Executable {
                 property("transcendentals", transcendentals),
                 property("bytes accessed", bytes),
             ]),
-            parameter_layouts: LayoutList::of_arrays(&module.parameters),
-            result_layouts: LayoutList::of_arrays(results),
+            parameter_layouts: LayoutList::of_arrays(&parameters),
+            result_layouts: LayoutList::of_arrays(&results),
+            optimized: describe_program(&module),
+            parameters,
+            results,
             module,
         }
     }
 }
 
-impl LoadedExecutable {
-    /// Loads a module on the device that its options name, or the first.
-    fn new(module: Arc<CompiledModule>, client: &Client) -> PluginResult<LoadedExecutable> {
-        let options = &module.facts.options;
-        let count = options.replicas.checked_mul(options.partitions);
-        if count != Some(1) {
-            let there = client.devices.len();
-            let message = format!(
-                "a program for {} devices; the client has {there}",
-                count.unwrap_or(i64::MAX)
-            );
-            return Err(PluginError::unimplemented(message));
+/// The program that callers see: the source, or for several devices its interface on each.
+fn describe_program(module: &CompiledModule) -> Vec<u8> {
+    match module.facts.shardings.devices {
+        0 | 1 => module.source.clone(),
+        devices => {
+            let text = module
+                .shards
+                .to_interface_module(&module.facts.name, devices);
+            text.into_bytes()
         }
-        let device = match options.devices.first() {
-            Some(id) => client.find_device(i32::try_from(*id).unwrap_or(-1))?,
-            None => &client.devices[0],
-        };
+    }
+}
+
+impl LoadedExecutable {
+    /// Loads a module on the devices that its options name, or the first ones.
+    fn new(module: Arc<CompiledModule>, client: &Client) -> PluginResult<LoadedExecutable> {
+        let wanted = module.facts.shardings.devices;
+        let there = client.devices.len();
+        if wanted > there {
+            let message = format!("a program for {wanted} devices; the client has {there}");
+            return Err(PluginError::invalid(message));
+        }
+        let ids = &module.facts.options.devices;
+        let mut devices = Vec::new();
+        for at in 0..wanted {
+            let id = match ids.is_empty() {
+                true => Some(at as i64),
+                false => ids.get(at).copied(),
+            };
+            let id = id.and_then(|id| i32::try_from(id).ok());
+            devices.push(client.find_device(id.unwrap_or(-1))?.clone());
+        }
         Ok(LoadedExecutable {
-            devices: PointerList::from_objects([&**device]),
-            device: device.clone(),
+            device_pointers: PointerList::from_objects(devices.iter().map(|device| &**device)),
+            devices,
             executable: Arc::new(Executable::new(module)),
             is_deleted: AtomicBool::new(false),
         })
@@ -279,9 +306,10 @@ impl PluginCall for PjrtExecutableGetCostAnalysisArgs {
 
 impl PluginCall for PjrtExecutableGetCompiledMemoryStatsArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
-        let module = &get_ref::<ExecutableHandle>(self.executable)?.0.module;
+        let executable = &get_ref::<ExecutableHandle>(self.executable)?.0;
+        let module = &executable.module;
         let sum = |arrays: &[ArrayType]| arrays.iter().map(ArrayType::byte_count).sum::<u64>();
-        let (arguments, results) = (sum(&module.parameters), sum(&module.results));
+        let (arguments, results) = (sum(&executable.parameters), sum(&executable.results));
         *self = PjrtExecutableGetCompiledMemoryStatsArgs {
             struct_size: self.struct_size,
             extension_start: self.extension_start,
@@ -326,12 +354,9 @@ impl PluginCall for PjrtExecutableOutputMemoryKindsArgs {
 }
 
 impl PluginCall for PjrtExecutableOptimizedProgramArgs {
-    /// Without memory for the program its size is returned. The program is the source.
+    /// Without memory for the program its size is returned.
     unsafe fn answer(&mut self) -> PluginResult<()> {
-        let source = &get_ref::<ExecutableHandle>(self.executable)?
-            .0
-            .module
-            .source;
+        let source = &get_ref::<ExecutableHandle>(self.executable)?.0.optimized;
         let mut program = read_struct(self.program)?;
         program.format = FORMAT.as_ptr().cast();
         program.format_size = FORMAT.len();
@@ -385,8 +410,8 @@ impl PluginCall for PjrtLoadedExecutableGetExecutableArgs {
 impl PluginCall for PjrtLoadedExecutableAddressableDevicesArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let loaded = get_ref::<LoadedExecutable>(self.executable)?;
-        self.addressable_devices = loaded.devices.as_ptr();
-        self.num_addressable_devices = loaded.devices.len();
+        self.addressable_devices = loaded.device_pointers.as_ptr();
+        self.num_addressable_devices = loaded.device_pointers.len();
         Ok(())
     }
 }
@@ -422,8 +447,9 @@ impl PluginCall for PjrtLoadedExecutableGetDeviceAssignmentArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let loaded = get_ref::<LoadedExecutable>(self.executable)?;
         let options = &loaded.executable.module.facts.options;
-        let id = i64::from(loaded.device.description.id);
-        let serialized = Box::new(SerializedBytes(options.write_assignment(&[id])));
+        let ids = loaded.devices.iter();
+        let ids: Vec<i64> = ids.map(|device| device.description.id.into()).collect();
+        let serialized = Box::new(SerializedBytes(options.write_assignment(&ids)));
         self.serialized_bytes = serialized.0.as_ptr().cast();
         self.serialized_bytes_size = serialized.0.len();
         self.serialized_device_assignment = Box::into_raw(serialized).cast();

@@ -13,6 +13,7 @@ use crate::generated::{
 use crate::handle::{ApiObject, allocate, free, get_ref, get_shared, get_slice};
 use crate::module::{CompiledModule, ENTRY};
 use crate::queue::{DeviceArrayId, DeviceHeap, DeviceState, JobPromise, JobWeight};
+use crate::sharded_run::{ShardedArguments, run_sharded};
 use spirula_program::ResidentValue;
 use spirula_program::program::{EntryValueType, HostSlot};
 use std::collections::HashSet;
@@ -41,10 +42,10 @@ impl PluginCall for PjrtExecuteContextDestroyArgs {
     }
 }
 
-/// An argument of an execution.
-struct ExecutionArgument {
-    id: DeviceArrayId,
-    is_donated: bool,
+/// An argument of an execution on a device.
+pub struct ExecutionArgument {
+    pub id: DeviceArrayId,
+    pub is_donated: bool,
 }
 
 impl PluginCall for PjrtLoadedExecutableExecuteArgs {
@@ -52,9 +53,10 @@ impl PluginCall for PjrtLoadedExecutableExecuteArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let loaded = get_ref::<LoadedExecutable>(self.executable)?;
         loaded.check_alive()?;
-        if self.num_devices != 1 {
+        let wanted = loaded.devices.len();
+        if self.num_devices != wanted {
             let message = format!(
-                "an execution on {} devices; the program is for 1",
+                "an execution on {} devices; the program is for {wanted}",
                 self.num_devices
             );
             return Err(PluginError::invalid(message));
@@ -67,60 +69,166 @@ impl PluginCall for PjrtLoadedExecutableExecuteArgs {
                 get_slice(options.non_donatable_input_indices, count)?
             }
         };
-        let device = match self.execute_device.is_null() {
-            true => loaded.device.clone(),
-            false => get_shared::<Device>(self.execute_device)?,
+        let devices = match self.execute_device.is_null() {
+            true => loaded.devices.clone(),
+            false if wanted == 1 => vec![get_shared::<Device>(self.execute_device)?],
+            false => {
+                return Err(PluginError::invalid(
+                    "a program for several devices runs on all of them",
+                ));
+            }
         };
         let module = &loaded.executable.module;
-        let outputs = first_list(self.output_lists);
-        if outputs.is_null() && !module.results.is_empty() {
-            return Err(PluginError::invalid("the array for the results is missing"));
+        let outputs = get_lists(self.output_lists, wanted, !module.results.is_empty())?;
+        let lists = get_lists(self.argument_lists.cast(), wanted, self.num_args > 0)?;
+        let mut given = Vec::new();
+        for list in lists {
+            given.push(get_slice(list.cast_const(), self.num_args)?);
         }
-        let given = get_slice(
-            first_list(self.argument_lists.cast()).cast_const(),
-            self.num_args,
-        )?;
-        let arguments = bind_arguments(module, &device, given, kept)?;
+        let arguments = bind_arguments(module, &devices, &given, kept)?;
         let event = WorkEvent::new();
-        let make_buffer =
-            |array: &crate::element::ArrayType| DeviceBuffer::new(array.clone(), &device, &event);
-        let buffers: Vec<DeviceBuffer> = module.results.iter().map(make_buffer).collect();
-        let results: Vec<DeviceArrayId> = buffers.iter().map(|buffer| buffer.id).collect();
-        let promise = JobPromise {
-            event: event.clone(),
-            arrays: results.clone(),
-        };
-        let weight = match module.facts.is_light {
-            true => JobWeight::Light,
-            false => JobWeight::Heavy,
-        };
-        let module = module.clone();
-        device.queue.submit(weight, promise, move |state| {
-            run_module(state, &module, &arguments, &results)
-        });
-        for (at, buffer) in buffers.into_iter().enumerate() {
-            outputs.add(at).write(allocate(buffer));
+        let buffers: Vec<Vec<DeviceBuffer>> = devices
+            .iter()
+            .map(|device| make_buffers(module, device, &event))
+            .collect();
+        submit_execution(loaded, &devices[0], arguments, &buffers, &event);
+        for (list, buffers) in outputs.into_iter().zip(buffers) {
+            for (at, buffer) in buffers.into_iter().enumerate() {
+                list.add(at).write(allocate(buffer));
+            }
         }
         if !self.device_complete_events.is_null() {
-            self.device_complete_events
-                .write(EventHandle::allocate(&event));
+            for at in 0..wanted {
+                let events = self.device_complete_events.add(at);
+                events.write(EventHandle::allocate(&event));
+            }
         }
         Ok(())
     }
 }
 
-/// The list of the only device; null where there are no lists.
-unsafe fn first_list(lists: *const *mut *mut PjrtBuffer) -> *mut *mut PjrtBuffer {
-    lists.as_ref().copied().unwrap_or(null_mut())
+/// The lists of all devices.
+unsafe fn get_lists(
+    lists: *const *mut *mut PjrtBuffer,
+    count: usize,
+    is_needed: bool,
+) -> PluginResult<Vec<*mut *mut PjrtBuffer>> {
+    if !is_needed && lists.is_null() {
+        return Ok(vec![null_mut(); count]);
+    }
+    let lists = get_slice(lists, count)?.to_vec();
+    if is_needed && lists.iter().any(|list| list.is_null()) {
+        return Err(PluginError::invalid(
+            "the array for arguments or results is missing",
+        ));
+    }
+    Ok(lists)
 }
 
-/// Checks the arguments of an execution, and donates buffers. `kept` are the indices of those that the caller keeps.
+/// The buffers of the results on a device.
+fn make_buffers(
+    module: &CompiledModule,
+    device: &Arc<Device>,
+    event: &Arc<WorkEvent>,
+) -> Vec<DeviceBuffer> {
+    let shards = module.shards.results.iter();
+    shards
+        .map(|shards| DeviceBuffer::new(shards.array.clone(), device, event))
+        .collect()
+}
+
+/// Submits the job of an execution to the queue of its devices.
+fn submit_execution(
+    loaded: &LoadedExecutable,
+    device: &Device,
+    mut arguments: ShardedArguments,
+    buffers: &[Vec<DeviceBuffer>],
+    event: &Arc<WorkEvent>,
+) {
+    let module = loaded.executable.module.clone();
+    let ids = buffers
+        .iter()
+        .map(|own| own.iter().map(|buffer| buffer.id).collect());
+    let mut results: Vec<Vec<DeviceArrayId>> = ids.collect();
+    let promise = JobPromise {
+        event: event.clone(),
+        arrays: results.concat(),
+    };
+    let weight = match module.facts.is_light {
+        true => JobWeight::Light,
+        false => JobWeight::Heavy,
+    };
+    if results.len() > 1 {
+        device.queue.submit(weight, promise, move |state| {
+            run_sharded(state, &module, &arguments, &results)
+        });
+        return;
+    }
+    let (arguments, results) = (arguments.remove(0), results.remove(0));
+    device.queue.submit(weight, promise, move |state| {
+        run_module(state, &module, &arguments, &results)
+    });
+}
+
+/// Checks the arguments of an execution on each device, and donates buffers. `kept` are the indices of those that the caller
+/// keeps.
 unsafe fn bind_arguments(
+    module: &CompiledModule,
+    devices: &[Arc<Device>],
+    given: &[&[*mut PjrtBuffer]],
+    kept: &[i64],
+) -> PluginResult<ShardedArguments> {
+    let mut buffers = Vec::new();
+    for (device, given) in devices.iter().zip(given) {
+        buffers.push(check_arguments(module, device, given)?);
+    }
+    let is_donated = |at: usize| module.facts.is_donated[at] && !kept.contains(&(at as i64));
+    let wanted = module.parameters.len();
+    let donated: Vec<usize> = (0..wanted).filter(|at| is_donated(*at)).collect();
+    let mut uses = HashSet::new();
+    let mut repeated = HashSet::new();
+    for buffer in buffers.iter().flatten() {
+        if !donated.is_empty() && !uses.insert(buffer.id) {
+            repeated.insert(buffer.id);
+        }
+    }
+    let is_repeated = |at: &&usize| buffers.iter().any(|own| repeated.contains(&own[**at].id));
+    if let Some(at) = donated.iter().find(is_repeated) {
+        let message = format!("argument {at} is donated, and is another argument, too");
+        return Err(PluginError::invalid(message));
+    }
+    let mut arguments = Vec::new();
+    for own in &buffers {
+        let mut bound = Vec::with_capacity(wanted);
+        for (at, buffer) in own.iter().enumerate() {
+            let is_donated = match is_donated(at) {
+                true => buffer.donate(),
+                false => Ok(false),
+            };
+            match is_donated {
+                Ok(is_donated) => bound.push(ExecutionArgument {
+                    id: buffer.id,
+                    is_donated,
+                }),
+                // Another thread has donated it meanwhile.
+                Err(error) => {
+                    arguments.push(bound);
+                    release_donated(&devices[0], arguments);
+                    return Err(error);
+                }
+            }
+        }
+        arguments.push(bound);
+    }
+    Ok(arguments)
+}
+
+/// The buffers of the arguments on a device.
+unsafe fn check_arguments<'b>(
     module: &CompiledModule,
     device: &Arc<Device>,
     given: &[*mut PjrtBuffer],
-    kept: &[i64],
-) -> PluginResult<Vec<ExecutionArgument>> {
+) -> PluginResult<Vec<&'b DeviceBuffer>> {
     let wanted = module.parameters.len();
     if given.len() != wanted {
         let message = format!(
@@ -130,11 +238,11 @@ unsafe fn bind_arguments(
         return Err(PluginError::invalid(message));
     }
     let mut buffers: Vec<&DeviceBuffer> = Vec::with_capacity(wanted);
-    for (at, (pointer, parameter)) in given.iter().zip(&module.parameters).enumerate() {
+    for (at, (pointer, shards)) in given.iter().zip(&module.shards.parameters).enumerate() {
         let buffer = get_ref::<DeviceBuffer>(*pointer)?;
         buffer.check_alive()?;
-        if buffer.array != *parameter {
-            let (wanted, found) = (parameter, &buffer.array);
+        if buffer.array != shards.array {
+            let (wanted, found) = (&shards.array, &buffer.array);
             let message = format!(
                 "argument {at} is {}{:?}, the program takes {}{:?}",
                 found.format.name, found.sizes, wanted.format.name, wanted.sizes
@@ -147,84 +255,68 @@ unsafe fn bind_arguments(
         }
         buffers.push(buffer);
     }
-    let is_donated = |at: usize| module.facts.is_donated[at] && !kept.contains(&(at as i64));
-    let donated: Vec<usize> = (0..wanted).filter(|at| is_donated(*at)).collect();
-    let mut uses = HashSet::new();
-    let mut repeated = HashSet::new();
-    for buffer in &buffers {
-        if !donated.is_empty() && !uses.insert(buffer.id) {
-            repeated.insert(buffer.id);
-        }
-    }
-    if let Some(at) = donated
-        .iter()
-        .find(|at| repeated.contains(&buffers[**at].id))
-    {
-        let message = format!("argument {at} is donated, and is another argument, too");
-        return Err(PluginError::invalid(message));
-    }
-    let mut arguments = Vec::with_capacity(wanted);
-    for (at, buffer) in buffers.iter().enumerate() {
-        let is_donated = match is_donated(at) {
-            true => buffer.donate(),
-            false => Ok(false),
-        };
-        match is_donated {
-            Ok(is_donated) => arguments.push(ExecutionArgument {
-                id: buffer.id,
-                is_donated,
-            }),
-            // Another thread has donated it meanwhile.
-            Err(error) => {
-                release_donated(device, arguments);
-                return Err(error);
-            }
-        }
-    }
-    Ok(arguments)
+    Ok(buffers)
 }
 
 /// Releases the arrays that were donated to an execution which does not take place.
-fn release_donated(device: &Device, arguments: Vec<ExecutionArgument>) {
+fn release_donated(device: &Device, arguments: ShardedArguments) {
     let promise = JobPromise::from_event(&WorkEvent::new());
     device
         .queue
         .submit(JobWeight::Light, promise, move |state| {
-            for argument in arguments.iter().filter(|argument| argument.is_donated) {
-                state.release_array(argument.id);
-            }
+            let donated = arguments
+                .iter()
+                .flatten()
+                .filter(|argument| argument.is_donated);
+            donated.for_each(|argument| state.release_array(argument.id));
             Ok(())
         });
 }
 
-/// Runs a program, and stores its results.
+/// Runs a program on one device, and stores its results.
 fn run_module(
     state: &mut DeviceState,
     module: &Arc<CompiledModule>,
     arguments: &[ExecutionArgument],
     results: &[DeviceArrayId],
 ) -> PluginResult<()> {
-    let entry = module
-        .program
-        .entries
-        .iter()
-        .find(|entry| entry.name == ENTRY);
-    let entry = entry.ok_or_else(|| PluginError::internal("the program has no entry point"))?;
     let mut given = Vec::with_capacity(arguments.len());
-    for (argument, (_, part)) in arguments.iter().zip(entry.parameter_parts()) {
-        let adapted = take_argument(state, argument)
-            .and_then(|value| adapt_value(&mut state.heap, value, part));
-        match adapted {
+    for argument in arguments {
+        match take_argument(state, argument) {
             Ok(value) => given.push(value),
             Err(error) => {
-                given
-                    .into_iter()
-                    .for_each(|value| state.heap.release_value(value));
+                let values = given.into_iter();
+                values.for_each(|value| state.heap.release_value(value));
                 return Err(error);
             }
         }
     }
-    let values = state.with_session(module, |session| {
+    let values = call_program(state, module, given)?;
+    store_results(state, arguments, values, results)
+}
+
+/// Calls a program with arguments that belong to it.
+pub fn call_program(
+    state: &mut DeviceState,
+    module: &Arc<CompiledModule>,
+    arguments: Vec<ResidentValue>,
+) -> PluginResult<Vec<ResidentValue>> {
+    let mut entries = module.program.entries.iter();
+    let entry = entries.find(|entry| entry.name == ENTRY);
+    let entry = entry.ok_or_else(|| PluginError::internal("the program has no entry point"))?;
+    let mut given = Vec::with_capacity(arguments.len());
+    let mut rest = arguments.into_iter().zip(entry.parameter_parts());
+    while let Some((value, (_, part))) = rest.next() {
+        match adapt_value(&mut state.heap, value, part) {
+            Ok(value) => given.push(value),
+            Err(error) => {
+                let values = given.into_iter().chain(rest.map(|(value, _)| value));
+                values.for_each(|value| state.heap.release_value(value));
+                return Err(error);
+            }
+        }
+    }
+    state.with_session(module, |session| {
         let references: Vec<&ResidentValue> = given.iter().collect();
         let prepared = session.prepare_resident(ENTRY, &references);
         // The call refers to its arguments itself, and drops them when it needs them no more.
@@ -233,12 +325,10 @@ fn run_module(
             .for_each(|value| session.release_value(value));
         let ended = session.execute_call(prepared?)?;
         Ok(session.keep_results(ended)?)
-    })?;
-    store_results(state, arguments, values, results)
+    })
 }
 
-/// Stores the results of a program. A result that is an argument or another result gets memory of its own: users may look at
-/// addresses, and lend the memory of an array to others.
+/// Stores the results of a program.
 fn store_results(
     state: &mut DeviceState,
     arguments: &[ExecutionArgument],
@@ -246,32 +336,41 @@ fn store_results(
     ids: &[DeviceArrayId],
 ) -> PluginResult<()> {
     let kept = arguments.iter().filter(|argument| !argument.is_donated);
-    let others: Vec<DeviceArrayId> = kept.map(|argument| argument.id).collect();
+    let mut others: Vec<DeviceArrayId> = kept.map(|argument| argument.id).collect();
     for (at, value) in values.into_iter().enumerate() {
         // Further results are those of checks.
         let Some(id) = ids.get(at) else {
             state.heap.release_value(value);
             continue;
         };
-        let mut stored = others.iter().chain(&ids[..at]);
-        let is_other = stored.any(|other| {
-            let other = state.find_array(*other);
-            other.is_ok_and(|other| state.heap.is_shared(other, &value))
-        });
-        let result = if is_other {
-            let copy = state.heap.copy_value(&value);
-            state.heap.release_value(value);
-            copy?
-        } else {
-            value
-        };
-        state.store_array(*id, Ok(result));
+        let value = own_value(state, &others, value)?;
+        state.store_array(*id, Ok(value));
+        others.push(*id);
     }
     Ok(())
 }
 
+/// A result that is none of other arrays: such a one gets memory of its own. Users may look at addresses, and lend the memory of
+/// an array to others.
+pub fn own_value(
+    state: &mut DeviceState,
+    others: &[DeviceArrayId],
+    value: ResidentValue,
+) -> PluginResult<ResidentValue> {
+    let is_other = others.iter().any(|other| {
+        let other = state.find_array(*other);
+        other.is_ok_and(|other| state.heap.is_shared(other, &value))
+    });
+    if !is_other {
+        return Ok(value);
+    }
+    let copy = state.heap.copy_value(&value);
+    state.heap.release_value(value);
+    Ok(copy?)
+}
+
 /// The value of an argument: the array itself if it is donated, or another reference to it.
-fn take_argument(
+pub fn take_argument(
     state: &mut DeviceState,
     argument: &ExecutionArgument,
 ) -> PluginResult<ResidentValue> {

@@ -9,6 +9,8 @@
 //! - `queue`: the thread of a device, which runs all jobs on the device's memory in their order. `event`: their ends.
 //! - `buffer`, `buffer_properties`, `transfer`: arrays that stay on the device.
 //! - `module`, `executable`, `execute`: compiled programs and their executions.
+//! - `module_sharding`, `sharded_run`: programs for several logical devices. They share one memory, so that the program of all
+//!   runs once: arguments are put together of the shards that the devices have, and results are cut into shards.
 //! - `layouts`: the extension for layouts of arrays.
 //!
 //! # Safety
@@ -38,10 +40,12 @@ mod layouts;
 mod memory;
 mod module;
 mod module_cache;
+mod module_sharding;
 mod named_value;
 mod plugin;
 mod queue;
 mod serialized;
+mod sharded_run;
 mod table;
 mod topology;
 mod transfer;

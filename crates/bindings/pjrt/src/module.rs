@@ -4,6 +4,7 @@ use crate::compile_options::ProgramOptions;
 use crate::cost::ProgramCost;
 use crate::element::{ArrayType, ElementFormat};
 use crate::error::{PluginError, PluginResult};
+use crate::module_sharding::{ModuleSharding, ModuleShards};
 use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
 use spirula::{CompileOptions, CompileOutput, ScatterWindows, ScheduleProfile, TensorSignature};
@@ -26,6 +27,8 @@ pub struct CompiledModule {
     pub program: CompiledProgram,
     pub parameters: Vec<ArrayType>,
     pub results: Vec<ArrayType>,
+    /// Arguments and results as each device has them.
+    pub shards: ModuleShards,
     pub facts: ModuleFacts,
     /// The source: text or bytecode of StableHLO.
     pub source: Vec<u8>,
@@ -40,6 +43,7 @@ pub struct ModuleFacts {
     /// Whether each argument may be donated.
     pub is_donated: Vec<bool>,
     pub options: ProgramOptions,
+    pub shardings: ModuleSharding,
     /// Operations, transcendental functions and bytes of an execution.
     pub cost: [f64; 3],
     /// Whether an execution takes less time than to wake a thread.
@@ -60,6 +64,7 @@ impl CompiledModule {
         let source = spirula_stablehlo::read_module(code);
         let source = source.map_err(|error| PluginError::invalid(error.to_string()))?;
         let cost = ProgramCost::from_module(&source);
+        let shardings = ModuleSharding::read(&source, options)?;
         let mut facts = ModuleFacts {
             name: source
                 .symbol_name(source.root())
@@ -68,6 +73,7 @@ impl CompiledModule {
             fingerprint,
             is_donated: read_donations(&source),
             options: options.clone(),
+            shardings,
             cost: [cost.operations, cost.transcendentals, cost.bytes],
             is_light: cost.is_light(),
         };
@@ -85,11 +91,13 @@ impl CompiledModule {
         };
         let (parameters, results) = read_signature(&tensors)?;
         facts.is_donated.resize(parameters.len(), false);
+        let shards = facts.shardings.resolve(&parameters, &results)?;
         Ok(CompiledModule {
             number: next_number(),
             program: *program,
             parameters,
             results,
+            shards,
             facts,
             source: code.to_vec(),
         })
@@ -146,11 +154,13 @@ impl CompiledModule {
         if facts.is_donated.len() != parameters.len() {
             return Err(foreign());
         }
+        let shards = facts.shardings.resolve(&parameters, &results)?;
         Ok(CompiledModule {
             number: next_number(),
             program,
             parameters,
             results,
+            shards,
             facts,
             source: source.to_vec(),
         })
@@ -179,7 +189,7 @@ fn take_part<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// The first bytes of a serialised module.
-const MAGIC: &[u8] = b"spirula executable 1\n";
+const MAGIC: &[u8] = b"spirula executable 2\n";
 
 /// The fingerprint of a module before it is compiled.
 pub fn compute_fingerprint(code: &[u8], options: &[u8], device: &DeviceInfo) -> String {

@@ -60,6 +60,38 @@ pub fn choose_device(options: &[NamedValue]) -> PluginResult<DeviceInfo> {
     Ok(ComputeDevice::find_info(name.as_deref().unwrap_or("cpu"))?)
 }
 
+/// The option of a client that has the number of logical devices.
+pub const DEVICE_COUNT_OPTION: &str = "logical_devices";
+
+/// The variable of the environment that has it, where the option is missing.
+const DEVICE_COUNT_VARIABLE: &str = "SPIRULA_LOGICAL_DEVICES";
+
+/// Most logical devices of a client.
+const MOST_DEVICES: i64 = 1024;
+
+/// The number of logical devices that the options or the environment ask for; by default one.
+///
+/// # Errors
+/// When it is no number, or too large.
+pub fn choose_device_count(options: &[NamedValue]) -> PluginResult<i32> {
+    let asked = options
+        .iter()
+        .find(|option| option.name == DEVICE_COUNT_OPTION);
+    let count = match asked.map(|option| &option.value) {
+        Some(OptionValue::Integer(count)) => Some(*count),
+        Some(_) => None,
+        None => match std::env::var(DEVICE_COUNT_VARIABLE) {
+            Ok(text) if !text.is_empty() => text.parse().ok(),
+            _ => Some(1),
+        },
+    };
+    let count = count.filter(|count| (1..=MOST_DEVICES).contains(count));
+    count.map(|count| count as i32).ok_or_else(|| {
+        let message = format!("the number of logical devices is not between 1 and {MOST_DEVICES}");
+        PluginError::invalid(message)
+    })
+}
+
 impl PluginCall for PjrtPluginInitializeArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         Ok(())

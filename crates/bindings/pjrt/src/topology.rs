@@ -11,7 +11,7 @@ use crate::generated::{
     PjrtTopologyDescriptionPlatformVersionArgs, PjrtTopologyDescriptionSerializeArgs,
 };
 use crate::handle::{ApiObject, PointerList, allocate, free, get_ref, get_slice};
-use crate::plugin::{VERSION, choose_device, platform_of_device};
+use crate::plugin::{VERSION, choose_device, choose_device_count, platform_of_device};
 use crate::serialized::SerializedBytes;
 use serde::{Deserialize, Serialize};
 use spirula_runtime::{ComputeDevice, DeviceInfo};
@@ -32,6 +32,8 @@ struct TopologyFacts {
     device: String,
     kind: String,
     driver: String,
+    /// Number of logical devices.
+    count: i32,
 }
 
 impl ApiObject for Topology {
@@ -40,13 +42,14 @@ impl ApiObject for Topology {
 }
 
 impl Topology {
-    /// The topology of one device.
-    pub fn from_device(info: &DeviceInfo) -> Topology {
+    /// The topology of a device as so many logical devices.
+    pub fn from_device(info: &DeviceInfo, count: i32) -> Topology {
         Topology::from_facts(TopologyFacts {
             platform: platform_of_device(info).to_owned(),
             device: info.id.clone(),
             kind: info.name.clone(),
             driver: info.driver.clone(),
+            count,
         })
     }
 
@@ -55,10 +58,11 @@ impl Topology {
             platform,
             kind,
             driver,
+            count,
             ..
         } = &facts;
-        let description = DeviceDescription::new(0, platform, kind, driver);
-        let descriptions = vec![description].into_boxed_slice();
+        let describe = |id| DeviceDescription::new(id, platform, kind, driver);
+        let descriptions: Box<[DeviceDescription]> = (0..*count).map(describe).collect();
         Topology {
             pointers: PointerList::from_objects(&descriptions),
             _descriptions: descriptions,
@@ -80,7 +84,7 @@ impl PluginCall for PjrtTopologyDescriptionCreateArgs {
             crate::named_value::NamedValue::read_all(self.create_options, self.num_options)?;
         let named = ComputeDevice::find_info(&name).ok();
         let info = named.map_or_else(|| choose_device(&options), Ok)?;
-        self.topology = allocate(Topology::from_device(&info));
+        self.topology = allocate(Topology::from_device(&info, choose_device_count(&options)?));
         Ok(())
     }
 }

@@ -2,16 +2,19 @@
 
 JAX finds this module by its package, `jax_plugins`, and calls `initialize`. `JAX_PLATFORMS=spirula` selects the device that
 is the processor, `JAX_PLATFORMS=spirula_vulkan` the first Vulkan device. The environment variable `SPIRULA_DEVICE` names
-another device, such as `cpu+san` or `vulkan:1`.
+another device, such as `cpu+san` or `vulkan:1`. `SPIRULA_LOGICAL_DEVICES` gives a client several logical devices, which
+share the memory of the one.
 
 JAX lowers some operations by rules of a platform. Those of the platform `cpu` hold for Spirula, too. Names of JAX that
 begin with an underscore may change, so each use of one is guarded.
 """
 
 import collections
+import functools
 import importlib.util
 import os
 import pathlib
+import re
 import sys
 import warnings
 
@@ -51,6 +54,23 @@ def _choose_device(platform: str) -> str:
     default = _PLATFORMS[platform]
     named = os.environ.get("SPIRULA_DEVICE", "")
     return named if named.startswith(default) else default
+
+
+def _count_devices() -> int:
+    """The number of logical devices: that of the environment, or of JAX's and XLA's options for the platform `cpu`."""
+    named = os.environ.get("SPIRULA_LOGICAL_DEVICES")
+    if named:
+        return int(named)
+    asked = getattr(jax.config, "jax_num_cpu_devices", -1)
+    if asked > 0:
+        return asked
+    flag = re.search(r"--xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", ""))
+    return int(flag.group(1)) if flag else 1
+
+
+def _make_options(platform: str) -> dict:
+    """The options of a client. JAX asks for them when it opens one."""
+    return {"device": _choose_device(platform), "logical_devices": _count_devices()}
 
 
 class _SharedRules(collections.ChainMap):
@@ -101,6 +121,6 @@ def initialize() -> None:
             platform,
             priority=_PRIORITY,
             library_path=str(library),
-            options={"device": _choose_device(platform)},
+            options=functools.partial(_make_options, platform),
         )
         _adapt_jax(platform)

@@ -1,0 +1,219 @@
+//! Sharding of a module: the parts of its arguments and results that each device of its program has.
+
+use crate::compile_options::ProgramOptions;
+use crate::element::ArrayType;
+use crate::error::{PluginError, PluginResult};
+use crate::module::ENTRY;
+use serde::{Deserialize, Serialize};
+use spirula_stablehlo::mlir::MlirModule;
+use spirula_stablehlo::sharding::{EntryShardings, TensorSharding};
+
+/// The shards of an array over the devices of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArraySharding {
+    /// The number of shards along each dimension; empty where every device has the whole array.
+    counts: Vec<u64>,
+    /// The position along each dimension of the shard of each device.
+    positions: Vec<Vec<u64>>,
+    /// The sharding as XLA writes it.
+    pub text: String,
+}
+
+/// The shardings of the arguments and results of a module.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleSharding {
+    /// Number of devices.
+    pub devices: usize,
+    parameters: Vec<ArraySharding>,
+    results: Vec<ArraySharding>,
+}
+
+/// The part of an array that each device has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayShards {
+    /// The part's type, equal on all devices.
+    pub array: ArrayType,
+    /// The first index along each dimension on each device; `None` where every device has the whole array.
+    pub starts: Option<Vec<Vec<u64>>>,
+    /// The sharding as XLA writes it.
+    pub text: String,
+}
+
+/// The parts of all arguments and results.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModuleShards {
+    pub parameters: Vec<ArrayShards>,
+    pub results: Vec<ArrayShards>,
+}
+
+impl ArraySharding {
+    fn new(sharding: Option<&TensorSharding>, devices: u64) -> ArraySharding {
+        let Some(sharding) = sharding.filter(|sharding| !sharding.is_replicated()) else {
+            return ArraySharding {
+                text: "{replicated}".to_owned(),
+                ..ArraySharding::default()
+            };
+        };
+        let position = |device| sharding.shard_position(&sharding.mesh.device_coordinates(device));
+        ArraySharding {
+            counts: sharding.shard_counts(),
+            positions: (0..devices).map(position).collect(),
+            text: sharding.to_xla_text(devices),
+        }
+    }
+
+    fn resolve(&self, array: &ArrayType, name: &str, at: usize) -> PluginResult<ArrayShards> {
+        if self.counts.is_empty() {
+            return Ok(ArrayShards {
+                array: array.clone(),
+                starts: None,
+                text: self.text.clone(),
+            });
+        }
+        let pairs = array.sizes.iter().zip(&self.counts);
+        let mut sizes = Vec::new();
+        for (size, count) in pairs {
+            let count = i64::try_from(*count).unwrap_or(i64::MAX);
+            if size % count != 0 {
+                let message = format!(
+                    "{name} {at} has a dimension of {size}, which {count} devices do not divide"
+                );
+                return Err(PluginError::invalid(message));
+            }
+            sizes.push(size / count);
+        }
+        if sizes.len() != array.sizes.len() || self.counts.len() != sizes.len() {
+            let message =
+                format!("the sharding of {name} {at} is for another number of dimensions");
+            return Err(PluginError::invalid(message));
+        }
+        let starts = self.positions.iter().map(|position| {
+            let pairs = position.iter().zip(&sizes);
+            pairs.map(|(at, size)| at * size.unsigned_abs()).collect()
+        });
+        let starts = starts.collect();
+        Ok(ArrayShards {
+            array: ArrayType::new(array.format, sizes)?,
+            starts: Some(starts),
+            text: self.text.clone(),
+        })
+    }
+}
+
+impl ModuleSharding {
+    /// Reads the shardings of a module.
+    ///
+    /// # Errors
+    /// When one is malformed, or the program has several replicas.
+    pub fn read(module: &MlirModule, options: &ProgramOptions) -> PluginResult<ModuleSharding> {
+        if options.replicas != 1 {
+            let message = format!(
+                "a program of {} replicas; programs for several devices have partitions",
+                options.replicas
+            );
+            return Err(PluginError::unimplemented(message));
+        }
+        let devices = usize::try_from(options.partitions)
+            .ok()
+            .filter(|count| *count > 0);
+        let devices = devices.ok_or_else(|| PluginError::invalid("a program for no device"))?;
+        if devices == 1 {
+            return Ok(ModuleSharding {
+                devices,
+                ..ModuleSharding::default()
+            });
+        }
+        let entry = EntryShardings::read(module, ENTRY);
+        let entry = entry.map_err(|error| PluginError::invalid(error.to_string()))?;
+        let read = |shardings: &[Option<TensorSharding>]| {
+            let shardings = shardings.iter();
+            shardings
+                .map(|sharding| ArraySharding::new(sharding.as_ref(), devices as u64))
+                .collect()
+        };
+        Ok(ModuleSharding {
+            devices,
+            parameters: read(&entry.parameters),
+            results: read(&entry.results),
+        })
+    }
+
+    /// The parts of arrays of these types.
+    ///
+    /// # Errors
+    /// When the devices do not divide an array.
+    pub fn resolve(
+        &self,
+        parameters: &[ArrayType],
+        results: &[ArrayType],
+    ) -> PluginResult<ModuleShards> {
+        let whole = ArraySharding::new(None, 1);
+        let resolve = |shardings: &[ArraySharding], arrays: &[ArrayType], name: &str| {
+            let arrays = arrays.iter().enumerate();
+            let shards = arrays.map(|(at, array)| {
+                let sharding = shardings.get(at).unwrap_or(&whole);
+                sharding.resolve(array, name, at)
+            });
+            shards.collect::<PluginResult<Vec<_>>>()
+        };
+        Ok(ModuleShards {
+            parameters: resolve(&self.parameters, parameters, "argument")?,
+            results: resolve(&self.results, results, "result")?,
+        })
+    }
+}
+
+/// The shardings of arrays as XLA writes them.
+fn list_texts(shards: &[ArrayShards]) -> Vec<&str> {
+    shards.iter().map(|shards| shards.text.as_str()).collect()
+}
+
+impl ModuleShards {
+    /// A module of MLIR with the interface of the program on one device, and the shardings as XLA states them. Its only
+    /// operation calls the program.
+    pub fn to_interface_module(&self, name: &str, devices: usize) -> String {
+        let types = |shards: &[ArrayShards]| {
+            let types = shards.iter().map(|shards| shards.array.to_mlir_text());
+            types.collect::<Vec<_>>().join(", ")
+        };
+        let output = list_texts(&self.results).join(",");
+        // A single result is no tuple.
+        let output = match self.results.len() {
+            1 => output,
+            _ => format!("{{{output}}}"),
+        };
+        let inputs = list_texts(&self.parameters)
+            .iter()
+            .map(|text| format!("{text:?}"))
+            .collect::<Vec<_>>();
+        let arguments: Vec<String> = (0..self.parameters.len())
+            .map(|at| format!("%arg{at}"))
+            .collect();
+        let arrays = self.parameters.iter().enumerate();
+        let declared: Vec<String> = arrays
+            .map(|(at, shards)| format!("%arg{at}: {}", shards.array.to_mlir_text()))
+            .collect();
+        let (taken, given) = (types(&self.parameters), types(&self.results));
+        let bound = match self.results.len() {
+            0 => String::new(),
+            count => format!("%0:{count} = "),
+        };
+        let returned: Vec<String> = (0..self.results.len())
+            .map(|at| format!("%0#{at}"))
+            .collect();
+        let returned = match self.results.len() {
+            0 => "return".to_owned(),
+            _ => format!("return {} : {given}", returned.join(", ")),
+        };
+        format!(
+            "module @{name:?} attributes {{mhlo.num_partitions = {devices} : i32, mhlo.num_replicas = 1 : i32, \
+             mhlo.spmd_output_sharding = {output:?}, mhlo.spmd_parameters_shardings = [{}]}} {{\n  \
+             func.func @main({}) -> ({given}) {{\n    \
+             {bound}stablehlo.custom_call @spirula_program({}) {{has_side_effect = true}} : ({taken}) -> ({given})\n    \
+             {returned}\n  }}\n}}\n",
+            inputs.join(", "),
+            declared.join(", "),
+            arguments.join(", "),
+        )
+    }
+}

@@ -1,0 +1,202 @@
+//! Executions on several logical devices: arguments are put together of shards, results are cut into shards.
+
+use crate::buffer::upload_value;
+use crate::element::ArrayType;
+use crate::error::PluginResult;
+use crate::execute::{ExecutionArgument, call_program, own_value, take_argument};
+use crate::host_array::make_zeros;
+use crate::module::CompiledModule;
+use crate::module_sharding::ArrayShards;
+use crate::queue::{DeviceArrayId, DeviceState};
+use spirula_program::ResidentValue;
+use std::sync::Arc;
+
+/// The arguments of an execution on each device.
+pub type ShardedArguments = Vec<Vec<ExecutionArgument>>;
+
+/// Runs a program once for all devices, and stores the shards of its results.
+pub fn run_sharded(
+    state: &mut DeviceState,
+    module: &Arc<CompiledModule>,
+    arguments: &ShardedArguments,
+    results: &[Vec<DeviceArrayId>],
+) -> PluginResult<()> {
+    let mut given: Vec<ResidentValue> = Vec::new();
+    let gathered = gather_arguments(state, module, arguments, &mut given);
+    if let Err(error) = gathered {
+        let values = given.into_iter();
+        values.for_each(|value| state.heap.release_value(value));
+        return Err(error);
+    }
+    let values = call_program(state, module, given)?;
+    let kept = arguments
+        .iter()
+        .flatten()
+        .filter(|argument| !argument.is_donated);
+    let kept: Vec<DeviceArrayId> = kept.map(|argument| argument.id).collect();
+    for (at, value) in values.into_iter().enumerate() {
+        // Further results are those of checks.
+        let Some(shards) = module.shards.results.get(at) else {
+            state.heap.release_value(value);
+            continue;
+        };
+        let whole = &module.results[at];
+        match &shards.starts {
+            None => store_copies(state, value, &kept, results, at)?,
+            Some(starts) => {
+                let mut bytes = make_zeros(whole.byte_count())?;
+                let read = state.heap.read_resident(&value, 0, &mut bytes);
+                state.heap.release_value(value);
+                read?;
+                for (own, starts) in results.iter().zip(starts) {
+                    let part = cut_bytes(&bytes, whole, &shards.array, starts)?;
+                    let value = upload_value(state, &shards.array, &part)?;
+                    state.store_array(own[at], Ok(value));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts the arguments together. Donated shards are released.
+fn gather_arguments(
+    state: &mut DeviceState,
+    module: &CompiledModule,
+    arguments: &ShardedArguments,
+    given: &mut Vec<ResidentValue>,
+) -> PluginResult<()> {
+    for (at, (whole, shards)) in module
+        .parameters
+        .iter()
+        .zip(&module.shards.parameters)
+        .enumerate()
+    {
+        let value = match &shards.starts {
+            None => take_argument(state, &arguments[0][at])?,
+            Some(starts) => gather_argument(state, whole, shards, starts, arguments, at)?,
+        };
+        given.push(value);
+        let rest = match shards.starts {
+            None => &arguments[1..],
+            Some(_) => arguments,
+        };
+        for own in rest.iter().filter(|own| own[at].is_donated) {
+            state.release_array(own[at].id);
+        }
+    }
+    Ok(())
+}
+
+fn gather_argument(
+    state: &mut DeviceState,
+    whole: &ArrayType,
+    shards: &ArrayShards,
+    starts: &[Vec<u64>],
+    arguments: &ShardedArguments,
+    at: usize,
+) -> PluginResult<ResidentValue> {
+    let mut bytes = make_zeros(whole.byte_count())?;
+    let mut part = make_zeros(shards.array.byte_count())?;
+    let mut seen: Vec<&Vec<u64>> = Vec::new();
+    for (own, starts) in arguments.iter().zip(starts) {
+        let (heap, value) = state.split_array(own[at].id)?;
+        // Other devices may have the same shard.
+        if seen.contains(&starts) {
+            continue;
+        }
+        seen.push(starts);
+        heap.read_resident(value, 0, &mut part)?;
+        walk_shard(whole, &shards.array, starts, |in_part, in_whole, length| {
+            bytes[in_whole..in_whole + length].copy_from_slice(&part[in_part..in_part + length]);
+        });
+    }
+    upload_value(state, whole, &bytes)
+}
+
+/// Stores a result that every device has.
+fn store_copies(
+    state: &mut DeviceState,
+    value: ResidentValue,
+    kept: &[DeviceArrayId],
+    results: &[Vec<DeviceArrayId>],
+    at: usize,
+) -> PluginResult<()> {
+    let mut others = kept.to_vec();
+    others.extend_from_slice(&results[0][..at]);
+    let value = own_value(state, &others, value)?;
+    for own in &results[1..] {
+        let copy = state.heap.copy_value(&value);
+        match copy {
+            Ok(copy) => state.store_array(own[at], Ok(copy)),
+            Err(error) => {
+                state.heap.release_value(value);
+                return Err(error.into());
+            }
+        }
+    }
+    state.store_array(results[0][at], Ok(value));
+    Ok(())
+}
+
+/// The bytes of a shard.
+fn cut_bytes(
+    bytes: &[u8],
+    whole: &ArrayType,
+    part: &ArrayType,
+    starts: &[u64],
+) -> PluginResult<Vec<u8>> {
+    let mut out = make_zeros(part.byte_count())?;
+    walk_shard(whole, part, starts, |in_part, in_whole, length| {
+        out[in_part..in_part + length].copy_from_slice(&bytes[in_whole..in_whole + length]);
+    });
+    Ok(out)
+}
+
+/// Calls a function with the offsets in bytes, in a shard and in the whole array, of each run of elements.
+fn walk_shard(
+    whole: &ArrayType,
+    part: &ArrayType,
+    starts: &[u64],
+    mut visit: impl FnMut(usize, usize, usize),
+) {
+    if part.sizes.contains(&0) {
+        return;
+    }
+    let strides = whole.byte_strides(&whole.minor_to_major());
+    let sizes: Vec<usize> = part.sizes.iter().map(|size| *size as usize).collect();
+    let pairs = starts.iter().zip(&strides);
+    let base: usize = pairs
+        .map(|(start, stride)| *start as usize * *stride as usize)
+        .sum();
+    let outer = sizes.len().saturating_sub(1);
+    let run = sizes.last().copied().unwrap_or(1) * whole.format.size() as usize;
+    let rows: usize = sizes[..outer].iter().product();
+    for row in 0..rows {
+        let (mut rest, mut offset) = (row, base);
+        for at in (0..outer).rev() {
+            offset += rest % sizes[at] * strides[at] as usize;
+            rest /= sizes[at];
+        }
+        visit(row * run, offset, run);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::ElementFormat;
+
+    #[test]
+    fn shards_are_blocks_of_rows() {
+        let format = ElementFormat::from_name("i8").unwrap();
+        let whole = ArrayType::new(format, vec![2, 4, 2]).unwrap();
+        let part = ArrayType::new(format, vec![2, 2, 1]).unwrap();
+        let bytes: Vec<u8> = (0..16).collect();
+        let cut = |starts: &[u64]| cut_bytes(&bytes, &whole, &part, starts).unwrap();
+        assert_eq!(cut(&[0, 0, 0]), [0, 2, 8, 10]);
+        assert_eq!(cut(&[0, 2, 1]), [5, 7, 13, 15]);
+        let scalar = ArrayType::new(format, vec![]).unwrap();
+        assert_eq!(cut_bytes(&[7], &scalar, &scalar, &[]).unwrap(), [7]);
+    }
+}
