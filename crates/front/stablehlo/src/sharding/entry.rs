@@ -1,6 +1,7 @@
 //! Shardings of the arguments and results of an entry point.
 
 use super::layout::TensorSharding;
+use super::propagation::find_result_shardings;
 use super::text::read_sharding;
 use crate::mlir::{AttributeKind, MlirAttr, MlirModule, MlirOp};
 use spirula_diagnostics::SourceDiagnostic;
@@ -8,7 +9,7 @@ use spirula_diagnostics::SourceDiagnostic;
 /// Attribute of an argument or result that has its sharding.
 const SHARDING: &str = "sdy.sharding";
 
-/// The shardings of the arguments and results of an entry point, where they are given.
+/// The shardings of the arguments and results of an entry point, where they are given or follow from others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntryShardings {
     /// Those of the arguments.
@@ -27,9 +28,20 @@ impl EntryShardings {
             let place = module.source_location(module.root());
             SourceDiagnostic::error(place, format!("there is no function @{entry}"))
         })?;
+        let parameters = read_list(module, function, "arg_attrs")?;
+        let given = read_list(module, function, "res_attrs")?;
+        let mut results = find_result_shardings(module, function, &parameters);
+        for (result, given) in results.iter_mut().zip(given) {
+            if let Some(mut given) = given {
+                if let Some(found) = result {
+                    given.fill_open_dimensions(found);
+                }
+                *result = Some(given);
+            }
+        }
         Ok(EntryShardings {
-            parameters: read_list(module, function, "arg_attrs")?,
-            results: read_list(module, function, "res_attrs")?,
+            parameters,
+            results,
         })
     }
 }

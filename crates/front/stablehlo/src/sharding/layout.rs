@@ -9,6 +9,8 @@ pub struct TensorSharding {
     pub mesh: DeviceMesh,
     /// The axes that split each dimension, the outermost first.
     pub dimensions: Vec<Vec<AxisReference>>,
+    /// Whether more axes may split each dimension.
+    pub open: Vec<bool>,
 }
 
 /// The part of a tensor that a device has.
@@ -122,6 +124,7 @@ mod tests {
         let axes = [("x", 4), ("y", 2)].map(axis).to_vec();
         TensorSharding {
             mesh: DeviceMesh::new(axes, ids).expect("the mesh is right"),
+            open: vec![false; dimensions.len()],
             dimensions,
         }
     }

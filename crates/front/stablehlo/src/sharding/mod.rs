@@ -2,11 +2,13 @@
 //!
 //! Attributes of the dialect `sdy` are kept as text, whatever form a module was read from. This module reads the text:
 //! [`DeviceMesh`] has the axes of devices, [`TensorSharding`] the axes that split each dimension of a tensor.
-//! [`EntryShardings`] has those of the arguments and results of an entry point.
+//! [`EntryShardings`] has those of the arguments and results of an entry point. Results without one get the sharding that
+//! follows from the arguments (`propagation`).
 
 mod entry;
 mod layout;
 mod mesh;
+mod propagation;
 mod text;
 
 pub use entry::EntryShardings;

@@ -11,7 +11,7 @@ struct ShardingText<'m> {
 }
 
 /// Reads `<@mesh, [{"x"}, {?}], replicated={"y"}>`.
-pub(super) fn read_sharding(module: &MlirModule, attr: MlirAttr) -> Option<TensorSharding> {
+pub(crate) fn read_sharding(module: &MlirModule, attr: MlirAttr) -> Option<TensorSharding> {
     ShardingText::of_attribute(module, attr)?.read_whole(ShardingText::read_sharding)
 }
 
@@ -121,7 +121,7 @@ impl<'m> ShardingText<'m> {
     }
 
     /// `{"x", "y", ?}p1`
-    fn read_dimension(&mut self) -> Option<Vec<AxisReference>> {
+    fn read_dimension(&mut self) -> Option<(Vec<AxisReference>, bool)> {
         let items = self.read_list("{", "}", |text| {
             // More axes may split an open dimension.
             if text.eat("?") {
@@ -132,7 +132,8 @@ impl<'m> ShardingText<'m> {
         if self.eat("p") {
             self.read_number()?;
         }
-        Some(items.into_iter().flatten().collect())
+        let is_open = items.contains(&None);
+        Some((items.into_iter().flatten().collect(), is_open))
     }
 
     /// `<["x"=4, "y"=2], device_ids=[0, 1]>`
@@ -177,6 +178,8 @@ impl<'m> ShardingText<'m> {
         let mesh = self.read_mesh_or_name()?;
         self.expect(",")?;
         let dimensions = self.read_list("[", "]", Self::read_dimension)?;
+        let (dimensions, open): (Vec<Vec<AxisReference>>, Vec<bool>) =
+            dimensions.into_iter().unzip();
         while self.eat(",") {
             // Axes along which all devices have the same, or summands. The device's values are taken in both cases.
             let is_known = ["replicated", "unreduced"]
@@ -191,7 +194,11 @@ impl<'m> ShardingText<'m> {
         self.expect(">")?;
         let mut axes = dimensions.iter().flatten();
         let is_within = axes.all(|axis| mesh.find_axis(&axis.name).is_some());
-        is_within.then_some(TensorSharding { mesh, dimensions })
+        is_within.then_some(TensorSharding {
+            mesh,
+            dimensions,
+            open,
+        })
     }
 }
 
