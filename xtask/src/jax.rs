@@ -15,6 +15,9 @@ use std::time::Instant;
 /// Folder of the Python module, which JAX finds as a package of `jax_plugins`.
 const MODULE: &str = "crates/bindings/pjrt/python";
 
+/// The tests in Python. Each has a process of its own, with its number of devices.
+const TESTS: [&str; 2] = ["test_jax", "test_sharding"];
+
 /// Checks of the conformance harness that pass at least. Others ask for extensions that the plugin has no use for.
 const CONFORMANCE: usize = 52;
 
@@ -87,12 +90,12 @@ pub fn run_jax(root: &Path, options: &JaxOptions) -> Result<()> {
 pub fn check_plugin(root: &Path, python: &Path, library: &Path) -> Result<()> {
     let run = JaxRun::new(root, python, library)?;
     run.check_conformance()?;
-    let mut tests = run.start_python("spirula,cpu");
-    tests.args(["-m", "unittest", "test_jax"]);
-    let status = tests
-        .current_dir(root.join(MODULE).join("tests"))
-        .status()?;
-    ensure!(status.success(), "the tests of the plugin in Python failed");
+    for name in TESTS {
+        let mut tests = run.start_python("spirula,cpu");
+        tests.args(["-m", "unittest", name]);
+        let tests = tests.current_dir(root.join(MODULE).join("tests"));
+        ensure!(tests.status()?.success(), "the tests of {name} failed");
+    }
     Ok(())
 }
 

@@ -1,0 +1,215 @@
+"""JAX on eight logical devices beside XLA's processor: training, collectives, loops, copies, donation.
+
+`cargo xtask jax` runs these tests with `JAX_PLATFORMS=spirula,cpu`.
+"""
+
+import os
+import pickle
+import unittest
+
+DEVICES = 8
+os.environ["SPIRULA_LOGICAL_DEVICES"] = str(DEVICES)
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.experimental import serialize_executable
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+jax.config.update("jax_num_cpu_devices", DEVICES)
+
+
+def make_mesh(platform, shape=(4, 2), names=("x", "y"), order=None):
+    devices = np.array(jax.devices(platform))
+    return Mesh(devices[order if order is not None else slice(None)].reshape(shape), names)
+
+
+def matrix(rows=8, columns=8):
+    return np.random.RandomState(rows).randn(rows, columns).astype(np.float32)
+
+
+def train(platform, steps=20):
+    """The losses and parameters of a training whose batch and weights are sharded."""
+    mesh = make_mesh(platform, names=("batch", "model"))
+    place = lambda array, *spec: jax.device_put(array, NamedSharding(mesh, P(*spec)))
+    params = (place(matrix(8, 32) * 0.3, None, "model"), place(matrix(32, 1) * 0.3, "model", None))
+
+    def loss_of(params, x, y):
+        hidden = jnp.tanh(x @ params[0])
+        hidden = lax.with_sharding_constraint(hidden, NamedSharding(mesh, P("batch", "model")))
+        return jnp.mean((hidden @ params[1] - y) ** 2)
+
+    def update(params, x, y):
+        loss, gradient = jax.value_and_grad(loss_of)(params, x, y)
+        return jax.tree.map(lambda p, g: p - 0.05 * g, params, gradient), loss
+
+    step = jax.jit(update, donate_argnums=0)
+    losses = []
+    for at in range(steps):
+        x = np.random.RandomState(at).randn(64, 8).astype(np.float32)
+        before = params
+        params, loss = step(params, place(x, "batch"), place(np.sin(x.sum(1, keepdims=True)), "batch"))
+        losses.append(loss)
+    assert all(array.is_deleted() for array in before)
+    return np.array(losses), params
+
+
+def collectives(a):
+    """Each collective, over the axes of the mesh."""
+    return (
+        lax.psum(a, "x"),
+        lax.pmax(a, ("x", "y")),
+        lax.all_gather(a, "y", axis=1, tiled=True),
+        lax.psum_scatter(a, "y", scatter_dimension=1, tiled=True),
+        lax.all_to_all(a, "y", 1, 0, tiled=True),
+        lax.ppermute(a, "x", [(0, 1), (1, 2), (3, 0)]),
+        (lax.axis_index("x") * 10 + lax.axis_index("y")).reshape(1, 1),
+        lax.pmean(a, "x"),
+    )
+
+
+COLLECTIVE_SPECS = (
+    P(None, "y"), P(), P("x"), P("x", "y"), P(("x", "y")), P("x", "y"), P("x", "y"), P(None, "y"),
+)  # fmt: skip
+
+
+class ShardingTest(unittest.TestCase):
+    def compare(self, make, *arguments, rtol=1e-5):
+        """Compares a function of a mesh with the same on XLA's processor."""
+        results = [
+            jax.tree.map(np.asarray, make(make_mesh(platform))(*arguments)) for platform in ("spirula", "cpu")
+        ]
+        for found, wanted in zip(jax.tree.leaves(results[0]), jax.tree.leaves(results[1]), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=rtol, atol=1e-6)
+
+    def test_there_are_logical_devices(self):
+        devices = jax.devices("spirula")
+        self.assertEqual(len(devices), DEVICES)
+        self.assertEqual([device.id for device in devices], list(range(DEVICES)))
+
+    def test_sharded_training_is_that_of_xla(self):
+        losses, params = train("spirula")
+        wanted, wanted_params = train("cpu")
+        self.assertLess(losses[-5:].mean(), losses[:5].mean())
+        np.testing.assert_allclose(losses, wanted, rtol=1e-4)
+        for found, expected in zip(params, wanted_params):
+            self.assertEqual(found.sharding.spec, expected.sharding.spec)
+            np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-3, atol=1e-5)
+
+    def test_collectives_are_those_of_xla(self):
+        def make(mesh):
+            specs = dict(in_specs=P("x", "y"), out_specs=COLLECTIVE_SPECS, check_vma=False)
+            return jax.jit(jax.shard_map(collectives, mesh=mesh, **specs))
+
+        self.compare(make, matrix(8, 8))
+        self.compare(make, np.arange(64, dtype=np.int32).reshape(8, 8))
+
+    def test_loops_communicate(self):
+        def body(a):
+            def relax(i, a):
+                left = lax.ppermute(a, "x", [(j, (j + 1) % 4) for j in range(4)])
+                return 0.5 * (a + left) + lax.axis_index("x") * 0.01 * i
+
+            a = lax.fori_loop(0, 5, relax, a)
+            # Groups along y end at different times.
+            limit = lax.axis_index("x") + 1
+            go = lambda state: state[0] < limit
+            grow = lambda state: (state[0] + 1, state[1] + lax.psum(state[1], "y"))
+            _, a = lax.while_loop(go, grow, (jnp.int32(0), a))
+            share = lambda a: lax.psum(a, "y")
+            return lax.cond(lax.axis_index("x") % 2 == 0, share, lambda a: -a, a)
+
+        spec = P("x", "y")
+        make = lambda mesh: jax.jit(
+            jax.shard_map(body, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
+        )
+        self.compare(make, matrix(8, 8))
+
+    def test_axes_may_be_manual_in_part(self):
+        def body(a):
+            inner = jax.shard_map(
+                lambda b: b * lax.psum(b, "y") + lax.axis_index("y"), in_specs=P(None, "y"), out_specs=P(None, "y"),
+                axis_names={"y"},
+            )  # fmt: skip
+            return lax.psum(a, "x"), inner(a)
+
+        make = lambda mesh: jax.jit(
+            jax.shard_map(body, mesh=mesh, in_specs=P("x"), out_specs=(P(), P("x")), axis_names={"x"})
+        )
+        self.compare(make, matrix(8, 8))
+
+    def test_gradients_of_collectives_are_those_of_xla(self):
+        def make(mesh):
+            spec = P("x", "y")
+            body = lambda a: lax.psum(jnp.sin(a) * lax.psum(a, "x"), ("x", "y")).sum()
+            total = jax.shard_map(body, mesh=mesh, in_specs=spec, out_specs=P())
+            return jax.jit(jax.grad(total))
+
+        self.compare(make, matrix(8, 8))
+
+    def test_mapped_functions_run_on_all_devices(self):
+        for platform in ("spirula", "cpu"):
+            function = jax.pmap(
+                lambda a: a - lax.pmean(a, "i"), axis_name="i", devices=jax.devices(platform)
+            )
+            given = matrix(DEVICES, 3)
+            np.testing.assert_allclose(np.asarray(function(given)), given - given.mean(0), rtol=1e-4, atol=1e-6)
+
+    def test_devices_may_have_any_order(self):
+        order = [3, 1, 0, 2, 7, 6, 5, 4]
+        mesh, plain = make_mesh("spirula", order=order), make_mesh("spirula")
+        given = matrix(8, 8)
+        array = jax.device_put(given, NamedSharding(mesh, P("x", "y")))
+        first = [shard.device.id for shard in array.addressable_shards if shard.index == np.s_[0:2, 0:4]]
+        self.assertEqual(first, [3])
+        moved = jax.device_put(array, NamedSharding(plain, P("y", "x")))
+        np.testing.assert_array_equal(np.asarray(moved), given)
+        doubled = jax.jit(lambda a: a + a)(array)
+        self.assertEqual(doubled.sharding, array.sharding)
+        for shard in doubled.addressable_shards:
+            np.testing.assert_array_equal(np.asarray(shard.data), 2 * given[shard.index])
+
+    def test_programs_run_on_some_devices(self):
+        devices = jax.devices("spirula")
+        mesh = Mesh(np.array(devices[4:6]), ("x",))
+        array = jax.device_put(np.arange(6.0, dtype=np.float32), NamedSharding(mesh, P("x")))
+        tripled = jax.jit(lambda a: 3 * a)(array)
+        self.assertEqual(tripled.devices(), set(devices[4:6]))
+        np.testing.assert_array_equal(np.asarray(tripled), 3 * np.arange(6))
+        alone = jax.device_put(tripled, devices[7]) + 1
+        self.assertEqual(alone.devices(), {devices[7]})
+        np.testing.assert_array_equal(np.asarray(alone), 3 * np.arange(6) + 1)
+
+    def test_types_are_cut_and_put_together(self):
+        mesh = make_mesh("spirula")
+        for dtype in (np.bool_, np.int8, np.float16, jnp.bfloat16, np.uint32, np.complex64):
+            given = (np.arange(64) % 3).reshape(8, 8).astype(dtype)
+            array = jax.make_array_from_callback(
+                given.shape, NamedSharding(mesh, P("y", "x")), lambda index, given=given: given[index]
+            )
+            flip = jax.jit(lambda a: a.T, out_shardings=NamedSharding(mesh, P(("y", "x"))))
+            np.testing.assert_array_equal(np.asarray(flip(array)), given.T)
+
+    def test_programs_of_several_devices_are_stored(self):
+        mesh = make_mesh("spirula")
+        array = jax.device_put(matrix(8, 8), NamedSharding(mesh, P("x", "y")))
+        compiled = jax.jit(lambda a: a @ a).lower(array).compile()
+        stored = pickle.loads(pickle.dumps(serialize_executable.serialize(compiled)))
+        loaded = serialize_executable.deserialize_and_load(*stored, backend="spirula")
+        np.testing.assert_allclose(np.asarray(loaded(array)), matrix(8, 8) @ matrix(8, 8), rtol=1e-4, atol=1e-5)
+
+    def test_replicated_results_have_memory_of_their_own(self):
+        mesh = make_mesh("spirula")
+        array = jax.device_put(matrix(4, 4), NamedSharding(mesh, P()))
+        same = jax.jit(lambda a: (a, a))(array)
+        pointers = {shard.data.unsafe_buffer_pointer() for one in (array, *same) for shard in one.addressable_shards}
+        self.assertEqual(len(pointers), 3 * DEVICES)
+        donated = jax.jit(lambda a: a + 1, donate_argnums=0)(array)
+        self.assertTrue(array.is_deleted())
+        np.testing.assert_array_equal(np.asarray(donated), matrix(4, 4) + 1)
+        np.testing.assert_array_equal(np.asarray(same[1]), matrix(4, 4))
+
+
+if __name__ == "__main__":
+    unittest.main()
