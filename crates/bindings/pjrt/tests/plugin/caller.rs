@@ -57,10 +57,19 @@ pub unsafe fn take_error(error: *mut PjrtError) -> Result<(), CallError> {
     })
 }
 
+/// An option of a name, without a value yet.
+fn make_option(name: &'static str) -> PjrtNamedValue {
+    let mut option = make_arguments::<PjrtNamedValue>();
+    option.name = name.as_ptr().cast();
+    option.name_size = name.len();
+    option
+}
+
 /// A client on the processor.
 pub struct TestClient {
     client: *mut PjrtClient,
     pub device: *mut PjrtDevice,
+    pub devices: Vec<*mut PjrtDevice>,
 }
 
 // SAFETY: the plugin may be called by any thread.
@@ -70,27 +79,43 @@ unsafe impl Sync for TestClient {}
 
 impl TestClient {
     pub fn new() -> TestClient {
-        let name = b"device";
+        TestClient::with_devices(1)
+    }
+
+    /// A client of so many logical devices.
+    pub fn with_devices(count: i64) -> TestClient {
         let value = b"cpu";
-        let mut option = make_arguments::<PjrtNamedValue>();
-        option.name = name.as_ptr().cast();
-        option.name_size = name.len();
-        option.ty = PjrtNamedValueType::STRING;
-        option.variant.string_value = value.as_ptr().cast();
-        option.value_size = value.len();
+        let mut device = make_option("device");
+        device.ty = PjrtNamedValueType::STRING;
+        device.variant.string_value = value.as_ptr().cast();
+        device.value_size = value.len();
+        let mut devices = make_option("logical_devices");
+        devices.ty = PjrtNamedValueType::INT64;
+        devices.variant.int64_value = count;
+        devices.value_size = 1;
+        let options = [device, devices];
         let mut create = make_arguments::<PjrtClientCreateArgs>();
-        create.create_options = &raw const option;
-        create.num_options = 1;
+        create.create_options = options.as_ptr();
+        create.num_options = options.len();
         call(table().client_create, &mut create).expect("there is a processor");
         let mut devices = make_arguments::<PjrtClientAddressableDevicesArgs>();
         devices.client = create.client;
         call(table().client_addressable_devices, &mut devices).expect("it has devices");
-        assert_eq!(devices.num_addressable_devices, 1);
+        assert_eq!(devices.num_addressable_devices as i64, count);
+        // SAFETY: the plugin says how many there are.
+        let all =
+            unsafe { std::slice::from_raw_parts(devices.addressable_devices, count as usize) };
         TestClient {
             client: create.client,
-            // SAFETY: there is one.
-            device: unsafe { *devices.addressable_devices },
+            device: all[0],
+            devices: all.to_vec(),
         }
+    }
+
+    /// Compiles a program for so many devices.
+    pub fn compile_sharded(&self, code: &str, devices: u8) -> Result<TestExecutable, CallError> {
+        let options = [0x1a, 4, 0x20, 1, 0x28, devices];
+        self.compile_with(code, "mlir", &options)
     }
 
     /// Compiles a program as text.
@@ -99,6 +124,15 @@ impl TestClient {
     }
 
     pub fn compile_format(&self, code: &str, format: &str) -> Result<TestExecutable, CallError> {
+        self.compile_with(code, format, &[])
+    }
+
+    fn compile_with(
+        &self,
+        code: &str,
+        format: &str,
+        options: &[u8],
+    ) -> Result<TestExecutable, CallError> {
         let mut program = make_arguments::<PjrtProgram>();
         program.code = code.as_ptr().cast_mut().cast();
         program.code_size = code.len();
@@ -107,6 +141,8 @@ impl TestClient {
         let mut compile = make_arguments::<PjrtClientCompileArgs>();
         compile.client = self.client;
         compile.program = &raw const program;
+        compile.compile_options = options.as_ptr().cast();
+        compile.compile_options_size = options.len();
         call(table().client_compile, &mut compile)?;
         Ok(TestExecutable(compile.executable))
     }
@@ -123,9 +159,20 @@ impl TestClient {
 
     /// Uploads numbers, whose elements are at `strides` in bytes if there are some.
     pub fn upload(&self, numbers: &[f32], sizes: &[i64], strides: &[i64]) -> TestBuffer {
+        self.upload_to(self.device, numbers, sizes, strides)
+    }
+
+    /// The same for a device.
+    pub fn upload_to(
+        &self,
+        device: *mut PjrtDevice,
+        numbers: &[f32],
+        sizes: &[i64],
+        strides: &[i64],
+    ) -> TestBuffer {
         let mut upload = make_arguments::<PjrtClientBufferFromHostBufferArgs>();
         upload.client = self.client;
-        upload.device = self.device;
+        upload.device = device;
         upload.data = numbers.as_ptr().cast();
         upload.ty = PjrtBufferType::F32;
         upload.dims = sizes.as_ptr();
@@ -204,6 +251,32 @@ impl TestExecutable {
         execute.device_complete_events = &raw mut event;
         call(table().loaded_executable_execute, &mut execute)?;
         Ok((TestBuffer(outputs[0]), event))
+    }
+
+    /// Runs a program of one result on several devices, which have an argument each.
+    pub fn run_sharded(&self, arguments: &[&TestBuffer]) -> Result<Vec<TestBuffer>, CallError> {
+        let count = arguments.len();
+        let pointers: Vec<*mut PjrtBuffer> = arguments.iter().map(|buffer| buffer.0).collect();
+        let lists: Vec<*const *mut PjrtBuffer> = pointers.iter().map(std::ptr::from_ref).collect();
+        let mut options = make_arguments::<PjrtExecuteOptions>();
+        let mut outputs = vec![null_mut::<PjrtBuffer>(); count];
+        let output_lists: Vec<*mut *mut PjrtBuffer> =
+            outputs.iter_mut().map(std::ptr::from_mut).collect();
+        let mut events = vec![null_mut(); count];
+        let mut execute = make_arguments::<PjrtLoadedExecutableExecuteArgs>();
+        execute.executable = self.0;
+        execute.options = &raw mut options;
+        execute.argument_lists = lists.as_ptr();
+        execute.num_args = 1;
+        execute.num_devices = count;
+        execute.output_lists = output_lists.as_ptr();
+        execute.device_complete_events = events.as_mut_ptr();
+        call(table().loaded_executable_execute, &mut execute)?;
+        let results = outputs.into_iter().map(TestBuffer).collect();
+        for event in events {
+            await_event(event)?;
+        }
+        Ok(results)
     }
 
     pub fn serialize(&self) -> Vec<u8> {

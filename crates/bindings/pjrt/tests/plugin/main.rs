@@ -6,4 +6,5 @@
 mod caller;
 mod hostile;
 mod programs;
+mod sharded;
 mod threads;
