@@ -115,6 +115,41 @@ impl ElementFormat {
         Some(bytes.iter().map(extend).collect())
     }
 
+    /// Adds elements to others. Zeros are added to elements of any type.
+    ///
+    /// # Errors
+    /// When elements of this type are not added here.
+    pub fn add_elements(&self, to: &mut [u8], from: &[u8]) -> PluginResult<()> {
+        if from.iter().all(|byte| *byte == 0) {
+            return Ok(());
+        }
+        macro_rules! add {
+            ($ty:ty, $sum:expr) => {{
+                let size = size_of::<$ty>();
+                for (to, from) in to.chunks_exact_mut(size).zip(from.chunks_exact(size)) {
+                    let mut words = [[0; size_of::<$ty>()]; 2];
+                    words[0].copy_from_slice(to);
+                    words[1].copy_from_slice(from);
+                    let [a, b] = words.map(<$ty>::from_le_bytes);
+                    to.copy_from_slice(&$sum(a, b).to_le_bytes());
+                }
+            }};
+        }
+        match (self.scalar, self.name) {
+            (ScalarType::F32, _) => add!(f32, |a: f32, b: f32| a + b),
+            (ScalarType::F64, _) => add!(f64, |a: f64, b: f64| a + b),
+            (ScalarType::I8, "i8" | "ui8") => add!(u8, u8::wrapping_add),
+            (ScalarType::I16, "i16" | "ui16") => add!(u16, u16::wrapping_add),
+            (ScalarType::I32, _) => add!(u32, u32::wrapping_add),
+            (ScalarType::I64, _) => add!(u64, u64::wrapping_add),
+            _ => {
+                let message = format!("sums of arguments of type {} are not supported", self.name);
+                return Err(PluginError::unimplemented(message));
+            }
+        }
+        Ok(())
+    }
+
     /// Bytes of an element.
     pub fn size(&self) -> u64 {
         self.scalar.size() * self.components

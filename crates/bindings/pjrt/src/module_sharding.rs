@@ -15,6 +15,8 @@ pub struct ArraySharding {
     counts: Vec<u64>,
     /// The position along each dimension of the shard of each device.
     positions: Vec<Vec<u64>>,
+    /// The number of the summand of each device: devices with the same shard and other numbers have summands of it.
+    summands: Vec<u64>,
     /// The sharding as XLA writes it.
     pub text: String,
 }
@@ -28,13 +30,22 @@ pub struct ModuleSharding {
     results: Vec<ArraySharding>,
 }
 
+/// The place of the part of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardPlace {
+    /// The first index along each dimension.
+    pub starts: Vec<u64>,
+    /// The number of the summand. The part is the sum of all summands.
+    pub summand: u64,
+}
+
 /// The part of an array that each device has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayShards {
     /// The part's type, equal on all devices.
     pub array: ArrayType,
-    /// The first index along each dimension on each device; `None` where every device has the whole array.
-    pub starts: Option<Vec<Vec<u64>>>,
+    /// The place of the part of each device; `None` where every device has the whole array.
+    pub places: Option<Vec<ShardPlace>>,
     /// The sharding as XLA writes it.
     pub text: String,
 }
@@ -55,7 +66,12 @@ impl ArraySharding {
             };
         };
         let position = |device| sharding.shard_position(&sharding.mesh.device_coordinates(device));
+        let summand = |device| {
+            let coordinates = sharding.mesh.device_coordinates(device);
+            sharding.summand_position(&coordinates).0
+        };
         ArraySharding {
+            summands: (0..devices).map(summand).collect(),
             counts: sharding.shard_counts(),
             positions: (0..devices).map(position).collect(),
             text: sharding.to_xla_text(devices),
@@ -63,10 +79,10 @@ impl ArraySharding {
     }
 
     fn resolve(&self, array: &ArrayType, name: &str, at: usize) -> PluginResult<ArrayShards> {
-        if self.counts.is_empty() {
+        if self.positions.is_empty() {
             return Ok(ArrayShards {
                 array: array.clone(),
-                starts: None,
+                places: None,
                 text: self.text.clone(),
             });
         }
@@ -87,14 +103,18 @@ impl ArraySharding {
                 format!("the sharding of {name} {at} is for another number of dimensions");
             return Err(PluginError::invalid(message));
         }
-        let starts = self.positions.iter().map(|position| {
+        let devices = self.positions.iter().zip(&self.summands);
+        let places = devices.map(|(position, summand)| {
             let pairs = position.iter().zip(&sizes);
-            pairs.map(|(at, size)| at * size.unsigned_abs()).collect()
+            ShardPlace {
+                starts: pairs.map(|(at, size)| at * size.unsigned_abs()).collect(),
+                summand: *summand,
+            }
         });
-        let starts = starts.collect();
+        let places = places.collect();
         Ok(ArrayShards {
             array: ArrayType::new(array.format, sizes)?,
-            starts: Some(starts),
+            places: Some(places),
             text: self.text.clone(),
         })
     }
@@ -179,6 +199,8 @@ impl ModuleShards {
         let output = list_texts(&self.results).join(",");
         // A single result is no tuple.
         let output = match self.results.len() {
+            // The empty tuple has one.
+            0 => "{{replicated}}".to_owned(),
             1 => output,
             _ => format!("{{{output}}}"),
         };

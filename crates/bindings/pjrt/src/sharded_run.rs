@@ -6,7 +6,7 @@ use crate::error::PluginResult;
 use crate::execute::{ExecutionArgument, call_program, own_value, take_argument};
 use crate::host_array::make_zeros;
 use crate::module::CompiledModule;
-use crate::module_sharding::ArrayShards;
+use crate::module_sharding::{ArrayShards, ShardPlace};
 use crate::queue::{DeviceArrayId, DeviceState};
 use spirula_program::ResidentValue;
 use std::sync::Arc;
@@ -41,15 +41,19 @@ pub fn run_sharded(
             continue;
         };
         let whole = &module.results[at];
-        match &shards.starts {
+        match &shards.places {
             None => store_copies(state, value, &kept, results, at)?,
-            Some(starts) => {
+            Some(places) => {
                 let mut bytes = make_zeros(whole.byte_count())?;
                 let read = state.heap.read_resident(&value, 0, &mut bytes);
                 state.heap.release_value(value);
                 read?;
-                for (own, starts) in results.iter().zip(starts) {
-                    let part = cut_bytes(&bytes, whole, &shards.array, starts)?;
+                for (own, place) in results.iter().zip(places) {
+                    // The first summand is the sum.
+                    let part = match place.summand {
+                        0 => cut_bytes(&bytes, whole, &shards.array, &place.starts)?,
+                        _ => make_zeros(shards.array.byte_count())?,
+                    };
                     let value = upload_value(state, &shards.array, &part)?;
                     state.store_array(own[at], Ok(value));
                 }
@@ -72,12 +76,12 @@ fn gather_arguments(
         .zip(&module.shards.parameters)
         .enumerate()
     {
-        let value = match &shards.starts {
+        let value = match &shards.places {
             None => take_argument(state, &arguments[0][at])?,
-            Some(starts) => gather_argument(state, whole, shards, starts, arguments, at)?,
+            Some(places) => gather_argument(state, whole, shards, places, arguments, at)?,
         };
         given.push(value);
-        let rest = match shards.starts {
+        let rest = match shards.places {
             None => &arguments[1..],
             Some(_) => arguments,
         };
@@ -92,25 +96,40 @@ fn gather_argument(
     state: &mut DeviceState,
     whole: &ArrayType,
     shards: &ArrayShards,
-    starts: &[Vec<u64>],
+    places: &[ShardPlace],
     arguments: &ShardedArguments,
     at: usize,
 ) -> PluginResult<ResidentValue> {
     let mut bytes = make_zeros(whole.byte_count())?;
     let mut part = make_zeros(shards.array.byte_count())?;
-    let mut seen: Vec<&Vec<u64>> = Vec::new();
-    for (own, starts) in arguments.iter().zip(starts) {
+    let mut seen: Vec<&ShardPlace> = Vec::new();
+    let is_sum = places.iter().any(|place| place.summand > 0);
+    let mut sums = Ok(());
+    for (own, place) in arguments.iter().zip(places) {
         let (heap, value) = state.split_array(own[at].id)?;
         // Other devices may have the same shard.
-        if seen.contains(&starts) {
+        if seen.contains(&place) {
             continue;
         }
-        seen.push(starts);
+        seen.push(place);
         heap.read_resident(value, 0, &mut part)?;
-        walk_shard(whole, &shards.array, starts, |in_part, in_whole, length| {
-            bytes[in_whole..in_whole + length].copy_from_slice(&part[in_part..in_part + length]);
-        });
+        let format = whole.format;
+        walk_shard(
+            whole,
+            &shards.array,
+            &place.starts,
+            |in_part, in_whole, length| {
+                let to = &mut bytes[in_whole..in_whole + length];
+                let from = &part[in_part..in_part + length];
+                if !is_sum {
+                    to.copy_from_slice(from);
+                } else if sums.is_ok() {
+                    sums = format.add_elements(to, from);
+                }
+            },
+        );
     }
+    sums?;
     upload_value(state, whole, &bytes)
 }
 

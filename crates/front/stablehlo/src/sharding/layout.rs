@@ -11,6 +11,8 @@ pub struct TensorSharding {
     pub dimensions: Vec<Vec<AxisReference>>,
     /// Whether more axes may split each dimension.
     pub open: Vec<bool>,
+    /// The axes along which devices have summands: the tensor is their sum.
+    pub unreduced: Vec<AxisReference>,
 }
 
 /// The part of a tensor that a device has.
@@ -40,7 +42,7 @@ impl TensorSharding {
 
     /// Whether every device has the whole tensor.
     pub fn is_replicated(&self) -> bool {
-        self.shard_counts().iter().all(|count| *count == 1)
+        self.unreduced.is_empty() && self.shard_counts().iter().all(|count| *count == 1)
     }
 
     /// The position along each dimension of the shard at a point of the mesh.
@@ -77,29 +79,55 @@ impl TensorSharding {
         })
     }
 
-    /// The layout in XLA's text form, for a program on so many devices: the devices of each shard in row-major order.
+    /// The number of a point along the axes whose devices have summands, and how many such points there are.
+    pub fn summand_position(&self, coordinates: &[u64]) -> (u64, u64) {
+        let axes = self.unreduced.iter();
+        axes.fold((0, 1), |(position, count), axis| {
+            let along = self.mesh.locate_along(axis, coordinates);
+            let (size, at) = along.unwrap_or((1, 0));
+            (position * size + at, count * size)
+        })
+    }
+
+    /// The layout in XLA's text form, for a program on so many devices: the devices of each shard in row-major order, first
+    /// those with copies, then those with summands.
     pub fn to_xla_text(&self, devices: u64) -> String {
         let counts = self.shard_counts();
         let shards: u64 = counts.iter().product();
-        if shards <= 1 || !devices.is_multiple_of(shards) {
+        let (_, summands) = self.summand_position(&vec![0; self.mesh.axes.len()]);
+        let groups = shards * summands;
+        if groups <= 1 || !devices.is_multiple_of(groups) {
             return "{replicated}".to_owned();
         }
-        let mut owners = vec![Vec::new(); shards as usize];
+        let copies = devices / groups;
+        let mut owners = vec![Vec::new(); groups as usize];
         for device in 0..devices {
-            let position = self.shard_position(&self.mesh.device_coordinates(device));
+            let coordinates = self.mesh.device_coordinates(device);
+            let position = self.shard_position(&coordinates);
             let pairs = position.iter().zip(&counts);
             let index = pairs.fold(0, |index, (at, count)| index * count + at);
-            owners[index as usize].push(device.to_string());
+            let (summand, _) = self.summand_position(&coordinates);
+            owners[(index * summands + summand) as usize].push(device.to_string());
         }
-        let copies = devices / shards;
+        let mut ordered = Vec::new();
+        for shard in owners.chunks(summands as usize) {
+            let copy = |at: usize| shard.iter().filter_map(move |own| own.get(at).cloned());
+            ordered.extend((0..copies as usize).flat_map(copy));
+        }
         let mut tiles: Vec<String> = counts.iter().map(ToString::to_string).collect();
-        let suffix = if copies > 1 {
-            tiles.push(copies.to_string());
-            " last_tile_dim_replicate"
-        } else {
-            ""
+        let mut kinds = Vec::new();
+        for (count, kind) in [(copies, "replicated"), (summands, "unreduced")] {
+            if count > 1 {
+                tiles.push(count.to_string());
+                kinds.push(kind);
+            }
+        }
+        let suffix = match kinds.as_slice() {
+            [] => String::new(),
+            ["replicated"] => " last_tile_dim_replicate".to_owned(),
+            kinds => format!(" last_tile_dims={{{}}}", kinds.join(", ")),
         };
-        let (tiles, owners) = (tiles.join(","), owners.concat().join(","));
+        let (tiles, owners) = (tiles.join(","), ordered.join(","));
         format!("{{devices=[{tiles}]{owners}{suffix}}}")
     }
 }
@@ -125,6 +153,7 @@ mod tests {
         TensorSharding {
             mesh: DeviceMesh::new(axes, ids).expect("the mesh is right"),
             open: vec![false; dimensions.len()],
+            unreduced: Vec::new(),
             dimensions,
         }
     }
@@ -191,5 +220,9 @@ mod tests {
             None,
         );
         assert_eq!(all.to_xla_text(8), "{devices=[4,2]0,1,2,3,4,5,6,7}");
+        let mut sums = make_sharding(vec![vec![]], None);
+        sums.unreduced = vec![make_axis("y", None)];
+        let wanted = "{devices=[1,4,2]0,1,2,3,4,5,6,7 last_tile_dims={replicated, unreduced}}";
+        assert_eq!(sums.to_xla_text(8), wanted);
     }
 }

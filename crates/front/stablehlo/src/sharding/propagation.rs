@@ -210,6 +210,7 @@ impl ShardingPropagation<'_> {
                 mesh: sharding.mesh.clone(),
                 dimensions: vec![Vec::new(); rank],
                 open: vec![true; rank],
+                unreduced: Vec::new(),
             });
             if joined.mesh.axes != sharding.mesh.axes {
                 continue;

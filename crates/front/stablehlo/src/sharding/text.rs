@@ -180,24 +180,26 @@ impl<'m> ShardingText<'m> {
         let dimensions = self.read_list("[", "]", Self::read_dimension)?;
         let (dimensions, open): (Vec<Vec<AxisReference>>, Vec<bool>) =
             dimensions.into_iter().unzip();
+        let mut unreduced = Vec::new();
         while self.eat(",") {
-            // Axes along which all devices have the same, or summands. The device's values are taken in both cases.
-            let is_known = ["replicated", "unreduced"]
-                .iter()
-                .any(|word| self.eat(word));
-            if !is_known {
-                return None;
+            let is_unreduced = self.eat("unreduced");
+            if !is_unreduced {
+                self.expect("replicated")?;
             }
             self.expect("=")?;
-            self.read_list("{", "}", Self::read_axis)?;
+            let axes = self.read_list("{", "}", Self::read_axis)?;
+            if is_unreduced {
+                unreduced = axes;
+            }
         }
         self.expect(">")?;
-        let mut axes = dimensions.iter().flatten();
+        let mut axes = dimensions.iter().flatten().chain(&unreduced);
         let is_within = axes.all(|axis| mesh.find_axis(&axis.name).is_some());
         is_within.then_some(TensorSharding {
             mesh,
             dimensions,
             open,
+            unreduced,
         })
     }
 }

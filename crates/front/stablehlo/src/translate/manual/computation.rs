@@ -5,6 +5,9 @@ use crate::dialect::records::ManualComputationAttributes;
 use crate::mlir::MlirOp;
 use crate::sharding::{TensorSharding, read_manual_axes, read_sharding_list};
 use crate::translate::error::TranslateResult;
+use crate::translate::reduction::find_wide_format;
+use crate::translate::scalar::{ElementValue, ScalarBuilder};
+use crate::translate::scalar_region::promote_element;
 use crate::translate::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
 use spirula_tensor::ir::{DimExtent, TensorShape};
 use std::rc::Rc;
@@ -122,6 +125,7 @@ fn restrict_sharding(sharding: &TensorSharding, axes: &[String]) -> TensorShardi
     for dimension in &mut sharding.dimensions {
         dimension.retain(|axis| axes.contains(&axis.name));
     }
+    sharding.unreduced.retain(|axis| axes.contains(&axis.name));
     sharding
 }
 
@@ -156,7 +160,11 @@ fn cut_operand(
             .zip(&own)
             .map(|(at, size)| at * size)
             .collect();
-        let tensor = t.cut_tensor(&whole, &starts, &own)?;
+        let mut tensor = t.cut_tensor(&whole, &starts, &own)?;
+        // The first of the shards with summands has the whole sum.
+        if sharding.summand_position(point).0 > 0 {
+            tensor = t.emit_zeros(tensor.element, &t.tensor_shape(&tensor));
+        }
         shards.push(TranslatedValue::Tensor(tensor));
     }
     Ok(ShardedValue::Each(shards))
@@ -183,9 +191,12 @@ fn join_result(
         let Some(tensors) = own.iter().map(as_tensor).collect::<Option<Vec<_>>>() else {
             return Ok(ShardedValue::Shared(own[0].clone()));
         };
-        let positions: Vec<Vec<u64>> = points
+        let positions: Vec<(Vec<u64>, u64)> = points
             .iter()
-            .map(|point| sharding.shard_position(point))
+            .map(|point| {
+                let (summand, _) = sharding.summand_position(point);
+                (sharding.shard_position(point), summand)
+            })
             .collect();
         joined.push(join_shards(t, op, &tensors, &positions, &counts)?);
     }
@@ -199,12 +210,12 @@ fn as_tensor(value: &TranslatedValue) -> Option<TypedTensor> {
     }
 }
 
-/// The tensor whose shards stand at positions of a grid of these sizes.
+/// The tensor whose shards stand at positions of a grid of these sizes; those of one position with other numbers are summands.
 fn join_shards(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     tensors: &[TypedTensor],
-    positions: &[Vec<u64>],
+    positions: &[(Vec<u64>, u64)],
     counts: &[u64],
 ) -> TranslateResult<TypedTensor> {
     let mut grid = Vec::new();
@@ -216,9 +227,15 @@ fn join_shards(
             *at = rest % count;
             rest /= count;
         }
-        let found = positions.iter().position(|own| *own == position);
-        let found = found.ok_or_else(|| t.invalid_error(op, "a shard of a result is missing"))?;
-        grid.push(tensors[found].clone());
+        let mut summands = Vec::new();
+        while let Some(found) = positions
+            .iter()
+            .position(|own| own.0 == position && own.1 == summands.len() as u64)
+        {
+            summands.push(tensors[found].clone());
+        }
+        t.ensure_holds(op, !summands.is_empty(), "lacks a shard of a result")?;
+        grid.push(sum_tensors(t, op, &summands)?);
     }
     for (dimension, count) in counts
         .iter()
@@ -233,6 +250,45 @@ fn join_shards(
         grid = rows;
     }
     Ok(grid.remove(0))
+}
+
+/// The sum of tensors of one type.
+fn sum_tensors(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    tensors: &[TypedTensor],
+) -> TranslateResult<TypedTensor> {
+    let [first, rest @ ..] = tensors else {
+        return Err(t.invalid_error(op, "a sum has no summands"));
+    };
+    if rest.is_empty() {
+        return Ok(first.clone());
+    }
+    let element = first.element;
+    let inner = promote_element(element, find_wide_format(&[element]));
+    let shape = t.tensor_shape(first);
+    t.map_points(&shape, |t, s, point| {
+        let mut sum: Option<ElementValue> = None;
+        for tensor in tensors {
+            let value = t.read_element(s, tensor, point);
+            let mut c = ScalarBuilder::new(&mut s.body);
+            let value = c.convert_value(&value, inner);
+            let value = value.ok_or_else(|| t.unsupported_error(op, "type in a sum"))?;
+            sum = Some(match sum {
+                None => value,
+                Some(sum) => {
+                    let pairs = sum.nodes.iter().zip(&value.nodes);
+                    ElementValue {
+                        element: inner,
+                        nodes: pairs.map(|(a, b)| c.add(*a, *b)).collect(),
+                    }
+                }
+            });
+        }
+        let mut c = ScalarBuilder::new(&mut s.body);
+        let sum = sum.and_then(|sum| c.convert_value(&sum, element));
+        sum.ok_or_else(|| t.unsupported_error(op, "type in a sum"))
+    })
 }
 
 impl StablehloTranslator<'_> {
