@@ -6,7 +6,7 @@
 
 use super::layout::TensorSharding;
 use super::mesh::AxisReference;
-use super::text::{read_sharding, read_sharding_list};
+use super::text::{read_manual_axes, read_sharding, read_sharding_list};
 use crate::dialect::AttributeRecord;
 use crate::dialect::MlirOpcode;
 use crate::dialect::records::{
@@ -51,6 +51,9 @@ impl TensorSharding {
 
     /// Splits the dimensions that are open and not split yet as another sharding does.
     pub(super) fn fill_open_dimensions(&mut self, other: &TensorSharding) {
+        if self.mesh.axes.is_empty() {
+            self.mesh = other.mesh.clone();
+        }
         if other.mesh.axes != self.mesh.axes || other.dimensions.len() != self.dimensions.len() {
             return;
         }
@@ -154,11 +157,7 @@ impl ShardingPropagation<'_> {
                     given
                 })]
             }
-            Some(Op::SdyManualComputation) => {
-                let given = module.find_attribute(op, "out_shardings");
-                let given = given.and_then(|attr| read_sharding_list(module, attr));
-                given.unwrap_or_default().into_iter().map(Some).collect()
-            }
+            Some(Op::SdyManualComputation) => self.propagate_manual_computation(op, operands),
             Some(Op::FuncCall) => {
                 let call = CallAttributes::read(module, op).ok();
                 let callee = call.and_then(|call| module.find_function(call.callee.0));
@@ -189,6 +188,34 @@ impl ShardingPropagation<'_> {
                 .map(|(at, result)| self.join_operands(op, opcode, at, result, &operands))
                 .collect(),
         }
+    }
+
+    /// The results have the shardings that are given. Axes that are not manual pass through the body.
+    fn propagate_manual_computation(
+        &mut self,
+        op: MlirOp,
+        mut operands: Vec<Option<TensorSharding>>,
+    ) -> Vec<Option<TensorSharding>> {
+        let module = self.module;
+        let attribute = |name| module.find_attribute(op, name);
+        let given = attribute("out_shardings").and_then(|attr| read_sharding_list(module, attr));
+        let manual = attribute("manual_axes").and_then(|attr| read_manual_axes(module, attr));
+        let manual = manual.unwrap_or_default();
+        for dimension in operands
+            .iter_mut()
+            .flatten()
+            .flat_map(|own| &mut own.dimensions)
+        {
+            dimension.retain(|axis| !manual.contains(&axis.name));
+        }
+        let inner = self.propagate_region(op, 0, &operands);
+        let mut results = given.unwrap_or_default();
+        for (result, inner) in results.iter_mut().zip(&inner) {
+            if let Some(inner) = inner {
+                result.fill_open_dimensions(inner);
+            }
+        }
+        results.into_iter().map(Some).collect()
     }
 
     /// The sharding of a result by the dimensions of the operands that correspond to its own.
