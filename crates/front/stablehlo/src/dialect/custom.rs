@@ -244,6 +244,19 @@ pub(crate) fn manual_computation<'a>(
     parser.parse_formatted_operation(draft, "", super::TrailingTypes::Functional)
 }
 
+/// `%x group_id=0 {…} : type`
+pub(crate) fn sharding_group<'a>(
+    parser: &mut MlirParser<'a>,
+    draft: &mut OperationState<'a>,
+) -> MlirParseResult<()> {
+    parser.parse_format(draft, "% group_id =")?;
+    let group = parser.cursor.read_signed_number()?;
+    let attr = parser.integer_attribute(group, 64);
+    let name = parser.module.intern_text("group_id");
+    draft.add_property(name, attr);
+    parser.parse_formatted_operation(draft, "", super::TrailingTypes::Operands)
+}
+
 /// The body of a dialect's attribute, whose text is kept unchanged.
 fn parse_raw_body<'a>(
     parser: &mut MlirParser<'a>,

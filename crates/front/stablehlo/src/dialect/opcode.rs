@@ -201,6 +201,7 @@ define_opcodes! {
     SdyManualComputation = "sdy.manual_computation",
     SdyMesh = "sdy.mesh",
     SdyReturn = "sdy.return",
+    SdyShardingGroup = "sdy.sharding_group",
     SdyShardingConstraint = "sdy.sharding_constraint",
     InterpreterPrint = "interpreter.print",
     InterpreterProbe = "interpreter.probe",

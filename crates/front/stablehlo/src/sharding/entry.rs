@@ -3,11 +3,15 @@
 use super::layout::TensorSharding;
 use super::propagation::find_result_shardings;
 use super::text::read_sharding;
+use super::xla_text::read_xla_sharding;
 use crate::mlir::{AttributeKind, MlirAttr, MlirModule, MlirOp};
 use spirula_diagnostics::SourceDiagnostic;
 
 /// Attribute of an argument or result that has its sharding.
 const SHARDING: &str = "sdy.sharding";
+
+/// The attribute in programs that were made with Shardy off.
+const XLA_SHARDING: &str = "mhlo.sharding";
 
 /// The shardings of the arguments and results of an entry point, where they are given or follow from others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,10 +61,17 @@ fn read_list(
         return Ok(Vec::new());
     };
     let read = |attr: &MlirAttr| {
-        let Some(sharding) = module.find_field(*attr, SHARDING) else {
+        let sharding = if let Some(sharding) = module.find_field(*attr, SHARDING) {
+            read_sharding(module, sharding)
+        } else if let Some(sharding) = module.find_field(*attr, XLA_SHARDING) {
+            match module.attributes.kind(sharding) {
+                AttributeKind::String(text) => read_xla_sharding(module.symbol_text(*text)),
+                _ => None,
+            }
+        } else {
             return Ok(None);
         };
-        let sharding = read_sharding(module, sharding).ok_or_else(|| {
+        let sharding = sharding.ok_or_else(|| {
             let place = module.source_location(function);
             SourceDiagnostic::error(place, format!("a sharding in `{name}` is malformed"))
         })?;

@@ -10,6 +10,7 @@ mod layout;
 mod mesh;
 mod propagation;
 mod text;
+mod xla_text;
 
 pub use entry::EntryShardings;
 pub use layout::{ShardSlice, TensorSharding};

@@ -57,16 +57,30 @@ pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transl
         "stablehlo.dynamic_reduce_window" => window::dynamic_reduce_window(t, op),
         "ApproxTopK" => sort::approximate_top_k(t, op),
         "shape_assertion" => assertion::shape_assertion(t, op),
-        "Sharding"
-        | "SPMDFullToShardShape"
-        | "SPMDShardToFullShape"
-        | "annotate_device_placement" => forward_operands(t, op),
+        "Sharding" | "annotate_device_placement" => forward_operands(t, op),
+        "SPMDFullToShardShape" | "SPMDShardToFullShape" => convert_shape(t, op, target),
         // It keeps its operands from being removed as unused, and has no results.
         "dce_sink" => t.bind_items(op, Vec::new()),
         _ if assertion::is_callback(target) => assertion::translate_callback(t, op, target),
         _ => lapack::translate_lapack_call(t, op, target)
             .unwrap_or_else(|| Err(t.unsupported_error(op, format!("custom_call @{target}")))),
     }
+}
+
+/// Boundaries of manual computations in programs that were made with Shardy off. With one device they change nothing.
+fn convert_shape(t: &mut StablehloTranslator<'_>, op: MlirOp, target: &str) -> TranslateResult<()> {
+    let types = t
+        .module
+        .operands(op)
+        .iter()
+        .map(|value| t.module.type_of(*value));
+    if types.eq(t.module.results(op).map(|value| t.module.type_of(value))) {
+        return forward_operands(t, op);
+    }
+    let what = format!(
+        "custom_call @{target} of several devices; programs made with Shardy are supported"
+    );
+    Err(t.unsupported_error(op, what))
 }
 
 /// Operations whose results are their operands.
@@ -76,6 +90,11 @@ pub(super) fn forward_operands(t: &mut StablehloTranslator<'_>, op: MlirOp) -> T
         .map(|value| t.resolve_value(op, *value))
         .collect::<TranslateResult<_>>()?;
     t.bind_items(op, items)
+}
+
+/// Operations that say something about their operands and have no results.
+pub(super) fn ignore_operands(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    t.bind_items(op, Vec::new())
 }
 
 /// `tuple`

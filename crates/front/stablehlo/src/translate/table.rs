@@ -64,6 +64,7 @@ const ON_ELEMENTS: &[(MlirOpcode, TranslateFn)] = &[
         MlirOpcode::SdyManualComputation,
         manual::translate_manual_computation,
     ),
+    (MlirOpcode::SdyShardingGroup, control::ignore_operands),
     (MlirOpcode::SdyShardingConstraint, control::forward_operands),
     (
         MlirOpcode::UnrealizedConversionCast,

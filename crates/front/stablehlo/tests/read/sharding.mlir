@@ -8,6 +8,7 @@ module @shared {
       %2 = stablehlo.negate %b : tensor<2x5xf32>
       sdy.return %2 : tensor<2x5xf32>
     } : (tensor<4x5xf32>) -> tensor<4x5xf32>
+    sdy.sharding_group %1 group_id=0 : tensor<4x5xf32>
     return %1 : tensor<4x5xf32>
   }
   func.func @comparator(%a: tensor<f32>, %b: tensor<f32>) -> tensor<i1> {

@@ -40,6 +40,16 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
             AssemblyFormat::Custom(custom::manual_computation),
         )),
     ),
+    with_signature(
+        "1 0",
+        define_operation(
+            &[MlirOpcode::SdyShardingGroup],
+            define_attributes!(
+                group_id: i64,
+            ),
+            AssemblyFormat::Custom(custom::sharding_group),
+        ),
+    ),
     define_operation(
         &[MlirOpcode::SdyReturn],
         &[],
