@@ -25,6 +25,8 @@ const FORMAT: &str = "mlir";
 /// A compiled module with its facts.
 pub struct Executable {
     pub module: Arc<CompiledModule>,
+    /// The numbers of its devices, where they are named. Equal programs on other devices share the module.
+    device_ids: Vec<i64>,
     result_codes: Vec<PjrtBufferType>,
     /// The sizes of all results, one after the other.
     result_sizes: Vec<i64>,
@@ -64,7 +66,7 @@ impl ApiObject for LoadedExecutable {
 }
 
 impl Executable {
-    fn new(module: Arc<CompiledModule>) -> Executable {
+    fn new(module: Arc<CompiledModule>, device_ids: &[i64]) -> Executable {
         let shards = module.shards.results.iter();
         let results: Vec<ArrayType> = shards.map(|shards| shards.array.clone()).collect();
         let shards = module.shards.parameters.iter();
@@ -72,6 +74,7 @@ impl Executable {
         let [operations, transcendentals, bytes] = module.facts.cost;
         let property = |name, value| NamedValue::new(name, OptionValue::Number(value as f32));
         Executable {
+            device_ids: device_ids.to_vec(),
             result_codes: results.iter().map(|array| array.format.code).collect(),
             result_sizes: results
                 .iter()
@@ -109,15 +112,18 @@ fn describe_program(module: &CompiledModule) -> Vec<u8> {
 }
 
 impl LoadedExecutable {
-    /// Loads a module on the devices that its options name, or the first ones.
-    fn new(module: Arc<CompiledModule>, client: &Client) -> PluginResult<LoadedExecutable> {
+    /// Loads a module on devices of these numbers, or the first ones where none is named.
+    fn new(
+        module: Arc<CompiledModule>,
+        ids: &[i64],
+        client: &Client,
+    ) -> PluginResult<LoadedExecutable> {
         let wanted = module.facts.shardings.devices;
         let there = client.devices.len();
         if wanted > there {
             let message = format!("a program for {wanted} devices; the client has {there}");
             return Err(PluginError::invalid(message));
         }
-        let ids = &module.facts.options.devices;
         let mut devices = Vec::new();
         for at in 0..wanted {
             let id = match ids.is_empty() {
@@ -130,7 +136,7 @@ impl LoadedExecutable {
         Ok(LoadedExecutable {
             device_pointers: PointerList::from_objects(devices.iter().map(|device| &**device)),
             devices,
-            executable: Arc::new(Executable::new(module)),
+            executable: Arc::new(Executable::new(module, ids)),
             is_deleted: AtomicBool::new(false),
         })
     }
@@ -150,7 +156,6 @@ impl LoadedExecutable {
 /// A program of a caller with its options.
 struct GivenProgram<'a> {
     code: &'a [u8],
-    option_bytes: &'a [u8],
     options: ProgramOptions,
 }
 
@@ -169,13 +174,12 @@ impl<'a> GivenProgram<'a> {
         let option_bytes = get_slice(options.cast::<u8>(), options_size)?;
         Ok(GivenProgram {
             code: get_slice(program.code.cast_const().cast(), program.code_size)?,
-            option_bytes,
             options: ProgramOptions::read(option_bytes)?,
         })
     }
 
     fn fingerprint(&self, device: &DeviceInfo) -> String {
-        compute_fingerprint(self.code, self.option_bytes, device)
+        compute_fingerprint(self.code, &self.options, device)
     }
 
     fn compile(&self, device: &DeviceInfo, fingerprint: String) -> PluginResult<CompiledModule> {
@@ -192,7 +196,8 @@ impl PluginCall for PjrtClientCompileArgs {
         let fingerprint = program.fingerprint(info);
         let compile = || program.compile(info, fingerprint.clone());
         let module = client.modules.find_or_compile(&fingerprint, compile)?;
-        self.executable = allocate(LoadedExecutable::new(module, client)?);
+        let ids = &program.options.devices;
+        self.executable = allocate(LoadedExecutable::new(module, ids, client)?);
         Ok(())
     }
 }
@@ -204,9 +209,9 @@ impl PluginCall for PjrtCompileArgs {
         let (options, size) = (self.compile_options, self.compile_options_size);
         let program = GivenProgram::read(self.program, options, size)?;
         let module = program.compile(&info, program.fingerprint(&info))?;
-        self.executable = allocate(ExecutableHandle(Arc::new(Executable::new(Arc::new(
-            module,
-        )))));
+        let ids = &program.options.devices;
+        let executable = Executable::new(Arc::new(module), ids);
+        self.executable = allocate(ExecutableHandle(Arc::new(executable)));
         Ok(())
     }
 }
@@ -221,7 +226,8 @@ impl PluginCall for PjrtExecutableDeserializeAndLoadArgs {
             let count = self.overridden_serialized_compile_options_size;
             module.facts.options = ProgramOptions::read(get_slice(first.cast::<u8>(), count)?)?;
         }
-        self.loaded_executable = allocate(LoadedExecutable::new(Arc::new(module), client)?);
+        let ids = module.facts.options.devices.clone();
+        self.loaded_executable = allocate(LoadedExecutable::new(Arc::new(module), &ids, client)?);
         Ok(())
     }
 }
@@ -379,7 +385,9 @@ impl PluginCall for PjrtExecutableOptimizedProgramArgs {
 impl PluginCall for PjrtExecutableSerializeArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let executable = &get_ref::<ExecutableHandle>(self.executable)?.0;
-        let serialized = Box::new(SerializedBytes(executable.module.serialize()?));
+        let serialized = Box::new(SerializedBytes(
+            executable.module.serialize(&executable.device_ids)?,
+        ));
         self.serialized_bytes = serialized.0.as_ptr().cast();
         self.serialized_bytes_size = serialized.0.len();
         self.serialized_executable = Box::into_raw(serialized).cast();

@@ -103,12 +103,14 @@ impl CompiledModule {
         })
     }
 
-    /// The module as bytes: its facts, its source, and the archive of its program.
+    /// The module as bytes: its facts, its source, and the archive of its program. It is stored for the devices of these numbers.
     ///
     /// # Errors
     /// When the program cannot be stored.
-    pub fn serialize(&self) -> PluginResult<Vec<u8>> {
-        let facts = serde_json::to_vec(&self.facts);
+    pub fn serialize(&self, devices: &[i64]) -> PluginResult<Vec<u8>> {
+        let mut facts = self.facts.clone();
+        facts.options.devices = devices.to_vec();
+        let facts = serde_json::to_vec(&facts);
         let facts = facts.map_err(|error| PluginError::internal(error.to_string()))?;
         let archive = spirula_program::archive::write_archive(&self.program);
         let archive = archive.map_err(|error| PluginError::internal(error.to_string()))?;
@@ -191,12 +193,13 @@ fn take_part<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 /// The first bytes of a serialised module.
 const MAGIC: &[u8] = b"spirula executable 2\n";
 
-/// The fingerprint of a module before it is compiled.
-pub fn compute_fingerprint(code: &[u8], options: &[u8], device: &DeviceInfo) -> String {
+/// The fingerprint of a module before it is compiled. A program is the same on all logical devices.
+pub fn compute_fingerprint(code: &[u8], options: &ProgramOptions, device: &DeviceInfo) -> String {
     let mut hash = Md5::new();
     for part in [
         code,
-        options,
+        &options.replicas.to_le_bytes(),
+        &options.partitions.to_le_bytes(),
         device.id.as_bytes(),
         device.driver.as_bytes(),
     ] {
