@@ -4,6 +4,7 @@ use crate::compile_options::ProgramOptions;
 use crate::element::ArrayType;
 use crate::error::{PluginError, PluginResult};
 use crate::module::ENTRY;
+use crate::plugin::MOST_DEVICES;
 use serde::{Deserialize, Serialize};
 use spirula_stablehlo::mlir::MlirModule;
 use spirula_stablehlo::sharding::{EntryShardings, TensorSharding};
@@ -135,8 +136,11 @@ impl ModuleSharding {
         }
         let devices = usize::try_from(options.partitions)
             .ok()
-            .filter(|count| *count > 0);
-        let devices = devices.ok_or_else(|| PluginError::invalid("a program for no device"))?;
+            .filter(|count| (1..=MOST_DEVICES as usize).contains(count));
+        let devices = devices.ok_or_else(|| {
+            let message = format!("a program for {} devices", options.partitions);
+            PluginError::invalid(message)
+        })?;
         if devices == 1 {
             return Ok(ModuleSharding {
                 devices,

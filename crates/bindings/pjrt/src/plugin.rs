@@ -67,7 +67,7 @@ pub const DEVICE_COUNT_OPTION: &str = "logical_devices";
 const DEVICE_COUNT_VARIABLE: &str = "SPIRULA_LOGICAL_DEVICES";
 
 /// Most logical devices of a client.
-const MOST_DEVICES: i64 = 1024;
+pub const MOST_DEVICES: i64 = 1024;
 
 /// The number of logical devices that the options or the environment ask for; by default one.
 ///

@@ -25,6 +25,17 @@ pub struct ShardSlice {
 }
 
 impl TensorSharding {
+    /// Whether all axes are of the mesh, and there are no more parts than devices.
+    pub(super) fn is_consistent(&self) -> bool {
+        let origin = vec![0; self.mesh.axes.len()];
+        let mut axes = self.dimensions.iter().flatten().chain(&self.unreduced);
+        let parts = axes.try_fold(1u64, |parts, axis| {
+            let (size, _) = self.mesh.locate_along(axis, &origin)?;
+            parts.checked_mul(size)
+        });
+        parts.is_some_and(|parts| parts <= self.mesh.device_count())
+    }
+
     /// The number of shards of each dimension.
     pub fn shard_counts(&self) -> Vec<u64> {
         let origin = vec![0; self.mesh.axes.len()];

@@ -193,14 +193,13 @@ impl<'m> ShardingText<'m> {
             }
         }
         self.expect(">")?;
-        let mut axes = dimensions.iter().flatten().chain(&unreduced);
-        let is_within = axes.all(|axis| mesh.find_axis(&axis.name).is_some());
-        is_within.then_some(TensorSharding {
+        let sharding = TensorSharding {
             mesh,
             dimensions,
             open,
             unreduced,
-        })
+        };
+        sharding.is_consistent().then_some(sharding)
     }
 }
 

@@ -22,7 +22,9 @@ pub(super) fn read_xla_sharding(text: &str) -> Option<TensorSharding> {
         }
     };
     let rank = tiles.len().checked_sub(kinds.len())?;
-    let count = tiles.iter().product::<u64>();
+    let count = tiles
+        .iter()
+        .try_fold(1u64, |count, size| count.checked_mul(*size))?;
     let devices = read_devices(order, count)?;
     let axes = tiles.iter().enumerate().map(|(at, size)| MeshAxis {
         name: at.to_string(),
