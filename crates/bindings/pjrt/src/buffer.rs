@@ -14,7 +14,7 @@ use crate::host_array::{gather_dense, is_dense, is_within, make_zeros, scatter_d
 use crate::plugin::is_processor;
 use crate::queue::{DeviceArrayId, DeviceState, JobPromise, JobWeight};
 use spirula_program::ResidentValue;
-use std::ptr::{self, null_mut};
+use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes that are copied in less time than a thread takes to wake up.
@@ -229,8 +229,8 @@ unsafe fn read_layout(
     layout: *const PjrtBufferMemoryLayout,
     array: &ArrayType,
 ) -> PluginResult<Vec<i64>> {
-    // XLA's clients do not set the size of this struct. Its fields are those of the first version.
-    let layout = ptr::read_unaligned(layout);
+    // Callers leave the size of this struct unset; every version of the interface has all of its fields.
+    let layout = layout.read_unaligned();
     let rank = array.sizes.len();
     if layout.ty == PjrtBufferMemoryLayoutType::STRIDES {
         let strides = layout.variant.strides;

@@ -1,7 +1,10 @@
 //! Programs: compiled, run, donated to, stored and refused.
 
-use crate::caller::TestClient;
-use spirula_pjrt::generated::PjrtErrorCode;
+use crate::caller::{TestClient, await_event, call, make_arguments, table};
+use spirula_pjrt::generated::{
+    PjrtBufferMemoryLayout, PjrtBufferMemoryLayoutTiled, PjrtBufferMemoryLayoutType,
+    PjrtBufferToHostBufferArgs, PjrtErrorCode,
+};
 
 /// Adds two vectors, the first of which may be donated.
 const ADD: &str = "module @add {
@@ -84,6 +87,32 @@ fn columns_are_uploaded_as_rows() {
         columns.download().expect("it is there"),
         [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]
     );
+}
+
+/// JAX leaves the size of a layout unset.
+#[test]
+fn layouts_without_a_size_are_read() {
+    let client = TestClient::new();
+    let matrix = client.upload(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &[]);
+    let order = [0i64, 1];
+    let mut layout = make_arguments::<PjrtBufferMemoryLayout>();
+    layout.struct_size = 0;
+    layout.ty = PjrtBufferMemoryLayoutType::TILED;
+    layout.variant.tiled = make_arguments::<PjrtBufferMemoryLayoutTiled>();
+    // SAFETY: the field was written above.
+    unsafe {
+        layout.variant.tiled.minor_to_major = order.as_ptr();
+        layout.variant.tiled.minor_to_major_size = order.len();
+    }
+    let mut columns = [0f32; 6];
+    let mut read = make_arguments::<PjrtBufferToHostBufferArgs>();
+    read.src = matrix.0;
+    read.host_layout = &raw mut layout;
+    read.dst = columns.as_mut_ptr().cast();
+    read.dst_size = size_of_val(&columns);
+    call(table().buffer_to_host_buffer, &mut read).expect("it is there");
+    await_event(read.event).expect("it is copied");
+    assert_eq!(columns, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
 }
 
 #[test]
