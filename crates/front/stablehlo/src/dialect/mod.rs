@@ -15,6 +15,7 @@ mod opcode;
 mod operations;
 mod properties;
 pub(crate) mod records;
+mod sharding_forms;
 mod table;
 mod values;
 

@@ -1,12 +1,12 @@
 //! Table of Shardy's operations, by which JAX assigns data to devices.
 
 use crate::dialect::MlirOpcode;
-use crate::dialect::custom;
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, TrailingTypes, define_operation, with_isolation, with_signature,
 };
 use crate::dialect::properties::define_attributes;
 use crate::dialect::records::ManualComputationAttributes;
+use crate::dialect::sharding_forms;
 use crate::dialect::values::StringValue;
 use crate::mlir::MlirAttr;
 
@@ -19,7 +19,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
                 sym_name: StringValue<'_>,
                 mesh: MlirAttr,
             ),
-            AssemblyFormat::Custom(custom::parse_mesh),
+            AssemblyFormat::Custom(sharding_forms::parse_mesh),
         ),
     ),
     with_signature(
@@ -29,7 +29,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
             define_attributes!(
                 sharding: MlirAttr,
             ),
-            AssemblyFormat::Custom(custom::sharding_constraint),
+            AssemblyFormat::Custom(sharding_forms::sharding_constraint),
         ),
     ),
     with_signature(
@@ -37,7 +37,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         with_isolation(define_operation(
             &[MlirOpcode::SdyManualComputation],
             ManualComputationAttributes::DEFINITIONS,
-            AssemblyFormat::Custom(custom::manual_computation),
+            AssemblyFormat::Custom(sharding_forms::manual_computation),
         )),
     ),
     with_signature(
@@ -47,7 +47,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
             define_attributes!(
                 group_id: i64,
             ),
-            AssemblyFormat::Custom(custom::sharding_group),
+            AssemblyFormat::Custom(sharding_forms::sharding_group),
         ),
     ),
     define_operation(
