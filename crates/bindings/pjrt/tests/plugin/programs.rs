@@ -98,12 +98,10 @@ fn layouts_without_a_size_are_read() {
     let mut layout = make_arguments::<PjrtBufferMemoryLayout>();
     layout.struct_size = 0;
     layout.ty = PjrtBufferMemoryLayoutType::TILED;
-    layout.variant.tiled = make_arguments::<PjrtBufferMemoryLayoutTiled>();
-    // SAFETY: the field was written above.
-    unsafe {
-        layout.variant.tiled.minor_to_major = order.as_ptr();
-        layout.variant.tiled.minor_to_major_size = order.len();
-    }
+    let mut tiled = make_arguments::<PjrtBufferMemoryLayoutTiled>();
+    tiled.minor_to_major = order.as_ptr();
+    tiled.minor_to_major_size = order.len();
+    layout.variant.tiled = tiled;
     let mut columns = [0f32; 6];
     let mut read = make_arguments::<PjrtBufferToHostBufferArgs>();
     read.src = matrix.0;
@@ -204,7 +202,7 @@ fn failures_follow_their_results() {
         .allocate(&[4096, 4096, 4096, 64])
         .expect("memory is allocated later");
     let (number, event) = first.submit(&[&huge]).expect("it begins");
-    let failed = crate::caller::await_event(event).expect_err("there is no memory");
+    let failed = await_event(event).expect_err("there is no memory");
     assert_eq!(
         failed.code,
         PjrtErrorCode::RESOURCE_EXHAUSTED,
