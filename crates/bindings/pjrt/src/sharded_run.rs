@@ -44,23 +44,53 @@ pub fn run_sharded(
         match &shards.places {
             None => store_copies(state, value, &kept, results, at)?,
             Some(places) => {
-                let mut bytes = make_zeros(whole.byte_count())?;
-                let read = state.heap.read_resident(&value, 0, &mut bytes);
+                let stored = store_shards(state, &value, whole, shards, places, results, at);
                 state.heap.release_value(value);
-                read?;
-                for (own, place) in results.iter().zip(places) {
-                    // The first summand is the sum.
-                    let part = match place.summand {
-                        0 => cut_bytes(&bytes, whole, &shards.array, &place.starts)?,
-                        _ => make_zeros(shards.array.byte_count())?,
-                    };
-                    let value = upload_value(state, &shards.array, &part)?;
-                    state.store_array(own[at], Ok(value));
-                }
+                stored?;
             }
         }
     }
     Ok(())
+}
+
+/// Stores the shards of a result.
+fn store_shards(
+    state: &mut DeviceState,
+    value: &ResidentValue,
+    whole: &ArrayType,
+    shards: &ArrayShards,
+    places: &[ShardPlace],
+    results: &[Vec<DeviceArrayId>],
+    at: usize,
+) -> PluginResult<()> {
+    let mut bytes = Vec::new();
+    for (own, place) in results.iter().zip(places) {
+        let mut part = make_zeros(shards.array.byte_count())?;
+        // The first summand is the sum, the others are zeros.
+        if place.summand == 0 {
+            if let Some(offset) = find_rows(whole, &shards.array, &place.starts) {
+                state.heap.read_resident(value, offset, &mut part)?;
+            } else {
+                if bytes.is_empty() {
+                    bytes = make_zeros(whole.byte_count())?;
+                    state.heap.read_resident(value, 0, &mut bytes)?;
+                }
+                cut_bytes(&bytes, whole, &shards.array, &place.starts, &mut part);
+            }
+        }
+        let value = upload_value(state, &shards.array, &part)?;
+        state.store_array(own[at], Ok(value));
+    }
+    Ok(())
+}
+
+/// The offset in bytes of a shard whose elements follow each other in the whole array, as it consists of rows.
+fn find_rows(whole: &ArrayType, part: &ArrayType, starts: &[u64]) -> Option<u64> {
+    let ([_, rest @ ..], [_, own @ ..]) = (&whole.sizes[..], &part.sizes[..]) else {
+        return None;
+    };
+    let stride = whole.byte_strides(&whole.minor_to_major())[0];
+    (rest == own && !whole.sizes.contains(&0)).then(|| starts[0] * stride.unsigned_abs())
 }
 
 /// Puts the arguments together. Donated shards are released.
@@ -112,6 +142,11 @@ fn gather_argument(
             continue;
         }
         seen.push(place);
+        if let Some(offset) = find_rows(whole, &shards.array, &place.starts).filter(|_| !is_sum) {
+            let rows = offset as usize..offset as usize + part.len();
+            heap.read_resident(value, 0, &mut bytes[rows])?;
+            continue;
+        }
         heap.read_resident(value, 0, &mut part)?;
         let format = whole.format;
         walk_shard(
@@ -158,18 +193,11 @@ fn store_copies(
     Ok(())
 }
 
-/// The bytes of a shard.
-fn cut_bytes(
-    bytes: &[u8],
-    whole: &ArrayType,
-    part: &ArrayType,
-    starts: &[u64],
-) -> PluginResult<Vec<u8>> {
-    let mut out = make_zeros(part.byte_count())?;
+/// Copies the bytes of a shard.
+fn cut_bytes(bytes: &[u8], whole: &ArrayType, part: &ArrayType, starts: &[u64], out: &mut [u8]) {
     walk_shard(whole, part, starts, |in_part, in_whole, length| {
         out[in_part..in_part + length].copy_from_slice(&bytes[in_whole..in_whole + length]);
     });
-    Ok(out)
 }
 
 /// Calls a function with the offsets in bytes, in a shard and in the whole array, of each run of elements.
@@ -212,10 +240,19 @@ mod tests {
         let whole = ArrayType::new(format, vec![2, 4, 2]).unwrap();
         let part = ArrayType::new(format, vec![2, 2, 1]).unwrap();
         let bytes: Vec<u8> = (0..16).collect();
-        let cut = |starts: &[u64]| cut_bytes(&bytes, &whole, &part, starts).unwrap();
+        let cut = |starts: &[u64]| {
+            let mut out = vec![0; 4];
+            cut_bytes(&bytes, &whole, &part, starts, &mut out);
+            out
+        };
         assert_eq!(cut(&[0, 0, 0]), [0, 2, 8, 10]);
         assert_eq!(cut(&[0, 2, 1]), [5, 7, 13, 15]);
+        assert_eq!(find_rows(&whole, &part, &[0, 2, 1]), None);
+        let rows = ArrayType::new(format, vec![1, 4, 2]).unwrap();
+        assert_eq!(find_rows(&whole, &rows, &[1, 0, 0]), Some(8));
         let scalar = ArrayType::new(format, vec![]).unwrap();
-        assert_eq!(cut_bytes(&[7], &scalar, &scalar, &[]).unwrap(), [7]);
+        let mut out = [0];
+        cut_bytes(&[7], &scalar, &scalar, &[], &mut out);
+        assert_eq!(out, [7]);
     }
 }
