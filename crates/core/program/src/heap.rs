@@ -52,6 +52,9 @@ pub(crate) type BlockView<'a> = (usize, &'a copy_call::StridedView);
 /// Granularity of the sizes of the device's blocks.
 const GRAIN: u64 = 16;
 
+/// Bytes that are copied at a time.
+const CHUNK: u64 = 128 << 10;
+
 impl<M: KernelMachine> ProgramHeap<M> {
     /// A heap without blocks.
     pub fn new(machine: M) -> Self {
@@ -302,6 +305,33 @@ impl<M: KernelMachine> ProgramHeap<M> {
         Ok(are_there && !self.machine.is_host() && !overlap)
     }
 
+    /// Copies bytes from one block to another, which begin at `starts`: the target's first. Where the host has both, they
+    /// pass through memory that fits a cache.
+    fn copy_bytes(
+        &mut self,
+        [target, source]: [usize; 2],
+        starts: [u64; 2],
+        length: u64,
+    ) -> MachineResult<(), M> {
+        for (block, at) in [target, source].into_iter().zip(starts) {
+            self.check_range(block, at, length)?;
+        }
+        let most = if self.machine.is_host() {
+            CHUNK
+        } else {
+            length
+        };
+        let mut bytes = vec![0; length.min(most) as usize];
+        let mut done = 0;
+        while done < length {
+            let part = &mut bytes[..(length - done).min(most) as usize];
+            self.read_all(&mut [(source, starts[1] + done, part)])?;
+            self.write_bytes(target, starts[0] + done, part)?;
+            done += part.len() as u64;
+        }
+        Ok(())
+    }
+
     /// The same copy through the host.
     pub(crate) fn copy_through_host(
         &mut self,
@@ -311,6 +341,10 @@ impl<M: KernelMachine> ProgramHeap<M> {
     ) -> MachineResult<(), M> {
         let [(target_block, to), (source_block, from)] = sides;
         let (first, length) = find_extent(shape, from).ok_or_else(range_error)?;
+        if target_block != source_block && is_row_major(shape, to) && is_row_major(shape, from) {
+            let starts = [to.first as u64 * size, first * size];
+            return self.copy_bytes([target_block, source_block], starts, length * size);
+        }
         let source = self.read_bytes(source_block, first * size, length * size)?;
         let source_first = first as i64;
         let (first, length) = find_extent(shape, to).ok_or_else(range_error)?;
@@ -343,6 +377,17 @@ impl<M: KernelMachine> ProgramHeap<M> {
         }
         self.write_bytes(target_block, first * size, &target)
     }
+}
+
+/// Whether the elements of a side follow each other in row-major order.
+fn is_row_major(shape: &[i64], side: &copy_call::StridedView) -> bool {
+    let mut next = 1;
+    let mut dimensions = shape.iter().zip(&side.strides).rev();
+    dimensions.all(|(size, stride)| {
+        let is_next = *size == 1 || *stride == next;
+        next *= size;
+        is_next
+    })
 }
 
 fn range_error<E>() -> ProgramError<E> {
@@ -414,6 +459,36 @@ mod tests {
         fn limit_value(&self, _: &SizeClass) -> u64 {
             1
         }
+    }
+
+    #[test]
+    fn copies_of_rows_and_of_columns_are_equal() {
+        let mut blocks = ProgramHeap::new(CountingMachine::default());
+        let numbers: Vec<u8> = (0..24).collect();
+        let side = |first, strides: [i64; 2]| copy_call::StridedView {
+            first,
+            strides: SmallVec::from_slice(&strides),
+        };
+        let source = blocks.allocate_host(numbers.clone());
+        let whole = side(4, [4, 1]);
+        // Strides of dimensions of one element do not matter.
+        for (shape, to) in [([2, 4], side(0, [4, 1])), ([8, 1], side(0, [1, 99]))] {
+            let target = blocks.allocate_host(vec![0; 8]);
+            let from = match shape {
+                [2, 4] => whole.clone(),
+                _ => side(4, [1, 7]),
+            };
+            let copied = blocks.copy_through_host(1, &shape, [(target, &to), (source, &from)]);
+            copied.unwrap();
+            assert_eq!(blocks.read_bytes(target, 0, 8).unwrap(), numbers[4..12]);
+        }
+        let target = blocks.allocate_host(vec![0; 8]);
+        let turned = [(target, &side(0, [1, 2])), (source, &whole)];
+        blocks.copy_through_host(1, &[2, 4], turned).unwrap();
+        let columns = [4, 8, 5, 9, 6, 10, 7, 11];
+        assert_eq!(blocks.read_bytes(target, 0, 8).unwrap(), columns);
+        let beyond = [(target, &side(4, [4, 1])), (source, &whole)];
+        assert!(blocks.copy_through_host(1, &[2, 4], beyond).is_err());
     }
 
     #[test]

@@ -380,19 +380,21 @@ impl NodeGraph {
             return None;
         }
         let of = |at: usize| operands.get(at).and_then(|node| self.node_bounds(*node));
+        // The bounds of a type bound a result where an operator makes it wider, or limits it.
+        let of_type = |at: usize| of(at).or_else(|| bound_type(operator.from));
         let range = match operator.op {
-            ScalarOp::SExt => of(0)?,
+            ScalarOp::SExt => of_type(0)?,
             ScalarOp::Cond => unite_bounds(of(1)?, of(2)?),
             ScalarOp::And => match (of(0), of(1)) {
                 (Some((0.., high)), _) | (_, Some((0.., high))) => (0, high),
                 _ => return None,
             },
             ScalarOp::SMin => {
-                let ((a, b), (c, d)) = (of(0)?, of(1)?);
+                let ((a, b), (c, d)) = (of_type(0)?, of_type(1)?);
                 (a.min(c), b.min(d))
             }
             ScalarOp::SMax => {
-                let ((a, b), (c, d)) = (of(0)?, of(1)?);
+                let ((a, b), (c, d)) = (of_type(0)?, of_type(1)?);
                 (a.max(c), b.max(d))
             }
             op => bound_arithmetic(op, of(0)?, of(1)?)?,
@@ -462,6 +464,12 @@ impl NodeGraph {
         }
         needed
     }
+}
+
+/// The bounds of all integers of a type.
+fn bound_type(ty: ScalarType) -> Option<NodeBounds> {
+    let half = 1i128 << (ty.width().max(1) - 1);
+    ty.is_int().then_some((-half as i64, (half - 1) as i64))
 }
 
 /// The bounds of an index below a size.
