@@ -41,6 +41,8 @@ pub struct JitKernel {
     pub(crate) privatised: PrivatisedAtomics,
     /// Whether workgroups may wait for each other.
     pub(crate) may_wait: bool,
+    /// Number of instructions of an invocation, if it has no loop.
+    pub(crate) invocation_work: Option<u64>,
     /// The functions that it enqueues, directly or through these functions, by number.
     pub(crate) blocks: Vec<(u64, JitKernel)>,
     /// The entry points that run once before it, in order. They use the same module-level variables.

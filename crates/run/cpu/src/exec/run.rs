@@ -57,6 +57,7 @@ impl JitKernel {
             n => n,
         };
         let threads = threads.min(usize::try_from(total).unwrap_or(usize::MAX));
+        let threads = threads.min(self.count_useful_threads(&grid));
         shared.counted = self.plan_privatised_memory(launch, &grid, threads, &shared.bindings);
         let tickets = WorkgroupTickets::new(total, threads, self.may_wait);
         let failure = Mutex::new(None);
