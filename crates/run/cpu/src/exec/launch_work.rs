@@ -1,7 +1,7 @@
-//! Launch work: the number of threads that are worth waking up for a launch.
+//! Launch work: whether a launch is worth waking up other threads.
 //!
 //! A thread that wakes up costs some microseconds, and waits for more work afterwards. Kernels without loops do equal work in
-//! each invocation, so that their launches are known to be small. Launches of other kernels get all threads.
+//! each invocation, so that small launches of theirs are known, and run on one thread. Others get all threads.
 
 use super::jit_kernel::JitKernel;
 use super::launch_grid::{LaunchGrid, checked_product};
@@ -10,8 +10,8 @@ use rustc_hash::FxHashSet;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-/// Number of instructions that are worth a thread. Gangs run several invocations' at once.
-const THREAD_WORK: u64 = 1 << 20;
+/// Most instructions of a launch that runs on one thread. Gangs run several invocations' at once.
+const SMALL_LAUNCH: u64 = 1 << 17;
 
 /// Number of simple instructions that take as long as a function of an extended set.
 const FUNCTION_WORK: u64 = 16;
@@ -46,7 +46,7 @@ impl JitKernel {
         let work = self.invocation_work.zip(invocations);
         let work = work.and_then(|(each, invocations)| each.checked_mul(invocations));
         match work {
-            Some(work) if !self.may_wait => 1 + (work / THREAD_WORK) as usize,
+            Some(work) if !self.may_wait && work <= SMALL_LAUNCH => 1,
             _ => usize::MAX,
         }
     }
@@ -89,7 +89,7 @@ mod tests {
     fn small_launches_without_loops_wake_no_thread() {
         let straight = "%sum = OpIAdd %uint %n %one";
         assert_eq!(count_threads(straight, 64), 1);
-        assert!(count_threads(straight, 1 << 24) > 16);
+        assert_eq!(count_threads(straight, 1 << 24), usize::MAX);
         let branch = "%is = OpIEqual %bool %n %one
             OpBranchConditional %is %then %end
             %then = OpLabel
