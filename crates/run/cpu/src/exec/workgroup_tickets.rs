@@ -12,6 +12,9 @@ const MOST_TICKETS: u64 = 64;
 /// for memory a quarter of its time. Therefore a thread takes several in a row, fewer towards the end. Where
 /// workgroups may wait for each other, a thread takes one at a time, so that none waits for a thread that has others
 /// to run first.
+///
+/// The numbers have cache lines of their own, because all threads read what lies beside them for each workgroup.
+#[repr(align(128))]
 pub(crate) struct WorkgroupTickets {
     next: AtomicU64,
     total: u64,
