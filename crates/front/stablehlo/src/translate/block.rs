@@ -66,6 +66,17 @@ impl StablehloTranslator<'_> {
         results
     }
 
+    /// The function that a call inlines, which is not being inlined already, and its body.
+    pub fn find_callee(&self, op: MlirOp, name: &str) -> TranslateResult<(MlirOp, MlirBlock)> {
+        let callee = self.module.find_function(name);
+        let callee =
+            callee.ok_or_else(|| self.invalid_error(op, format!("no function @{name}")))?;
+        if self.progress.calls.contains(&callee) {
+            return Err(self.unsupported_error(op, "recursion"));
+        }
+        Ok((callee, self.region_block(callee, 0)?))
+    }
+
     /// Inlines a function in place of a call.
     pub fn inline_call(
         &mut self,
@@ -73,13 +84,7 @@ impl StablehloTranslator<'_> {
         name: &str,
         arguments: Vec<TranslatedValue>,
     ) -> TranslateResult<Vec<TranslatedValue>> {
-        let callee = self.module.find_function(name);
-        let callee =
-            callee.ok_or_else(|| self.invalid_error(op, format!("no function @{name}")))?;
-        if self.progress.calls.contains(&callee) {
-            return Err(self.unsupported_error(op, "recursion"));
-        }
-        let body = self.region_block(callee, 0)?;
+        let (callee, body) = self.find_callee(op, name)?;
         let parameters = self.module.arguments(body);
         self.ensure_holds(
             op,

@@ -91,13 +91,7 @@ impl StablehloTranslator<'_> {
     /// Inlines a function for all shards.
     fn call_in_step(&mut self, op: MlirOp, callee: Option<SymbolName<'_>>) -> TranslateResult<()> {
         let name = callee.map_or("", |callee| callee.0);
-        let function = self.module.find_function(name);
-        let function =
-            function.ok_or_else(|| self.invalid_error(op, format!("no function @{name}")))?;
-        if self.progress.calls.contains(&function) {
-            return Err(self.unsupported_error(op, "recursion"));
-        }
-        let body = self.region_block(function, 0)?;
+        let (function, body) = self.find_callee(op, name)?;
         let arguments = self.sharded_operands(op)?;
         self.bind_arguments_in_step(op, body, arguments)?;
         self.progress.calls.push(function);
