@@ -6,7 +6,9 @@ mod result_memory;
 use super::host_scalars::find_host_scalars;
 use super::kernel;
 use super::kernel_loop::{KernelLoops, select_kernel_loops};
-use super::node_emitter::{NodeEmitter, TensorStorage};
+use super::node_emitter::TensorStorage;
+use super::scalar_operation::emit_scalar_results;
+use super::while_statement::WhileStatement;
 use crate::ir::{
     LastUses, MessagePiece, OpKind, RunAssertion, SizeConstraint, StructuredOp, TensorBlock,
     TensorConstant, TensorFunction, TensorValue, find_last_uses,
@@ -275,7 +277,7 @@ impl<'a> HostProgramLowering<'a> {
         }
     }
 
-    fn first_element(&mut self, memory: VarId, ty: ScalarType) -> MemoryElement {
+    pub(super) fn first_element(&mut self, memory: VarId, ty: ScalarType) -> MemoryElement {
         MemoryElement {
             memory,
             ty,
@@ -421,7 +423,7 @@ impl<'a> HostProgramLowering<'a> {
     }
 
     /// Copies a block of elements.
-    fn emit_copy(&mut self, to: VarId, from: VarId, ty: ScalarType, count: ExprId) {
+    pub(super) fn emit_copy(&mut self, to: VarId, from: VarId, ty: ScalarType, count: ExprId) {
         let shape = vec![count];
         let mut side = |memory| CopyOperand {
             memory,
@@ -457,13 +459,9 @@ impl<'a> HostProgramLowering<'a> {
     /// Lowers an operation on scalars to arithmetic of the host.
     fn lower_scalar_op(&mut self, op: &StructuredOp, results: &[TensorValue]) {
         let vars: Vec<VarId> = results.iter().map(|v| self.declare_value(*v)).collect();
-        let mut e = NodeEmitter::new(&mut self.b);
-        e.sources = self.sources.clone();
-        let roots: Vec<_> = op.yields.iter().map(|y| y.value).collect();
-        let roots = e.body.import_nodes(&op.body, &roots, |_, _, _| None);
-        let values = e.emit_nodes(&roots);
+        let values = emit_scalar_results(&mut self.b, self.function, op, &self.sources);
         for (var, value) in vars.into_iter().zip(values) {
-            e.b.push_assignment(var, value);
+            self.b.push_assignment(var, value);
         }
     }
 
@@ -545,34 +543,12 @@ impl<'a> HostProgramLowering<'a> {
                 self.bind_value(*parameter, *var);
             }
         }
-        let on = self
-            .b
-            .declare_var("on", VariableType::Scalar(ScalarType::Bool), false);
-        let [yes, no] = [1, 0].map(|bit| {
-            self.b
-                .make_literal(ScalarLiteral::new(ScalarType::Bool, bit))
-        });
-        self.b.push_assignment(on, yes);
-        self.b.begin_block();
+        let repeat = WhileStatement::begin(&mut self.b);
         self.lower_block(condition);
         let goes_on = self.as_scalar(self.function.block(condition).results[0]);
-        self.b.begin_block();
+        repeat.begin_body(&mut self.b);
         self.lower_block(body);
         self.assign_next_values(body, &vars);
-        let then = self.b.end_block();
-        self.b.begin_block();
-        self.b.push_assignment(on, no);
-        let otherwise = self.b.end_block();
-        self.b.push_statement(StmtKind::If {
-            condition: goes_on,
-            then,
-            otherwise,
-        });
-        let block = self.b.end_block();
-        let condition = self.b.read_var(on);
-        self.b.push_statement(StmtKind::While {
-            condition,
-            body: block,
-        });
+        repeat.finish(&mut self.b, goes_on);
     }
 }

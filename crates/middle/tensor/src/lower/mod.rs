@@ -10,7 +10,9 @@ mod kernel;
 mod kernel_loop;
 mod memory_use;
 mod node_emitter;
+mod scalar_operation;
 mod vector_access;
+mod while_statement;
 
 pub use memory_use::{TensorMemoryUse, measure_memory_use};
 

@@ -8,8 +8,8 @@
 use super::use_def::TensorUses;
 use crate::ir::{
     AffineSum, AxisKind, DimExtent, LastUses, NodeData, NodeGraph, OpKind, ScalarNode,
-    StructuredOp, TensorBlock, TensorFunction, TensorShape, YieldDestination, find_last_uses,
-    mark_point_dependent,
+    StructuredOp, StructuredYield, TensorBlock, TensorFunction, TensorShape, YieldDestination,
+    find_last_uses, mark_point_dependent,
 };
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
@@ -31,6 +31,11 @@ pub(super) fn expand_updates(function: &mut TensorFunction) {
             let OpKind::Structured(op) = &function.block(block).ops[at].kind else {
                 continue;
             };
+            let is_scatter =
+                |y: &StructuredYield| matches!(y.destination, YieldDestination::Scatter { .. });
+            if !op.yields.iter().all(is_scatter) {
+                continue;
+            }
             let stays = stays_in_place(function, &uses, &last, &is_carried, (block, at));
             let Some(map) = (!stays).then(|| expand_update(function, op)).flatten() else {
                 continue;

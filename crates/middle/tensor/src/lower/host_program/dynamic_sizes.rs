@@ -26,7 +26,7 @@ pub(super) fn mark_sizes(function: &TensorFunction) -> Vec<bool> {
 
 impl HostProgramLowering<'_> {
     /// The number of elements of a value.
-    pub(super) fn emit_element_count(&mut self, value: TensorValue) -> ExprId {
+    pub(in crate::lower) fn emit_element_count(&mut self, value: TensorValue) -> ExprId {
         let ty = self.function.ty(value);
         if let Some(count) = ty.element_count() {
             return self.b.make_i64(count as i64);

@@ -26,9 +26,7 @@ impl HostProgramLowering<'_> {
                 self.allocate_value(*result);
                 continue;
             };
-            let is_memory = matches!(self.sources.get(&base), Some(TensorStorage::Memory(_)));
-            let is_dead = self.last.get(&position).is_some_and(|v| v.contains(&base));
-            if is_memory && is_dead && op.can_update_in_place(number) {
+            if self.ends_in_memory(position, base) && op.can_update_in_place(number) {
                 self.take_memory(*result, base);
                 updated.push((base, *result));
             } else {
@@ -99,23 +97,32 @@ impl HostProgramLowering<'_> {
         &self,
         (block, at): (TensorBlock, usize),
     ) -> Vec<TensorValue> {
-        let mut inside = Vec::new();
-        for inner in self.function.block(block).ops[at].kind.blocks() {
-            self.collect_values_used(inner, &mut inside);
-        }
-        inside
+        let inner = self.function.block(block).ops[at].kind.blocks();
+        inner
+            .flat_map(|block| self.collect_values_used(block))
+            .collect()
     }
 
-    /// Collects the values that a block and its inner blocks use.
-    fn collect_values_used(&self, block: TensorBlock, used: &mut Vec<TensorValue>) {
+    /// The values that a block and its inner blocks use.
+    pub(in crate::lower) fn collect_values_used(&self, block: TensorBlock) -> Vec<TensorValue> {
         let data = self.function.block(block);
-        used.extend(&data.results);
+        let mut used = data.results.clone();
         for op in &data.ops {
             used.extend(op.kind.collect_operands());
-            for inner in op.kind.blocks() {
-                self.collect_values_used(inner, used);
-            }
+            let inner = op.kind.blocks();
+            used.extend(inner.flat_map(|block| self.collect_values_used(block)));
         }
+        used
+    }
+
+    /// Whether a tensor is in memory, and dead after an operation.
+    fn ends_in_memory(&self, position: (TensorBlock, usize), value: TensorValue) -> bool {
+        let is_memory = matches!(self.sources.get(&value), Some(TensorStorage::Memory(_)));
+        is_memory
+            && self
+                .last
+                .get(&position)
+                .is_some_and(|dead| dead.contains(&value))
     }
 
     /// Runs a loop within one kernel. The memory of its results holds the initial values first.
@@ -142,9 +149,7 @@ impl HostProgramLowering<'_> {
                 self.allocate_value(*result);
                 continue;
             }
-            let is_memory = matches!(self.sources.get(from), Some(TensorStorage::Memory(_)));
-            let is_dead = self.last.get(&position).is_some_and(|v| v.contains(from));
-            if is_memory && is_dead && !inside.contains(from) {
+            if self.ends_in_memory(position, *from) && !inside.contains(from) {
                 self.take_memory(*result, *from);
             } else {
                 let to = self.allocate_value(*result);

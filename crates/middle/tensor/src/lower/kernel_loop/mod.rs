@@ -10,14 +10,14 @@ pub(super) use selection::{KernelLoops, select_kernel_loops};
 
 use super::host_program::HostProgramLowering;
 use super::kernel;
-use super::node_emitter::{NodeEmitter, TensorStorage};
-use crate::ir::{
-    NodeData, OpKind, StructuredOp, TensorBlock, TensorFunction, TensorOp, TensorValue,
-};
+use super::node_emitter::TensorStorage;
+use super::scalar_operation::emit_scalar_results;
+use super::while_statement::WhileStatement;
+use crate::ir::{OpKind, StructuredOp, TensorBlock, TensorFunction, TensorOp, TensorValue};
 use crate::schedule::form_serial_dispatch;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use spirula_kernel::ir::{BlockSize, KernelData, StmtKind, VarId, VariableType};
-use spirula_program::{ScalarLiteral, ScalarType};
+use spirula_program::ScalarLiteral;
 
 /// Lowers a loop to a kernel and its launch. The memory of the results holds the initial values; those of rank 0 are given
 /// as `initial`.
@@ -29,14 +29,10 @@ pub(super) fn lower_kernel_loop(
     body: TensorBlock,
 ) {
     let function = host.function;
-    let sources = host.sources.clone();
-    let used = host.last.values().flatten().copied().collect();
     let mut lowering = KernelLoopLowering {
         host,
-        sources,
         holders: FxHashMap::default(),
         wanted: FxHashMap::default(),
-        used,
         blocks: Vec::new(),
     };
     lowering.host.b.begin_block();
@@ -102,14 +98,10 @@ pub(super) fn collect_constants<'f>(
 
 struct KernelLoopLowering<'h, 'a> {
     host: &'h mut HostProgramLowering<'a>,
-    /// Storage of the tensors, in the kernel.
-    sources: FxHashMap<TensorValue, TensorStorage>,
     /// The tensors that are alive in each block of memory that belongs to the loop.
     holders: FxHashMap<VarId, Vec<TensorValue>>,
     /// The memory where the next value of a carried tensor is wanted.
     wanted: FxHashMap<TensorValue, VarId>,
-    /// Tensors with a last use.
-    used: FxHashSet<TensorValue>,
     /// Memory that the host allocates for the loop, with its size in bytes.
     blocks: Vec<(VarId, u64)>,
 }
@@ -119,50 +111,28 @@ impl KernelLoopLowering<'_, '_> {
     fn lower_loop(&mut self, condition: TensorBlock, body: TensorBlock, carried: &[TensorStorage]) {
         let function = self.host.function;
         for (parameter, storage) in function.block(condition).parameters.iter().zip(carried) {
-            self.sources.insert(*parameter, *storage);
+            self.host.sources.insert(*parameter, *storage);
         }
         let data = function.block(body);
+        let used = self.host.collect_values_used(body);
         for ((parameter, result), storage) in data.parameters.iter().zip(&data.results).zip(carried)
         {
-            self.sources.insert(*parameter, *storage);
+            self.host.sources.insert(*parameter, *storage);
             if let TensorStorage::Memory(memory) = storage {
-                let is_alive = self.used.contains(parameter) || data.results.contains(parameter);
+                let is_alive = used.contains(parameter);
                 let holders = is_alive.then_some(*parameter).into_iter().collect();
                 self.holders.insert(*memory, holders);
                 self.wanted.entry(*result).or_insert(*memory);
             }
         }
-        let ty = VariableType::Scalar(ScalarType::Bool);
-        let on = self.host.b.declare_var("on", ty, false);
-        self.assign_truth(on, true);
-        self.host.b.begin_block();
+        let repeat = WhileStatement::begin(&mut self.host.b);
         self.lower_block(condition);
-        let goes_on = function.block(condition).results[0];
-        let goes_on = self.copy_scalar(goes_on);
-        self.host.b.begin_block();
+        let goes_on = self.copy_scalar(function.block(condition).results[0]);
+        repeat.begin_body(&mut self.host.b);
         self.lower_block(body);
         self.assign_next_values(body, carried);
-        let then = self.host.b.end_block();
-        self.host.b.begin_block();
-        self.assign_truth(on, false);
-        let otherwise = self.host.b.end_block();
-        let condition = self.host.b.read_var(goes_on);
-        self.host.b.push_statement(StmtKind::If {
-            condition,
-            then,
-            otherwise,
-        });
-        let body = self.host.b.end_block();
-        let condition = self.host.b.read_var(on);
-        self.host
-            .b
-            .push_statement(StmtKind::While { condition, body });
-    }
-
-    fn assign_truth(&mut self, to: VarId, value: bool) {
-        let literal = ScalarLiteral::new(ScalarType::Bool, value.into());
-        let value = self.host.b.make_literal(literal);
-        self.host.b.push_assignment(to, value);
+        let goes_on = self.host.b.read_var(goes_on);
+        repeat.finish(&mut self.host.b, goes_on);
     }
 
     /// A new variable with the value of a tensor of rank 0.
@@ -174,7 +144,7 @@ impl KernelLoopLowering<'_, '_> {
     }
 
     fn assign_scalar(&mut self, to: VarId, value: TensorValue) {
-        match self.sources.get(&value).copied() {
+        match self.host.sources.get(&value).copied() {
             Some(TensorStorage::Scalar(from)) => {
                 let value = self.host.b.read_var(from);
                 self.host.b.push_assignment(to, value);
@@ -190,7 +160,7 @@ impl KernelLoopLowering<'_, '_> {
     /// Binds a tensor of rank 0 to a new variable with the value of another.
     fn bind_scalar(&mut self, value: TensorValue, from: TensorValue) {
         let var = self.copy_scalar(from);
-        self.sources.insert(value, TensorStorage::Scalar(var));
+        self.host.sources.insert(value, TensorStorage::Scalar(var));
     }
 
     fn lower_block(&mut self, block: TensorBlock) {
@@ -212,7 +182,7 @@ impl KernelLoopLowering<'_, '_> {
                 let literal = ScalarLiteral::new(element, constant.element_bits(0));
                 let literal = self.host.b.make_literal(literal);
                 self.host.b.push_assignment(var, literal);
-                self.sources.insert(result, TensorStorage::Scalar(var));
+                self.host.sources.insert(result, TensorStorage::Scalar(var));
             }
             (OpKind::Structured(structured), _) => self.lower_structured(position, op, structured),
             (OpKind::Reshape(source), Some(result)) => self.lower_reshape(result, *source),
@@ -260,10 +230,10 @@ impl KernelLoopLowering<'_, '_> {
         }
         let needed = structured.collect_operands();
         let needed = needed.iter().chain(&op.results);
-        let stored = needed.filter_map(|value| Some((*value, *self.sources.get(value)?)));
+        let stored = needed.filter_map(|value| Some((*value, *self.host.sources.get(value)?)));
         let mut sources: FxHashMap<TensorValue, TensorStorage> = stored.collect();
         for (base, result) in updated {
-            sources.insert(base, self.sources[&result]);
+            sources.insert(base, self.host.sources[&result]);
         }
         let dispatch = form_serial_dispatch(op, structured, self.host.profile);
         let function = self.host.function;
@@ -278,25 +248,15 @@ impl KernelLoopLowering<'_, '_> {
     /// Lowers an operation on scalars to assignments.
     fn lower_scalar_op(&mut self, op: &StructuredOp, results: &[TensorValue]) {
         let function = self.host.function;
-        let mut e = NodeEmitter::new(&mut self.host.b);
-        let read = op.body.values_read();
-        let stored = read.filter_map(|value| Some((value, *self.sources.get(&value)?)));
-        e.sources = stored.collect();
-        let roots: Vec<_> = op.yields.iter().map(|y| y.value).collect();
-        let roots = e.body.import_nodes(&op.body, &roots, |body, _, data| {
-            let NodeData::Element(value, position) = data else {
-                return None;
-            };
-            let flat = kernel::flatten_position(body, position, &function.ty(*value).shape);
-            let ty = function.ty(*value).element;
-            Some(body.intern_element(*value, ty, &[flat]))
-        });
-        let values = e.emit_nodes(&roots);
+        let b = &mut self.host.b;
+        let values = emit_scalar_results(b, function, op, &self.host.sources);
         for (result, value) in results.iter().zip(values) {
             let ty = VariableType::Scalar(function.ty(*result).element);
             let var = self.host.b.declare_var("s", ty, false);
             self.host.b.push_assignment(var, value);
-            self.sources.insert(*result, TensorStorage::Scalar(var));
+            self.host
+                .sources
+                .insert(*result, TensorStorage::Scalar(var));
         }
     }
 
@@ -307,7 +267,9 @@ impl KernelLoopLowering<'_, '_> {
         match self.memory_of(source) {
             Some(memory) if self.holders.contains_key(&memory) => self.hold_memory(result, memory),
             Some(memory) => {
-                self.sources.insert(result, TensorStorage::Memory(memory));
+                self.host
+                    .sources
+                    .insert(result, TensorStorage::Memory(memory));
             }
             None => {
                 let memory = self.new_memory(result);
@@ -331,7 +293,9 @@ impl KernelLoopLowering<'_, '_> {
                     .host
                     .b
                     .declare_var("s", VariableType::Scalar(ty.element), false);
-                self.sources.insert(*result, TensorStorage::Scalar(var));
+                self.host
+                    .sources
+                    .insert(*result, TensorStorage::Scalar(var));
             } else {
                 let memory = self.new_memory(*result);
                 self.hold_memory(*result, memory);
@@ -342,7 +306,7 @@ impl KernelLoopLowering<'_, '_> {
             self.host.b.begin_block();
             self.lower_block(block);
             for (result, from) in results.iter().zip(&function.block(block).results) {
-                match self.sources[result] {
+                match self.host.sources[result] {
                     TensorStorage::Scalar(var) => self.assign_scalar(var, *from),
                     TensorStorage::Memory(memory) => self.copy_tensor(memory, *from),
                 }
@@ -388,7 +352,7 @@ impl KernelLoopLowering<'_, '_> {
                 };
                 self.hold_memory(*result, memory);
             }
-            carried.push(self.sources[result]);
+            carried.push(self.host.sources[result]);
         }
         carried
     }

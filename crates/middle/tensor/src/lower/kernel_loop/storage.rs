@@ -8,14 +8,12 @@ use crate::ir::{
     IterationAxis, NodeData, StructuredOp, TensorBlock, TensorValue, YieldDestination,
 };
 use crate::lower::node_emitter::TensorStorage;
-use spirula_kernel::ir::{
-    CopyOperand, CopyStmt, MemoryElement, MemorySpace, StmtKind, VarId, VariableType,
-};
+use spirula_kernel::ir::{MemoryElement, MemorySpace, StmtKind, VarId, VariableType};
 
 impl KernelLoopLowering<'_, '_> {
     /// The memory of a tensor of rank above 0.
     pub(super) fn memory_of(&self, value: TensorValue) -> Option<VarId> {
-        match self.sources.get(&value) {
+        match self.host.sources.get(&value) {
             Some(TensorStorage::Memory(var)) => Some(*var),
             _ => None,
         }
@@ -23,7 +21,9 @@ impl KernelLoopLowering<'_, '_> {
 
     /// Binds a tensor to a block of memory that belongs to the loop.
     pub(super) fn hold_memory(&mut self, value: TensorValue, memory: VarId) {
-        self.sources.insert(value, TensorStorage::Memory(memory));
+        self.host
+            .sources
+            .insert(value, TensorStorage::Memory(memory));
         self.holders.entry(memory).or_default().push(value);
     }
 
@@ -33,7 +33,7 @@ impl KernelLoopLowering<'_, '_> {
             return;
         };
         for value in dead {
-            if let Some(TensorStorage::Memory(memory)) = self.sources.get(value)
+            if let Some(TensorStorage::Memory(memory)) = self.host.sources.get(value)
                 && let Some(holders) = self.holders.get_mut(memory)
             {
                 holders.retain(|holder| holder != value);
@@ -154,7 +154,7 @@ impl KernelLoopLowering<'_, '_> {
 
     /// Copies all elements of a tensor to other memory.
     pub(super) fn copy_tensor(&mut self, to: VarId, value: TensorValue) {
-        match self.sources.get(&value).copied() {
+        match self.host.sources.get(&value).copied() {
             Some(TensorStorage::Memory(from)) => self.copy_memory(to, from, value),
             Some(TensorStorage::Scalar(from)) => {
                 let to = self.first_element(to, value);
@@ -167,31 +167,14 @@ impl KernelLoopLowering<'_, '_> {
 
     /// Copies the elements of a tensor from memory to memory.
     pub(super) fn copy_memory(&mut self, to: VarId, from: VarId, like: TensorValue) {
-        let ty = self.host.function.ty(like);
-        let count = ty.element_count().unwrap_or(0);
-        let element = ty.element;
-        let b = &mut self.host.b;
-        let shape = vec![b.make_i64(count as i64)];
-        let [to, from] = [to, from].map(|memory| CopyOperand {
-            memory,
-            offset: b.make_i64(0),
-            strides: vec![b.make_i64(1)],
-        });
-        b.push_statement(StmtKind::Copy(Box::new(CopyStmt {
-            ty: element,
-            shape,
-            to,
-            from,
-        })));
+        let element = self.host.function.ty(like).element;
+        let count = self.host.emit_element_count(like);
+        self.host.emit_copy(to, from, element, count);
     }
 
     /// The only element of a tensor of rank 0 in memory.
     pub(super) fn first_element(&mut self, memory: VarId, value: TensorValue) -> MemoryElement {
-        MemoryElement {
-            memory,
-            ty: self.host.function.ty(value).element,
-            index: self.host.b.make_i64(0),
-            volatile: false,
-        }
+        let element = self.host.function.ty(value).element;
+        self.host.first_element(memory, element)
     }
 }
