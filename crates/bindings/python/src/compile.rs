@@ -4,9 +4,7 @@ use crate::consumed_parameters::read_consumed_parameters;
 use crate::device::{DeviceChoice, PythonDevice};
 use crate::failure::{FailureKind, NamedSource, PythonFailure, warn_of};
 use crate::module::PythonModule;
-use crate::parameter_names::read_parameter_names;
 use crate::program::PythonProgram;
-use crate::signature::ParameterFacts;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use spirula::{CompileOptions, CompileOutput, CompiledInput, KnownArguments};
@@ -15,7 +13,7 @@ use std::path::PathBuf;
 
 /// Compiles an input of any format that Spirula reads to a `Module` or a `Program`.
 ///
-/// `source` is a str or bytes: StableHLO (MLIR text or bytecode), Futhark source, LLVM IR (text or bitcode), SPIR-V (binary
+/// `source` is a str or bytes: StableHLO (MLIR text or bytecode, jax.export), Futhark source, LLVM IR (text or bitcode), SPIR-V (binary
 /// or assembly), or an archive that `Program.to_bytes` made. StableHLO, Futhark source and archives become a `Program` for
 /// `device`, which is a `Device`, its name, or None for the default one; others become a `Module`.
 ///
@@ -128,7 +126,7 @@ impl CompileRequest<'_, '_> {
             compiled.map_err(|error| PythonFailure::from_compilation(error, &source))
         })?;
         warn_of(py, &compiled.diagnostics, &source)?;
-        make_object(py, compiled, source, &device, &options)
+        make_object(py, compiled, source, &device)
     }
 }
 
@@ -138,7 +136,6 @@ fn make_object<'py>(
     compiled: CompiledInput,
     source: NamedSource,
     device: &PythonDevice,
-    options: &CompileOptions,
 ) -> PyResult<Bound<'py, PyAny>> {
     match compiled.output {
         CompileOutput::Module(module) => {
@@ -147,18 +144,12 @@ fn make_object<'py>(
         CompileOutput::Program(program) => {
             let tensors = compiled.tensors.as_ref();
             let program = py.detach(|| {
-                let function = options.function.as_deref();
-                let names = match tensors {
-                    Some(_) => read_parameter_names(&source.bytes, function),
-                    None => Vec::new(),
-                };
                 let consumed = match *compiled.format == spirula::FUTHARK_SOURCE {
                     true => read_consumed_parameters(&source),
                     false => HashMap::new(),
                 };
-                PythonProgram::new(*program, device, tensors, |entry| ParameterFacts {
-                    names: names.clone(),
-                    consumed: consumed.get(entry).cloned().unwrap_or_default(),
+                PythonProgram::new(*program, device, tensors, |entry| {
+                    consumed.get(entry).cloned().unwrap_or_default()
                 })
             })?;
             Ok(Bound::new(py, program)?.into_any())

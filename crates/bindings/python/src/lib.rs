@@ -6,8 +6,8 @@
 //! - `compile`: sources to modules and programs. `module`, `reflection`: SPIR-V modules.
 //! - `open_device`: the memory of a device, which one thread uses at a time. `device`, `array`: devices and arrays on them.
 //! - `array_view`, `dlpack`: arrays that other libraries see without a copy.
-//! - `program`, `program_call`, `opaque`: programs and calls of their functions. `signature`, `parameter_names`,
-//!   `consumed_parameters`: what the functions take.
+//! - `program`, `program_call`, `opaque`: programs and calls of their functions. `signature`, `consumed_parameters`: what
+//!   the functions take.
 //! - `kernel`, `kernel_values`, `launch_size`: kernels and their launches with arrays of NumPy.
 //! - `numpy_element`, `host_array`: types and arrays of NumPy.
 //! - `call_arguments`: arguments by position and by name.
@@ -34,7 +34,6 @@ mod module;
 mod numpy_element;
 mod opaque;
 mod open_device;
-mod parameter_names;
 mod program;
 mod program_call;
 mod reflection;

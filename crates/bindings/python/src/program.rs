@@ -4,7 +4,7 @@ use crate::device::PythonDevice;
 use crate::failure::PythonFailure;
 use crate::open_device::LoadedProgram;
 use crate::program_call::{GivenValue, bind_arguments, call_entry, make_results};
-use crate::signature::{EntrySignature, ParameterFacts, PythonParameter};
+use crate::signature::{EntrySignature, PythonParameter};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use spirula::TensorSignature;
@@ -24,16 +24,19 @@ pub struct PythonProgram {
 }
 
 impl PythonProgram {
-    /// The object of a program on a device. `facts` are those of the parameters of an entry point.
+    /// The object of a program on a device. `find_consumed` tells of the parameters of an
+    /// entry point whether a call may change them; where nothing is known, it may.
     pub fn new(
         program: CompiledProgram,
         device: &PythonDevice,
         tensors: Option<&TensorSignature>,
-        facts: impl Fn(&str) -> ParameterFacts,
+        find_consumed: impl Fn(&str) -> Vec<bool>,
     ) -> Result<PythonProgram, PythonFailure> {
         let entries = program.entries.iter();
-        let functions =
-            entries.map(|entry| Arc::new(EntrySignature::new(entry, tensors, &facts(&entry.name))));
+        let functions = entries.map(|entry| {
+            let consumed = find_consumed(&entry.name);
+            Arc::new(EntrySignature::new(entry, tensors, &consumed))
+        });
         Ok(PythonProgram {
             functions: functions.collect(),
             loaded: Arc::new(LoadedProgram::new(program, device.open()?)),

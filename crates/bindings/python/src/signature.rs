@@ -25,15 +25,6 @@ pub struct ValueSignature {
     pub is_consumed: bool,
 }
 
-/// Facts about the parameters of an entry point that its program does not have.
-#[derive(Debug, Default)]
-pub struct ParameterFacts {
-    /// Their names in the source.
-    pub names: Vec<Option<String>>,
-    /// Whether a call may change the arrays of each. Where nothing is known, it may.
-    pub consumed: Vec<bool>,
-}
-
 /// The form of a parameter or result.
 #[derive(Clone, Debug)]
 pub enum ValueForm {
@@ -50,17 +41,14 @@ impl EntrySignature {
     pub fn new(
         entry: &ProgramEntry,
         tensors: Option<&TensorSignature>,
-        facts: &ParameterFacts,
+        consumed: &[bool],
     ) -> EntrySignature {
         let parameters = entry.parameters.iter().enumerate().map(|(at, parameter)| {
             let tensor = tensors.and_then(|tensors| tensors.parameters.get(at));
-            let given = facts.names.get(at).and_then(Option::as_ref);
-            let name = given.unwrap_or(&parameter.name).clone();
             let (value, opaque) = (parameter.value.as_ref(), parameter.opaque.as_ref());
-            let mut signature = ValueSignature::new(name, value, opaque, tensor);
+            let mut signature = ValueSignature::new(parameter.name.clone(), value, opaque, tensor);
             // Programs of tensors never change arguments.
-            signature.is_consumed =
-                tensor.is_none() && facts.consumed.get(at).copied().unwrap_or(true);
+            signature.is_consumed = tensor.is_none() && consumed.get(at).copied().unwrap_or(true);
             signature
         });
         let results = entry.results.iter().enumerate();

@@ -6,17 +6,20 @@
 //!   Operations of `mhlo` that StableHLO shares are read as StableHLO's, and custom assembly forms
 //!   become the generic form. So later stages see one form of each operation.
 //! - [`bytecode`]: reading MLIR bytecode and StableHLO's portable artifacts into the same modules.
+//! - [`find_exported_module`]: the module of a function that `jax.export` serialised.
 //! - [`verify_module`]: verification of a module.
 //! - [`sharding`]: layouts of tensors over several devices.
 //! - [`translate`]: translation of a module to the tensor IR.
 
 pub mod bytecode;
 mod dialect;
+mod exported;
 mod input;
 pub mod mlir;
 pub mod sharding;
 pub mod translate;
 mod verify;
 
+pub use exported::find_exported_module;
 pub use input::read_module;
 pub use verify::verify_module;

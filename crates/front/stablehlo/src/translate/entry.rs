@@ -2,6 +2,7 @@
 
 use super::element::TensorElement;
 use super::error::{TranslateError, TranslateResult};
+use super::parameter_names::name_parameters;
 use super::result_check::ResultCheck;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{DeclaredSizes, StablehloTranslator, TranslatedValue, TypedTensor};
@@ -86,12 +87,13 @@ pub fn translate_for(
     t.windows = windows;
     let body = t.region_block(function, 0)?;
     let mut parameters = Vec::new();
-    for (at, argument) in module.arguments(body).enumerate() {
+    let names = name_parameters(module, function);
+    for ((at, argument), name) in module.arguments(body).enumerate().zip(&names) {
         let ty = module.type_of(argument);
         let is_token = matches!(module.types.kind(ty), MlirTypeKind::Dialect { .. });
         parameters.push(match is_token {
-            true => add_token(&mut t, at, argument),
-            false => add_parameter(&mut t, function, at, argument, known)?,
+            true => add_token(&mut t, name, argument),
+            false => add_parameter(&mut t, function, (at, name), argument, known)?,
         });
     }
     let results = t.translate_block(body)?;
@@ -133,12 +135,12 @@ fn token_shape() -> TensorShape {
 }
 
 /// Adds the parameter of a token.
-fn add_token(t: &mut StablehloTranslator<'_>, at: usize, argument: Mlir) -> InterfaceTensor {
+fn add_token(t: &mut StablehloTranslator<'_>, name: &str, argument: Mlir) -> InterfaceTensor {
     let ty = DenseTensorType {
         element: TensorElement::Bool.storage_type(),
         shape: token_shape(),
     };
-    t.builder.add_parameter(&format!("arg{at}"), ty, false);
+    t.builder.add_parameter(name, ty, false);
     t.bind_value(argument, TranslatedValue::Token);
     InterfaceTensor {
         element: TensorElement::Bool,
@@ -153,10 +155,11 @@ fn interleave_shape(shape: &TensorShape) -> TensorShape {
     shape
 }
 
+/// Adds the parameter of a position and a name.
 fn add_parameter(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
-    at: usize,
+    (at, name): (usize, &str),
     argument: Mlir,
     known: &KnownArguments,
 ) -> TranslateResult<InterfaceTensor> {
@@ -176,12 +179,11 @@ fn add_parameter(
         )
     })?;
     let shape: TensorShape = outside[..rank].iter().cloned().collect();
-    let name = format!("arg{at}");
     let ty = DenseTensorType {
         element: element.storage_type(),
         shape: outside,
     };
-    let value = t.builder.add_parameter(&name, ty, element.is_unsigned());
+    let value = t.builder.add_parameter(name, ty, element.is_unsigned());
     let tensor = match element.component_count() {
         1 => TypedTensor::new(element, value),
         parts => {

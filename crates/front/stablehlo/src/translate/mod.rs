@@ -32,6 +32,7 @@ mod linear;
 mod manual;
 mod movement;
 mod normalization;
+mod parameter_names;
 mod product;
 mod quantized;
 mod ragged;
