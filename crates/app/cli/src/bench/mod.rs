@@ -93,17 +93,35 @@ fn time_runs(
     for (name, size) in &workload.sizes {
         machine.set_parameter(name, *size);
     }
-    let mut session = ProgramSession::new(&workload.compiled, machine)?;
+    let session = ProgramSession::new(&workload.compiled, machine)?;
+    Ok(time_calls(
+        session,
+        &workload.entry,
+        &workload.items,
+        effort,
+    )?)
+}
+
+/// Measures calls of an entry point after one that does not count.
+///
+/// # Errors
+/// When a call fails.
+pub fn time_calls<M: KernelMachine<Error = DeviceError>>(
+    mut session: ProgramSession<'_, M>,
+    entry: &str,
+    items: &[CallValue],
+    effort: BenchBudget,
+) -> Result<Vec<Duration>, BenchError> {
     let start = Instant::now();
-    let prepared = session.prepare_items(&workload.entry, &workload.items)?;
+    let prepared = session.prepare_items(entry, items)?;
     let ended = session.execute_call(prepared)?;
     session.drop_results(ended);
-    let mut arguments = upload_arguments(&mut session, &workload.items)?;
+    let mut arguments = upload_arguments(&mut session, items)?;
     let mut times: Vec<Duration> = Vec::new();
     let mut total = Duration::ZERO;
     while times.len() < effort.runs || total < effort.time {
         let given: Vec<_> = arguments.iter().map(|argument| &argument.value).collect();
-        let prepared = session.prepare_resident(&workload.entry, &given)?;
+        let prepared = session.prepare_resident(entry, &given)?;
         let idle = session.machine().wait_idle();
         idle.map_err(ProgramError::Machine)?;
         let (ended, time) = effort.clock.time_call(|| session.execute_call(prepared));

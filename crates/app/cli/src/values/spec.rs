@@ -5,6 +5,7 @@
 //! PLACE    = NAME | SET "," BINDING [ "[" INDEX "]" ]
 //! VALUE    = SHAPE TYPE ["=" CONTENTS]      a buffer; zeros without contents
 //!          | "@" FILE.npy                   a buffer as in the file
+//!          | "@" FILE ["[" NAME "]"]        the same of a .npz or .safetensors file; all of its arrays without a name
 //!          | TYPE "=" NUMBER                a scalar
 //!          | "local=" (BYTES | SHAPE TYPE)  workgroup memory
 //!          | "hex=" DIGITS                  the bytes of a value
@@ -18,11 +19,11 @@
 //!          | "random" ["(" [LOW "," HIGH] ["," "seed=" N] ")"] | "@" FILE
 //! ```
 
+use super::array_file::ArrayPath;
 use super::contents::{ArrayContents, parse_contents};
 use super::texels::{self, ImageSpec};
 use spirula_runtime::data::{ElementNumber, ElementType, measure_shape};
 use spirula_runtime::{PipeShape, SamplerState};
-use std::path::PathBuf;
 use std::str::FromStr;
 
 /// An argument of a kernel, or a resource of a shader.
@@ -64,8 +65,8 @@ pub enum ValueSpec {
         /// Its contents.
         contents: ArrayContents,
     },
-    /// The array of a `.npy` file.
-    File(PathBuf),
+    /// An array of a file.
+    File(ArrayPath),
     /// Bytes of workgroup memory.
     Local(u64),
     /// The bytes of a value.
@@ -133,7 +134,7 @@ impl FromStr for ValueSpec {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix('@') {
-            return Ok(ValueSpec::File(path.into()));
+            return Ok(ValueSpec::File(ArrayPath::parse(path)));
         }
         let (kind, contents) = match text.split_once('=') {
             Some((kind, contents)) => (kind, Some(contents)),
@@ -303,7 +304,10 @@ mod tests {
         assert_eq!(value("local=256xf32"), ValueSpec::Local(1024));
         assert_eq!(value("local=100"), ValueSpec::Local(100));
         assert_eq!(value("hex=00 ff"), ValueSpec::Bytes(vec![0, 255]));
-        assert_eq!(value("@c:x.npy"), ValueSpec::File("c:x.npy".into()));
+        assert_eq!(
+            value("@c:x.npy"),
+            ValueSpec::File(ArrayPath::parse("c:x.npy"))
+        );
     }
 
     #[test]

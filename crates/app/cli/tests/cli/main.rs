@@ -16,6 +16,7 @@ mod help;
 mod link;
 mod literate;
 mod lsp;
+mod named_arrays;
 mod optimise;
 mod pkg;
 mod programs;

@@ -12,8 +12,8 @@ use spirula_stablehlo::mlir::MlirModule;
 use spirula_stablehlo::translate::{TranslateError, translate_for};
 
 pub(super) static FRONT_END: FrontEnd = FrontEnd {
-    title: "StableHLO (MLIR text or bytecode)",
-    formats: &[&MLIR_TEXT, &MLIR_BYTECODE],
+    title: "StableHLO (MLIR text or bytecode, jax.export)",
+    formats: &[&MLIR_TEXT, &MLIR_BYTECODE, &JAX_EXPORT],
 };
 
 /// MLIR as text.
@@ -31,6 +31,13 @@ static MLIR_TEXT: InputFormat = InputFormat {
 static MLIR_BYTECODE: InputFormat = InputFormat {
     name: "MLIR bytecode",
     marks: FormatMarks::Magic(&[b"ML\xefR"]),
+    read: FormatReader::Bytes(read_module),
+};
+
+/// A function that `jax.export` serialised, with its module as bytecode.
+static JAX_EXPORT: InputFormat = InputFormat {
+    name: "function of jax.export",
+    marks: FormatMarks::Predicate(|bytes| spirula_stablehlo::find_exported_module(bytes).is_some()),
     read: FormatReader::Bytes(read_module),
 };
 

@@ -118,8 +118,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
     /// Argument: a buffer or array (1024xf32=iota), a scalar (f32=2.5), workgroup memory (local=1024), bytes
-    /// (hex=00ff), or a file (@x.npy); once for each parameter. Without it, a program reads its values from standard
-    /// input, in Futhark's text or binary form
+    /// (hex=00ff), or a file (@x.npy); once for each parameter. A program takes several arrays by their names from one
+    /// file (@weights.npz, @model.safetensors). Without arguments, it reads its values from standard input, in Futhark's
+    /// text or binary form
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub arg: Vec<ArgSpec>,
     /// Tuning parameter of a program, by its name or by the name of its class (thread_block_size=64)
@@ -131,6 +132,9 @@ pub struct RunArgs {
     /// Print the results of a program in Futhark's binary form
     #[arg(long)]
     pub binary: bool,
+    /// Call a program N more times, with the arguments on the device, and print the time of a call
+    #[arg(long, value_name = "N")]
+    pub runs: Option<std::num::NonZeroUsize>,
     /// Invocations in each dimension
     #[arg(long, value_name = "X,Y,Z")]
     pub global: Option<LaunchSizeArg>,
@@ -202,6 +206,9 @@ Arguments:
   640x480x4xu8                zeros (or =zeros); =fill(2.5) for another number
   1024xf32=@x.npy             from a NumPy file; =@x.bin from raw bytes; @x.npy alone takes
                               type and shape from the file
+  @w.npz, @w.safetensors      for a program: each array for the parameter with its name, whose
+                              path may be written dense.kernel or dense/kernel
+  @w.npz[dense.kernel]        one array of such a file
   f32=2.5                     a scalar
   3xf32=1 2 3                 for a parameter that is a vector or structure: its value
   local=1024, local=256xf32   workgroup memory for each workgroup
@@ -222,6 +229,7 @@ Examples:
   spirula run blur.spv --groups 64,64 --arg 0,0:1024x1024xf32=@in.npy \\
       --arg 0,1:1024x1024xf32 --push u32=1024 --image 0,1=out.png
   spirula run model.mlir --arg @x.npy --arg 32x16xf32=random --output y.npy
+  spirula run exported.bin --arg @weights.safetensors --arg x:@x.npy --runs 100
   spirula run sum.imp --param thread_block_size=64 < values.txt
   spirula run sum.bc --entry sum --arg x:4096xi32=@x.npy --arg local=256xi32 --arg 16xi32 \\
       --global 4096 --local 256 --check 2=expected.npy

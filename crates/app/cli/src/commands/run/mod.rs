@@ -3,6 +3,7 @@
 mod bind;
 mod compare;
 mod kernel;
+mod named_arrays;
 mod prepare;
 pub(super) mod program;
 mod results;
@@ -15,9 +16,8 @@ use crate::cli::args::{RunArgs, ValidationMode};
 use crate::cli::stderr::print_stderr_line;
 use crate::cli::{CommandFailure, CommandResult, cache, failure, files, schedule};
 use crate::values::tensor::array_element;
-use crate::values::{ArgSpec, ValueSpec};
+use crate::values::{ArgSpec, ArrayFiles, ValueSpec};
 use spirula::{CompileOptions, CompileOutput, KnownArguments, TensorSignature};
-use spirula_runtime::data::read_npy;
 use spirula_runtime::{ComputeDevice, DeviceError, DeviceOptions, FloatTolerance};
 use stages::StageTimings;
 use std::time::Duration;
@@ -47,9 +47,13 @@ pub fn run_entry_point(args: &RunArgs) -> CommandResult {
     failure::report_diagnostics(&input.name, &input.bytes, &compiled.diagnostics);
     match compiled.output {
         CompileOutput::Module(_)
-            if !args.param.is_empty() || args.binary || args.dump_spirv.is_some() =>
+            if !args.param.is_empty()
+                || args.binary
+                || args.dump_spirv.is_some()
+                || args.runs.is_some() =>
         {
-            let text = "--param, --binary and --dump-spirv are for programs, the input is a module";
+            let text = "--param, --binary, --runs and --dump-spirv are for programs, the input is \
+                        a module";
             Err(CommandFailure::Usage(text.to_owned()))
         }
         CompileOutput::Module(module) => match spirula::split_rare_types(*module) {
@@ -71,7 +75,7 @@ pub(super) fn known_shapes(given: &[ArgSpec]) -> Vec<Vec<u64>> {
         ValueSpec::Scalar(..) => Some(Vec::new()),
         ValueSpec::Array { shape, .. } => Some(sizes(shape)),
         ValueSpec::File(path) => {
-            let array = read_npy(&std::fs::read(path).ok()?).ok()?;
+            let array = ArrayFiles::default().read_array(path).ok()?;
             Some(sizes(array.shape()))
         }
         ValueSpec::Local(_)

@@ -2,7 +2,7 @@
 
 use super::bind::BoundParameter;
 use crate::cli::{CommandFailure, files};
-use crate::values::{ArrayContents, ValueSpec};
+use crate::values::{ArrayContents, ArrayFiles, ValueSpec};
 use spirula_runtime::data::{
     ElementArray, ElementNumber, ElementType, generate_elements, measure_shape, read_npy,
 };
@@ -165,7 +165,7 @@ pub fn of_spec(value: &ValueSpec, seed: u64, limit: u64) -> Result<ElementArray,
             shape,
             contents,
         } => make_filled_array(*element, shape, contents, seed, limit),
-        ValueSpec::File(path) => from_npy(path),
+        ValueSpec::File(path) => ArrayFiles::default().read_array(path),
         ValueSpec::Local(_) => Err(failed("workgroup memory is not a value".to_owned())),
         ValueSpec::Image(_) | ValueSpec::Sampler(_) | ValueSpec::Pipe(_) => Err(failed(
             "images, samplers and pipes are not values".to_owned(),

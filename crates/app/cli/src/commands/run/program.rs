@@ -1,9 +1,11 @@
 //! Run of an entry point of a program.
 
 use super::bind::{self, BoundParameter, ValueLabel, ValueRole};
+use super::named_arrays::expand_array_files;
 use super::prepare;
 use super::results::{self, OutputArray};
 use super::stages::StageTimings;
+use crate::bench::{BenchBudget, BenchClock, MeanEstimate, time_calls, to_microseconds};
 use crate::cli::args::RunArgs;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::stderr::{print_stderr, print_stderr_line};
@@ -11,14 +13,15 @@ use crate::cli::{CommandFailure, CommandResult, dump_kernels, files};
 use crate::commands::info::describe_program_entry;
 use crate::values::items::{group_into_items, parts_of, value_types};
 use crate::values::program::{of_array, to_array};
-use crate::values::{ArgSpec, tensor};
+use crate::values::{ArgSpec, ArrayFiles, ValueSpec, tensor};
 use spirula::TensorSignature;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::program::ProgramEntry;
 use spirula_program::{CallValue, CompiledProgram, ProgramError, ProgramSession, ProgramValue};
-use spirula_runtime::{ComputeDevice, DeviceMachine};
+use spirula_runtime::{ComputeDevice, DeviceError, DeviceMachine};
 use std::io::{IsTerminal, stdin};
 use std::path::Path;
+use std::time::Duration;
 
 /// Copies of a value at a time: the argument, and the copy on the device.
 const COPIES: u64 = 2;
@@ -52,7 +55,8 @@ pub fn run_program_entry(
         }
     })?;
     let progress = ProgressIndicator::new_spinner("running");
-    let called = call_program_entry(args, program, entry, values, &mut device);
+    let items = group_into_items(values, entry);
+    let called = call_program_entry(args, program, entry, &items, &mut device);
     drop(progress);
     super::report_device_outcome(&mut device, &mut stages);
     let given = called?;
@@ -67,7 +71,34 @@ pub fn run_program_entry(
     if args.profile {
         print_stderr!("{stages}");
     }
-    outcome
+    outcome?;
+    match args.runs {
+        Some(runs) => time_program_entry(args, program, entry, &items, runs.into()),
+        None => Ok(()),
+    }
+}
+
+/// Calls the entry point several times on an idle device with the arguments in its memory, and prints the time of a call.
+fn time_program_entry(
+    args: &RunArgs,
+    program: &CompiledProgram,
+    entry: &ProgramEntry,
+    items: &[CallValue],
+    runs: usize,
+) -> CommandResult {
+    let mut device = super::open_requested_device(args)?;
+    let session = open_session(args, program, &mut device)?;
+    let budget = BenchBudget {
+        runs,
+        time: Duration::ZERO,
+        most: Duration::MAX,
+        clock: BenchClock::Wall,
+    };
+    let times = time_calls(session, &entry.name, items, budget);
+    let times = times.map_err(|error| to_call_failure(error, args))?;
+    let mean = MeanEstimate::from_times(&to_microseconds(&times));
+    print_stderr_line!("{}: {mean}, {runs} runs", entry.name);
+    Ok(())
 }
 
 /// Refuses options about launches: a program launches its kernels itself.
@@ -171,14 +202,20 @@ pub fn make_values(
     tensors: Option<&TensorSignature>,
     mut limit: u64,
 ) -> Result<Vec<ProgramValue>, CommandFailure> {
-    let slots = bind::bind_arguments(&entry.name, bind::program_parameters(entry), given);
+    let mut files = ArrayFiles::default();
+    let given = expand_array_files(given, entry, &mut files)?;
+    let slots = bind::bind_arguments(&entry.name, bind::program_parameters(entry), &given);
     let slots = slots
         .map_err(|text| CommandFailure::with_hint(text, describe_program_entry(entry, tensors)))?;
     let mut values = Vec::new();
     for BoundParameter { label, value, .. } in &slots {
         let title = format!("{} of {}", label.title(), entry.name);
         let seed = seed.wrapping_add(label.number as u64);
-        let array = prepare::of_spec(value, seed, limit).map_err(|f| match f {
+        let array = match value {
+            ValueSpec::File(path) => files.read_array(path),
+            value => prepare::of_spec(value, seed, limit),
+        };
+        let array = array.map_err(|f| match f {
             CommandFailure::Message { text, hint } => CommandFailure::Message {
                 text: format!("{title}: {text}"),
                 hint,
@@ -202,23 +239,35 @@ fn call_program_entry(
     args: &RunArgs,
     program: &CompiledProgram,
     entry: &ProgramEntry,
-    values: Vec<ProgramValue>,
+    items: &[CallValue],
     device: &mut ComputeDevice,
 ) -> Result<Vec<CallValue>, CommandFailure> {
+    let mut session = open_session(args, program, device)?;
+    let called = session.call_items(&entry.name, items);
+    for line in session.take_traced() {
+        print_stderr_line!("{line}");
+    }
+    called.map_err(|error| to_call_failure(error, args))
+}
+
+/// The program on a device, with the tuning parameters that the command line sets.
+fn open_session<'p, 'd: 'p>(
+    args: &RunArgs,
+    program: &'p CompiledProgram,
+    device: &'d mut ComputeDevice,
+) -> Result<ProgramSession<'p, DeviceMachine<'d>>, CommandFailure> {
     let mut machine = DeviceMachine::new(device);
     for set in &args.param {
         machine.set_parameter(&set.name, set.value);
     }
-    let failed = |error: ProgramError<_>| CommandFailure::from_message(error.to_string());
-    let mut session = ProgramSession::new(program, machine).map_err(failed)?;
-    let called = session.call_items(&entry.name, &group_into_items(values, entry));
-    for line in session.take_traced() {
-        print_stderr_line!("{line}");
-    }
-    called.map_err(|error| match error {
+    ProgramSession::new(program, machine).map_err(|error| to_call_failure(error, args))
+}
+
+fn to_call_failure(error: ProgramError<DeviceError>, args: &RunArgs) -> CommandFailure {
+    match error {
         ProgramError::Machine(error) => super::to_run_failure(error, args),
-        error => failed(error),
-    })
+        error => CommandFailure::from_message(error.to_string()),
+    }
 }
 
 /// Prints results in the form in which values are read. Those without an external form are printed by their parts.
