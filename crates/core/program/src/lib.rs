@@ -5,6 +5,7 @@
 //! - [`ProgramSession`]: runs the host's steps on a [`KernelMachine`].
 //! - [`ResidentValue`]: arguments and results that stay on the machine between calls.
 //! - [`ProgramHeap`]: memory of a machine that several programs use in turns; [`SuspendedSession`] is a program between calls.
+//! - [`HostFunctionTable`]: functions of the host that programs call by name ([`ForeignSignature`]).
 //! - [`ProgramValue`]: arguments and results of entry points; [`read_string`] reads string literals.
 //! - [`ScalarType`], [`ScalarLiteral`]: types and values of scalars.
 //! - [`ScalarOperator`]: the scalar operators, one table for compilers and for the steps of the host.
@@ -16,6 +17,7 @@ mod block_pool;
 mod byte_region;
 mod copy_call;
 mod evaluate;
+mod foreign;
 mod heap;
 mod machine;
 mod operator;
@@ -30,6 +32,10 @@ mod tuning_parameter;
 mod validate;
 
 pub use byte_region::ByteRegion;
+pub use foreign::{
+    ForeignArrayType, ForeignAttribute, ForeignFailure, ForeignFailureKind, ForeignSignature,
+    HostCall, HostFunction, HostFunctionError, HostFunctionTable,
+};
 pub use heap::{HeapUse, MachineResult, ProgramHeap};
 pub use machine::{BlockBinding, BlockRead, KernelMachine, LaunchRequest, ProgramError};
 pub use operator::{
@@ -41,7 +47,10 @@ pub use program::CompiledProgram;
 pub use program_value::{ProgramValue, ValueError, element_type_name, parse_element_type};
 pub use resident::ResidentValue;
 pub use scalar::{ScalarLiteral, ScalarType};
-pub use session::{CallValue, CompletedCall, PreparedCall, ProgramSession, SuspendedSession};
+pub use session::{
+    CallProgress, CallValue, CompletedCall, ForeignResult, PausedCall, PreparedCall,
+    ProgramSession, SuspendedSession,
+};
 pub use string_literal::read_string;
 pub use tuning_parameter::{ProgramParameter, SizeClass};
 pub use validate::ProgramFault;

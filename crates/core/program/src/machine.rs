@@ -1,6 +1,6 @@
 //! The machine that programs run on, and errors of runs.
 
-use crate::{ByteRegion, ProgramParameter, SizeClass};
+use crate::{ByteRegion, ForeignFailure, ProgramParameter, SizeClass};
 use std::fmt;
 
 /// A machine that runs a program's kernels and owns its device memory.
@@ -131,6 +131,8 @@ pub enum ProgramError<E> {
     Invalid(String),
     /// Something cannot be run.
     Unsupported(String),
+    /// A function of the host is missing, or has failed.
+    Foreign(Box<ForeignFailure>),
     /// The machine failed.
     Machine(E),
 }
@@ -149,6 +151,7 @@ impl<E: fmt::Display> fmt::Display for ProgramError<E> {
             ProgramError::Invalid(message) | ProgramError::Unsupported(message) => {
                 f.write_str(message)
             }
+            ProgramError::Foreign(failure) => failure.fmt(f),
             ProgramError::Machine(error) => error.fmt(f),
         }
     }

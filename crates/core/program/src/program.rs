@@ -1,6 +1,8 @@
 //! Compiled programs: kernels, steps of the host, entry points.
 
-use crate::{ProgramParameter, ScalarLiteral, ScalarOperator, ScalarType, SizeClass};
+use crate::{
+    ForeignSignature, ProgramParameter, ScalarLiteral, ScalarOperator, ScalarType, SizeClass,
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -227,10 +229,23 @@ pub enum HostStep {
     Unless(HostRegister, usize),
     /// Calls a function: its number, inputs, outputs.
     Call(usize, Vec<HostSlot>, Vec<HostSlot>),
+    /// Calls a function that does not belong to the program.
+    Foreign(Box<ForeignStep>),
     /// Fails with a message and its values if a truth value is false.
     Assert(HostRegister, usize, Vec<HostRegister>),
     /// Traces a message with its values.
     Trace(usize, Vec<HostRegister>),
+}
+
+/// A call of a function that does not belong to the program.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ForeignStep {
+    /// Name and types.
+    pub signature: ForeignSignature,
+    /// The operands.
+    pub inputs: Vec<HostSlot>,
+    /// The results. Memory is allocated for them.
+    pub outputs: Vec<HostSlot>,
 }
 
 /// A strided copy; all numbers are `i64`s.

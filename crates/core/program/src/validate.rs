@@ -3,8 +3,9 @@
 //! Compilers produce valid programs; programs from files are checked. A session relies on it.
 
 use crate::program::{
-    CompiledProgram, CopyKernels, EntrySize, EntryValueType, GLOBAL, HostFunction, HostMemoryRef,
-    HostRegister, HostSlot, HostStep, LaunchStep, ProgramEntry, ProgramKernel, StridedCopy,
+    CompiledProgram, CopyKernels, EntrySize, EntryValueType, ForeignStep, GLOBAL, HostFunction,
+    HostMemoryRef, HostRegister, HostSlot, HostStep, LaunchStep, ProgramEntry, ProgramKernel,
+    StridedCopy,
 };
 use crate::{ScalarOperator, ScalarType};
 use std::fmt;
@@ -236,6 +237,7 @@ impl<'a> HostFunctionValidator<'a> {
                 self.check_slots(inputs)
                     .and_then(|()| self.check_slots(outputs))
             }
+            HostStep::Foreign(call) => self.check_foreign(call),
             HostStep::Assert(condition, message, values) => {
                 check_number(*message, program.messages.len(), "message")?;
                 self.check_reg(*condition)
@@ -285,6 +287,25 @@ impl<'a> HostFunctionValidator<'a> {
             0..=8 => Ok(()),
             size => Err(format!("there are no elements of {size} bytes")),
         }
+    }
+
+    /// Checks a foreign call. A scalar has as many bytes as a register at most.
+    fn check_foreign(&self, call: &ForeignStep) -> ProgramCheckResult {
+        let signature = &call.signature;
+        let sides = [
+            (&call.inputs, &signature.operands),
+            (&call.outputs, &signature.results),
+        ];
+        for (slots, types) in sides {
+            self.check_slots(slots)?;
+            let pairs = slots.iter().zip(types);
+            let mut scalars = pairs.filter(|(slot, _)| matches!(slot, HostSlot::Scalar(_)));
+            if slots.len() != types.len() || scalars.any(|(_, ty)| ty.bytes > 8) {
+                let target = &signature.target;
+                return Err(format!("a foreign call of {target} has other types"));
+            }
+        }
+        signature.check_aliases()
     }
 
     fn check_launch(&self, launch: &LaunchStep) -> ProgramCheckResult {

@@ -1,6 +1,6 @@
 //! Calls of entry points: binding of arguments, and results.
 
-use super::{HostFrame, ProgramSession};
+use super::{CallProgress, HostFrame, ProgramSession};
 use crate::heap::MachineResult;
 use crate::program::{
     EntrySize, EntryValueType, GLOBAL, HostRegister, HostSlot, ProgramEntry, SourceTensorType,
@@ -60,13 +60,13 @@ enum CallArgument<'a> {
 /// A call whose arguments are bound.
 pub struct PreparedCall<'p> {
     pub(super) entry: &'p ProgramEntry,
-    pub(super) frame: HostFrame<'p>,
+    pub(super) frame: HostFrame,
 }
 
 /// A call that has ended.
 pub struct CompletedCall<'p> {
     pub(super) entry: &'p ProgramEntry,
-    pub(super) frame: HostFrame<'p>,
+    pub(super) frame: HostFrame,
 }
 
 impl<'p, M: KernelMachine> ProgramSession<'p, M> {
@@ -132,7 +132,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         given: Vec<CallArgument<'_>>,
     ) -> MachineResult<PreparedCall<'p>, M> {
         let entry = self.begin_entry(entry)?;
-        let mut frame = self.begin_frame(entry.function, &[]);
+        let mut frame = self.begin_frame(entry.function);
         match self.bind_parameters(entry, &given, &mut frame) {
             Ok(()) => Ok(PreparedCall { entry, frame }),
             Err(error) => {
@@ -157,7 +157,8 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         Ok(entry)
     }
 
-    /// Runs a call until the machine has completed it: the second part of [`ProgramSession::call_entry`].
+    /// Runs a call until the machine has completed it: the second part of [`ProgramSession::call_entry`]. Foreign calls
+    /// call the session's functions.
     ///
     /// # Errors
     /// When it fails.
@@ -165,14 +166,13 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         &mut self,
         prepared: PreparedCall<'p>,
     ) -> MachineResult<CompletedCall<'p>, M> {
-        let PreparedCall { entry, frame } = prepared;
-        let frame = self.run_frames(frame)?;
-        self.check_failures()?;
-        self.blocks
-            .machine
-            .wait_idle()
-            .map_err(ProgramError::Machine)?;
-        Ok(CompletedCall { entry, frame })
+        let mut progress = self.start_call(prepared)?;
+        loop {
+            match progress {
+                CallProgress::Completed(completed) => return Ok(completed),
+                CallProgress::Paused(paused) => progress = self.serve_foreign_call(paused)?,
+            }
+        }
     }
 
     /// Fetches the results of a call: the last part of [`ProgramSession::call_entry`].

@@ -3,11 +3,38 @@
 //! A frame tracks for each scalar whether sums and products that computed it overflowed 64 bits. Such a number is not a
 //! valid size.
 
-use crate::program::{HostFunction, HostMemoryRef, HostRegister, HostSlot};
+use crate::program::{HostFunction, HostMemoryRef, HostRegister};
 use crate::{ByteRegion, ScalarOp, ScalarOperator, ScalarType};
 
-#[derive(Default)]
-pub(super) struct HostFrame<'p> {
+/// The frame of a running function, and those of its callers.
+#[derive(Debug)]
+pub(super) struct FrameStack {
+    pub frame: HostFrame,
+    /// The innermost last.
+    pub callers: Vec<HostFrame>,
+}
+
+impl FrameStack {
+    /// The stack of a function without callers.
+    pub fn new(frame: HostFrame) -> FrameStack {
+        FrameStack {
+            frame,
+            callers: Vec::new(),
+        }
+    }
+}
+
+/// How far the steps of a call have come.
+pub(super) enum StackProgress {
+    /// The function has ended.
+    Ended(HostFrame),
+    /// It has reached a foreign call, and continues after it.
+    Foreign(FrameStack),
+}
+
+/// The frame of a function.
+#[derive(Debug, Default)]
+pub(super) struct HostFrame {
     pub function: usize,
     /// The step at which it continues after a call.
     pub next: usize,
@@ -17,19 +44,13 @@ pub(super) struct HostFrame<'p> {
     pub memories: Vec<Option<usize>>,
     /// Regions that launches access, where these are known.
     regions: Vec<(HostMemoryRef, ByteRegion)>,
-    /// The caller's slots for the outputs.
-    pub outputs: &'p [HostSlot],
 }
 
-impl<'p> HostFrame<'p> {
+impl HostFrame {
     /// Resets the frame to the beginning of a function.
-    pub fn begin_function(
-        &mut self,
-        number: usize,
-        function: &HostFunction,
-        outputs: &'p [HostSlot],
-    ) {
+    pub fn begin_function(&mut self, number: usize, function: &HostFunction) {
         self.function = number;
+        self.next = 0;
         self.scalars.clear();
         self.scalars.resize(function.scalars as usize, 0);
         for (reg, bits) in &function.constants {
@@ -39,7 +60,6 @@ impl<'p> HostFrame<'p> {
         self.memories.clear();
         self.memories.resize(function.memories as usize, None);
         self.regions.clear();
-        self.outputs = outputs;
     }
 
     /// Records the region of memory that all launches of the function access.

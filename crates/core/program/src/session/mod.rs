@@ -2,12 +2,14 @@
 
 mod call;
 mod failure;
+mod foreign_call;
 mod frame;
 mod launch;
 mod resident;
 mod suspended;
 
 pub use call::{CallValue, CompletedCall, PreparedCall};
+pub use foreign_call::{CallProgress, ForeignResult, PausedCall};
 pub use suspended::SuspendedSession;
 
 use crate::copy_call;
@@ -15,8 +17,11 @@ use crate::heap::{MachineResult, ProgramHeap};
 use crate::program::{
     CompiledProgram, GLOBAL, HostMemoryRef, HostRegister, HostSlot, HostStep, StridedCopy,
 };
-use crate::{ByteRegion, KernelMachine, OwnedOrLent, ProgramError, ScalarOperator, ScalarType};
-use frame::HostFrame;
+use crate::{
+    ByteRegion, HostFunctionTable, KernelMachine, OwnedOrLent, ProgramError, ScalarOperator,
+    ScalarType,
+};
+use frame::{FrameStack, HostFrame, StackProgress};
 use launch::LaunchData;
 use smallvec::SmallVec;
 
@@ -40,7 +45,7 @@ pub struct ProgramSession<'p, M: KernelMachine> {
     /// References to memory that all functions share.
     memories: Vec<Option<usize>>,
     /// Frames of functions that have ended, for reuse.
-    spare: Vec<HostFrame<'p>>,
+    spare: Vec<HostFrame>,
     /// The block for failures.
     failures: Option<usize>,
     /// Whether a launch since the last check may have failed.
@@ -49,6 +54,8 @@ pub struct ProgramSession<'p, M: KernelMachine> {
     is_unfinished: bool,
     /// Messages that were traced.
     traced: Vec<String>,
+    /// Functions of the host.
+    functions: HostFunctionTable,
 }
 
 impl<'p, M: KernelMachine> ProgramSession<'p, M> {
@@ -85,14 +92,21 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
             may_have_failed: false,
             is_unfinished: false,
             traced: Vec::new(),
+            functions: HostFunctionTable::default(),
         }
     }
 
     /// Runs the program's initialisation.
     fn run_initialisation(&mut self) -> MachineResult<(), M> {
-        let first = self.begin_frame(self.program.initialise, &[]);
-        let frame = self.run_frames(first)?;
-        self.drop_frame(frame);
+        let first = FrameStack::new(self.begin_frame(self.program.initialise));
+        match self.run_frames(first)? {
+            StackProgress::Ended(frame) => self.drop_frame(frame),
+            StackProgress::Foreign(stack) => {
+                self.drop_stack(stack);
+                let message = "the initialisation of a program calls a function of the host";
+                return Err(ProgramError::Invalid(message.to_owned()));
+            }
+        }
         self.check_failures()?;
         self.is_unfinished = false;
         Ok(())
@@ -101,6 +115,11 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     /// The machine.
     pub fn machine(&mut self) -> &mut M {
         &mut self.blocks.machine
+    }
+
+    /// The heap.
+    pub fn heap(&mut self) -> &mut ProgramHeap<M> {
+        &mut self.blocks
     }
 
     /// Takes the messages that were traced since the last call.
@@ -152,51 +171,56 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     }
 
     /// The frame of a function that begins.
-    fn begin_frame(&mut self, number: usize, outputs: &'p [HostSlot]) -> HostFrame<'p> {
+    fn begin_frame(&mut self, number: usize) -> HostFrame {
         let mut frame = self.spare.pop().unwrap_or_default();
-        frame.begin_function(number, &self.program.functions[number], outputs);
+        frame.begin_function(number, &self.program.functions[number]);
         frame
     }
 
-    fn drop_frame(&mut self, frame: HostFrame<'p>) {
+    fn drop_frame(&mut self, frame: HostFrame) {
         for block in frame.memories.iter().flatten() {
             self.blocks.release_block(*block);
         }
         self.spare.push(frame);
     }
 
-    /// Runs a call to its end; returns its frame. If it fails, the references of all frames are dropped.
-    fn run_frames(&mut self, first: HostFrame<'p>) -> MachineResult<HostFrame<'p>, M> {
-        let mut frame = first;
-        let mut callers: Vec<HostFrame<'p>> = Vec::new();
-        match self.run_steps(&mut frame, &mut callers) {
-            Ok(()) => Ok(frame),
+    /// Runs the steps of a call up to its end or to a foreign call. If it fails, the references of all frames are dropped.
+    fn run_frames(&mut self, mut stack: FrameStack) -> MachineResult<StackProgress, M> {
+        match self.run_steps(&mut stack) {
+            Ok(true) => Ok(StackProgress::Foreign(stack)),
+            Ok(false) => Ok(StackProgress::Ended(stack.frame)),
             Err(error) => {
-                callers.push(frame);
-                callers.into_iter().for_each(|frame| self.drop_frame(frame));
+                self.drop_stack(stack);
                 Err(error)
             }
         }
     }
 
-    /// Runs the steps of a frame and of those that it calls, until it has ended.
-    fn run_steps(
-        &mut self,
-        frame: &mut HostFrame<'p>,
-        callers: &mut Vec<HostFrame<'p>>,
-    ) -> MachineResult<(), M> {
+    fn drop_stack(&mut self, stack: FrameStack) {
+        let frames = stack.callers.into_iter().chain([stack.frame]);
+        frames.for_each(|frame| self.drop_frame(frame));
+    }
+
+    /// Runs the steps of a frame and of those that it calls, until it has ended, or up to a foreign call. The frame then
+    /// continues after that. Returns whether it is at a foreign call.
+    fn run_steps(&mut self, stack: &mut FrameStack) -> MachineResult<bool, M> {
         let program = self.program;
+        let FrameStack { frame, callers } = stack;
         let mut function = &program.functions[frame.function];
-        let mut next = 0;
+        let mut next = frame.next;
         loop {
             let Some(step) = function.steps.get(next) else {
                 let Some(mut caller) = callers.pop() else {
-                    return Ok(());
+                    return Ok(false);
                 };
-                self.copy_slots(frame, &function.outputs, &mut caller, frame.outputs);
+                let outputs = &function.outputs;
+                function = &program.functions[caller.function];
+                next = caller.next;
+                // The functions of copies have no outputs.
+                if let HostStep::Call(_, _, taken) = &function.steps[next - 1] {
+                    self.copy_slots(frame, outputs, &mut caller, taken);
+                }
                 self.drop_frame(std::mem::replace(frame, caller));
-                function = &program.functions[frame.function];
-                next = frame.next;
                 continue;
             };
             next += 1;
@@ -207,12 +231,12 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                         next = *to;
                     }
                 }
-                HostStep::Call(callee, inputs, outputs) => {
+                HostStep::Call(callee, inputs, _) => {
                     if callers.len() >= DEPTH {
                         return Err(ProgramError::Invalid("too many nested calls".to_owned()));
                     }
                     function = &program.functions[*callee];
-                    let mut inner = self.begin_frame(*callee, outputs);
+                    let mut inner = self.begin_frame(*callee);
                     self.copy_slots(frame, inputs, &mut inner, &function.inputs);
                     frame.next = std::mem::take(&mut next);
                     callers.push(std::mem::replace(frame, inner));
@@ -223,6 +247,10 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                         frame.next = std::mem::take(&mut next);
                         callers.push(std::mem::replace(frame, copier));
                     }
+                }
+                HostStep::Foreign(_) => {
+                    frame.next = next;
+                    return Ok(true);
                 }
                 HostStep::Set(to, bits) => self.set_scalar(frame, *to, *bits),
                 HostStep::Move(to, from) => {
@@ -243,7 +271,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     #[inline]
     fn apply_operator(
         &mut self,
-        frame: &mut HostFrame<'p>,
+        frame: &mut HostFrame,
         operator: ScalarOperator,
         to: HostRegister,
         operands: &[HostRegister; 3],
@@ -285,7 +313,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
 
     /// Runs a step that stays in its function and is not one of the frequent ones.
     #[inline(never)]
-    fn run_step(&mut self, frame: &mut HostFrame<'p>, step: &HostStep) -> MachineResult<(), M> {
+    fn run_step(&mut self, frame: &mut HostFrame, step: &HostStep) -> MachineResult<(), M> {
         match step {
             HostStep::Parameter(to, number) => {
                 self.set_scalar(frame, *to, self.parameters[*number]);
@@ -348,7 +376,8 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                     .push(self.program.messages[*message].format_values(&values));
             }
             HostStep::Set(..) | HostStep::Move(..) | HostStep::Apply(..) => {}
-            HostStep::Jump(_) | HostStep::Unless(..) | HostStep::Call(..) | HostStep::Copy(_) => {}
+            HostStep::Jump(_) | HostStep::Unless(..) | HostStep::Call(..) => {}
+            HostStep::Copy(_) | HostStep::Foreign(_) => {}
         }
         Ok(())
     }
@@ -366,9 +395,9 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     /// Runs a copy, or returns the frame of the function that runs it.
     fn run_copy(
         &mut self,
-        frame: &HostFrame<'p>,
+        frame: &HostFrame,
         step: &StridedCopy,
-    ) -> MachineResult<Option<HostFrame<'p>>, M> {
+    ) -> MachineResult<Option<HostFrame>, M> {
         let number = |reg: &HostRegister| self.get_scalar(frame, *reg) as i64;
         let shape: SmallVec<[i64; 4]> = step.shape.iter().map(number).collect();
         let side =
@@ -412,9 +441,9 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         &mut self,
         call: &copy_call::CopyKernelCall,
         touched: [(usize, Option<ByteRegion>); 2],
-    ) -> HostFrame<'p> {
+    ) -> HostFrame {
         let function = &self.program.functions[call.function];
-        let mut frame = self.begin_frame(call.function, &[]);
+        let mut frame = self.begin_frame(call.function);
         let (mut scalars, mut touched) = (call.scalars.iter(), touched.into_iter());
         for (number, slot) in function.inputs.iter().enumerate() {
             match *slot {

@@ -85,7 +85,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         given: &[&ResidentValue],
     ) -> MachineResult<PreparedCall<'p>, M> {
         let entry = self.begin_entry(entry)?;
-        let mut frame = self.begin_frame(entry.function, &[]);
+        let mut frame = self.begin_frame(entry.function);
         match self.bind_resident(entry, given, &mut frame) {
             Ok(()) => Ok(PreparedCall { entry, frame }),
             Err(error) => {
