@@ -160,14 +160,8 @@ fn visit_mentioned(
             exprs.push(*condition);
         }
         StmtKind::For { bound, .. } => exprs.push(*bound),
-        StmtKind::Call(call) => {
-            for input in &call.inputs {
-                match *input {
-                    FuncArgument::Scalar(expr) => exprs.push(expr),
-                    FuncArgument::Memory(var) => seen(var),
-                }
-            }
-        }
+        StmtKind::Call(call) => visit_arguments(&call.inputs, seen, exprs),
+        StmtKind::Foreign(call) => visit_arguments(&call.inputs, seen, exprs),
         StmtKind::Assert { condition, message } => {
             exprs.push(*condition);
             exprs.extend(message_values(program, *message));
@@ -184,6 +178,19 @@ fn visit_mentioned(
         | StmtKind::Launch(_)
         | StmtKind::Position { .. }
         | StmtKind::Sync { .. } => {}
+    }
+}
+
+fn visit_arguments(
+    arguments: &[FuncArgument],
+    seen: &mut impl FnMut(VarId),
+    exprs: &mut Vec<ExprId>,
+) {
+    for argument in arguments {
+        match *argument {
+            FuncArgument::Scalar(expr) => exprs.push(expr),
+            FuncArgument::Memory(var) => seen(var),
+        }
     }
 }
 

@@ -338,7 +338,19 @@ fn for_each_set(step: &HostStep, mut visit: impl FnMut(HostRegister)) {
             .copied()
             .filter_map(as_scalar_register)
             .for_each(visit),
+        HostStep::Foreign(call) => {
+            let outputs = call.outputs.iter().copied();
+            outputs.filter_map(as_scalar_register).for_each(visit);
+        }
         _ => {}
+    }
+}
+
+fn visit_scalars(slots: &mut [HostSlot], mut visit: impl FnMut(&mut HostRegister)) {
+    for slot in slots {
+        if let HostSlot::Scalar(reg) = slot {
+            visit(reg);
+        }
     }
 }
 
@@ -372,13 +384,8 @@ fn for_each_use(step: &mut HostStep, mut visit: impl FnMut(&mut HostRegister)) {
             all.for_each(visit);
         }
         HostStep::Unless(condition, _) => visit(condition),
-        HostStep::Call(_, inputs, _) => {
-            for slot in inputs {
-                if let HostSlot::Scalar(reg) = slot {
-                    visit(reg);
-                }
-            }
-        }
+        HostStep::Call(_, inputs, _) => visit_scalars(inputs, visit),
+        HostStep::Foreign(call) => visit_scalars(&mut call.inputs, visit),
         HostStep::Assert(condition, _, values) => {
             visit(condition);
             values.iter_mut().for_each(visit);

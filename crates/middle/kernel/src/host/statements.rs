@@ -2,11 +2,13 @@
 
 use super::context::HostStepLowering;
 use crate::ir::{
-    CallStmt, CopyOperand, CopyStmt, FuncArgument, MessageId, MessageSegment, StaticData,
-    StmtBlock, StmtKind, VarId, VariableType,
+    CallStmt, CopyOperand, CopyStmt, ForeignStmt, FuncArgument, MessageId, MessageSegment,
+    StaticData, StmtBlock, StmtKind, VarId, VariableType,
 };
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_program::program::{HostMemoryRef, HostRegister, HostSlot, HostStep, StridedCopy};
+use spirula_program::program::{
+    ForeignStep, HostMemoryRef, HostRegister, HostSlot, HostStep, StridedCopy,
+};
 
 /// Largest constant data, in bytes.
 const MOST_STATIC_BYTES: u64 = 1 << 30;
@@ -68,6 +70,7 @@ impl HostStepLowering<'_> {
             }
             StmtKind::Copy(copy) => self.lower_copy(copy)?,
             StmtKind::Call(call) => self.lower_call(call)?,
+            StmtKind::Foreign(call) => self.lower_foreign(call)?,
             StmtKind::Assert { condition, message } => {
                 let condition = self.lower_expr(*condition)?;
                 let values = self.lower_message_values(*message)?;
@@ -141,16 +144,32 @@ impl HostStepLowering<'_> {
     }
 
     fn lower_call(&mut self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
-        let mut inputs = Vec::new();
-        for input in &call.inputs {
-            inputs.push(match *input {
-                FuncArgument::Scalar(expr) => HostSlot::Scalar(self.lower_expr(expr)?),
-                FuncArgument::Memory(var) => HostSlot::Memory(self.memory_reference(var)?),
-            });
-        }
+        let inputs = self.lower_arguments(&call.inputs)?;
         let outputs = call.outputs.iter().map(|v| self.slot_of_var(*v)).collect();
         self.push_step(HostStep::Call(call.function.index(), inputs, outputs));
         Ok(())
+    }
+
+    fn lower_foreign(&mut self, call: &ForeignStmt) -> Result<(), SourceDiagnostic> {
+        let inputs = self.lower_arguments(&call.inputs)?;
+        let outputs = call.outputs.iter().map(|v| self.slot_of_var(*v)).collect();
+        self.push_step(HostStep::Foreign(Box::new(ForeignStep {
+            signature: call.signature.clone(),
+            inputs,
+            outputs,
+        })));
+        Ok(())
+    }
+
+    fn lower_arguments(
+        &mut self,
+        arguments: &[FuncArgument],
+    ) -> Result<Vec<HostSlot>, SourceDiagnostic> {
+        let lowered = arguments.iter().map(|argument| match *argument {
+            FuncArgument::Scalar(expr) => Ok(HostSlot::Scalar(self.lower_expr(expr)?)),
+            FuncArgument::Memory(var) => Ok(HostSlot::Memory(self.memory_reference(var)?)),
+        });
+        lowered.collect()
     }
 
     fn lower_message_values(

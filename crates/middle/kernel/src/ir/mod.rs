@@ -25,6 +25,6 @@ pub use program::{
     MessageSegment, PlainValue, VarData, VariableType,
 };
 pub use stmt::{
-    AtomicOp, AtomicStmt, CallStmt, CopyOperand, CopyStmt, FuncArgument, KernelStmt,
+    AtomicOp, AtomicStmt, CallStmt, CopyOperand, CopyStmt, ForeignStmt, FuncArgument, KernelStmt,
     KernelSyncScope, LaunchIndex, StaticData, StmtKind, SyncKind,
 };

@@ -2,7 +2,7 @@
 
 use super::{ExprId, FragmentOp, FuncId, KernelId, MemoryElement, MessageId, StmtBlock, VarId};
 use spirula_diagnostics::SourceLocation;
-use spirula_program::{ScalarLiteral, ScalarType};
+use spirula_program::{ForeignSignature, ScalarLiteral, ScalarType};
 
 /// A statement with its source place.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,6 +116,8 @@ pub enum StmtKind {
     },
     /// Calls a function.
     Call(Box<CallStmt>),
+    /// Calls a function that does not belong to the program (host).
+    Foreign(Box<ForeignStmt>),
     /// An assertion: ends the program with a message if a condition does not hold.
     Assert {
         /// The condition, a truth value.
@@ -214,6 +216,17 @@ pub struct CallStmt {
     /// Its arguments.
     pub inputs: Vec<FuncArgument>,
     /// The variables that get its results.
+    pub outputs: Vec<VarId>,
+}
+
+/// A call of a function that does not belong to the program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForeignStmt {
+    /// Name and types.
+    pub signature: ForeignSignature,
+    /// Its operands.
+    pub inputs: Vec<FuncArgument>,
+    /// The variables that get its results. Memory is allocated for them.
     pub outputs: Vec<VarId>,
 }
 

@@ -3,8 +3,8 @@
 use super::SYNTAX;
 use crate::ir::{
     ArrayDimension, AtomicOp, AtomicStmt, BlockSize, CallStmt, CopyOperand, CopyStmt, EntryDecl,
-    EntryDeclValue, EntryKind, ExprData, ExprId, FuncArgument, FuncId, KernelCapture, KernelId,
-    KernelProgram, KernelSyncScope, LaunchIndex, MemoryElement, MemorySpace, MessageId,
+    EntryDeclValue, EntryKind, ExprData, ExprId, ForeignStmt, FuncArgument, FuncId, KernelCapture,
+    KernelId, KernelProgram, KernelSyncScope, LaunchIndex, MemoryElement, MemorySpace, MessageId,
     MessageSegment, PlainValue, StmtBlock, StmtKind, SyncKind, VarId, VariableType,
 };
 
@@ -273,6 +273,7 @@ impl KernelPrinter<'_> {
                 self.print_block(*body);
             }
             StmtKind::Call(call) => self.print_call(call),
+            StmtKind::Foreign(call) => self.print_foreign(call),
             StmtKind::Assert { condition, message } => {
                 self.out.push_str("assert ");
                 self.print_expr(*condition);
@@ -320,8 +321,23 @@ impl KernelPrinter<'_> {
         }
         self.out.push_str("call ");
         self.function_name(call.function);
+        self.print_arguments(&call.inputs);
+    }
+
+    fn print_foreign(&mut self, call: &ForeignStmt) {
+        if !call.outputs.is_empty() {
+            self.out.push('(');
+            self.print_list(&call.outputs, |printer, var| printer.print_var(*var));
+            self.out.push_str(") = ");
+        }
+        self.out.push_str("foreign ");
+        self.print_arguments(&call.inputs);
+        put!(self, " by {:?}", call.signature.to_text());
+    }
+
+    fn print_arguments(&mut self, arguments: &[FuncArgument]) {
         self.out.push('(');
-        self.print_list(&call.inputs, |printer, input| match input {
+        self.print_list(arguments, |printer, input| match input {
             FuncArgument::Scalar(expr) => printer.print_expr(*expr),
             FuncArgument::Memory(var) => {
                 printer.out.push_str("memory ");

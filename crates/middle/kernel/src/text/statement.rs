@@ -2,11 +2,13 @@
 
 use super::parse::{DEPTH, KernelParser};
 use crate::ir::{
-    AtomicOp, AtomicStmt, BlockSize, CallStmt, CopyOperand, CopyStmt, FuncArgument, KernelCapture,
-    KernelData, KernelSyncScope, LaunchIndex, MemoryElement, MemorySpace, MessageData, MessageId,
-    MessageSegment, StaticData, StmtBlock, StmtKind, SyncKind, VarId, VariableType,
+    AtomicOp, AtomicStmt, BlockSize, CallStmt, CopyOperand, CopyStmt, ForeignStmt, FuncArgument,
+    KernelCapture, KernelData, KernelSyncScope, LaunchIndex, MemoryElement, MemorySpace,
+    MessageData, MessageId, MessageSegment, StaticData, StmtBlock, StmtKind, SyncKind, VarId,
+    VariableType,
 };
 use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::ForeignSignature;
 use spirula_text::TextToken;
 
 impl KernelParser {
@@ -46,6 +48,9 @@ impl KernelParser {
                     self.expect_word("vector")?;
                     return self.read_vector(outputs);
                 }
+                if self.eat_word("foreign") {
+                    return self.parse_foreign(outputs);
+                }
                 self.expect_word("call")?;
                 return self.parse_call(outputs);
             }
@@ -78,6 +83,8 @@ impl KernelParser {
             self.parse_copy()?;
         } else if self.eat_word("call") {
             self.parse_call(Vec::new())?;
+        } else if self.eat_word("foreign") {
+            self.parse_foreign(Vec::new())?;
         } else if self.eat_word("launch") {
             self.parse_kernel()?;
         } else if self.eat_word("atomic") {
@@ -278,14 +285,7 @@ impl KernelParser {
     fn parse_call(&mut self, outputs: Vec<VarId>) -> Result<(), SourceDiagnostic> {
         let name = self.function_name()?;
         let function = self.builder.declare_function(&name);
-        self.expect_mark("(")?;
-        let inputs = self.parse_list(")", |parser| {
-            if parser.eat_word("memory") {
-                Ok(FuncArgument::Memory(parser.parse_var()?))
-            } else {
-                Ok(FuncArgument::Scalar(parser.parse_expr()?))
-            }
-        })?;
+        let inputs = self.parse_arguments()?;
         self.builder
             .push_statement(StmtKind::Call(Box::new(CallStmt {
                 function,
@@ -293,6 +293,33 @@ impl KernelParser {
                 outputs,
             })));
         Ok(())
+    }
+
+    /// Parses `(inputs) by "signature"`.
+    fn parse_foreign(&mut self, outputs: Vec<VarId>) -> Result<(), SourceDiagnostic> {
+        let inputs = self.parse_arguments()?;
+        self.expect_word("by")?;
+        let fault = self.fault_here("this is no signature of a foreign call");
+        let text = self.parse_string()?;
+        let signature = ForeignSignature::from_text(&text).map_err(|_| fault)?;
+        self.builder
+            .push_statement(StmtKind::Foreign(Box::new(ForeignStmt {
+                signature,
+                inputs,
+                outputs,
+            })));
+        Ok(())
+    }
+
+    fn parse_arguments(&mut self) -> Result<Vec<FuncArgument>, SourceDiagnostic> {
+        self.expect_mark("(")?;
+        self.parse_list(")", |parser| {
+            if parser.eat_word("memory") {
+                Ok(FuncArgument::Memory(parser.parse_var()?))
+            } else {
+                Ok(FuncArgument::Scalar(parser.parse_expr()?))
+            }
+        })
     }
 
     fn parse_message(&mut self) -> Result<MessageId, SourceDiagnostic> {

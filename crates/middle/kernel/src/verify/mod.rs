@@ -14,6 +14,7 @@
 //! | 10 | the arguments and results of a call match the parameters and outputs of its function |
 //! | 11 | the values of an entry point match the inputs and outputs of its function |
 //! | 12 | vectors have 4, 8 or 16 bytes; shuffled values have 4; fragments belong to kernels and match the memory and each other |
+//! | 13 | the operands and results of a foreign call have the sizes of its signature |
 //!
 //! A function with device memory that kernels call is checked as a function of the host. Lowering refuses the
 //! kernels that call it.
@@ -24,8 +25,8 @@ mod kernel;
 mod memory;
 
 use crate::ir::{
-    CallStmt, ExprData, ExprId, FuncArgument, FuncId, KernelProgram, MemorySpace, MessageId,
-    MessageSegment, StmtBlock, StmtKind, VarId, VariableType,
+    CallStmt, ExprData, ExprId, ForeignStmt, FuncArgument, FuncId, KernelProgram, MemorySpace,
+    MessageId, MessageSegment, StmtBlock, StmtKind, VarId, VariableType,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::ScalarType;
@@ -190,6 +191,7 @@ impl KernelVerifier<'_> {
             StmtKind::Fragment(op) => self.verify_fragment_op(op),
             StmtKind::Copy(copy) => self.verify_copy(copy),
             StmtKind::Call(call) => self.verify_call(call),
+            StmtKind::Foreign(call) => self.verify_foreign(call),
             StmtKind::Assert { condition, message } => {
                 self.verify_expr_type(*condition, ScalarType::Bool)?;
                 self.verify_message(*message)
@@ -336,6 +338,46 @@ impl KernelVerifier<'_> {
             })?;
         }
         Ok(())
+    }
+
+    /// Checks a foreign call: scalars have the bytes of their types, and all memory is on the device.
+    fn verify_foreign(&self, call: &ForeignStmt) -> Result<(), SourceDiagnostic> {
+        self.on_host("a foreign call")?;
+        let ForeignStmt {
+            signature,
+            inputs,
+            outputs,
+        } = call;
+        let name = &signature.target;
+        let counts =
+            inputs.len() == signature.operands.len() && outputs.len() == signature.results.len();
+        self.require_rule(13, counts, || {
+            format!("{name:?} has another number of operands or results")
+        })?;
+        for (input, ty) in inputs.iter().zip(&signature.operands) {
+            match *input {
+                FuncArgument::Scalar(expr) => {
+                    let found = self.verify_expr(expr)?;
+                    self.require_rule(13, found.size() == ty.bytes, || {
+                        format!("an operand of {name:?} has another size")
+                    })?;
+                }
+                FuncArgument::Memory(var) => self.verify_memory(var, &[MemorySpace::Device])?,
+            }
+        }
+        for (output, ty) in outputs.iter().zip(&signature.results) {
+            self.verify_visible(*output)?;
+            match self.program.scalar_type(*output) {
+                Some(found) => self.require_rule(13, found.size() == ty.bytes, || {
+                    format!("a result of {name:?} has another size")
+                })?,
+                None => self.verify_memory(*output, &[MemorySpace::Device])?,
+            }
+        }
+        let aliases = signature.check_aliases();
+        self.require_rule(13, aliases.is_ok(), || {
+            aliases.clone().err().unwrap_or_default()
+        })
     }
 
     fn verify_message(&self, message: MessageId) -> Result<(), SourceDiagnostic> {
