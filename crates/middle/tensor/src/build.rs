@@ -1,10 +1,10 @@
 //! Builder of functions.
 
 use crate::ir::{
-    DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, RunAssertion, ScalarCombiner,
-    ScalarNode, SizeConstraint, SizeRelation, StructuredOp, TensorBlock, TensorConstant,
-    TensorFunction, TensorOp, TensorReduction, TensorShape, TensorSort, TensorValue,
-    YieldDestination,
+    DenseTensorType, DimExtent, ForeignCall, NodeData, NodeGraph, OpKind, RunAssertion,
+    ScalarCombiner, ScalarNode, SizeConstraint, SizeRelation, StructuredOp, TensorBlock,
+    TensorConstant, TensorFunction, TensorOp, TensorReduction, TensorShape, TensorSort,
+    TensorValue, YieldDestination,
 };
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
@@ -301,6 +301,15 @@ impl TensorBuilder {
     /// Adds an assertion.
     pub fn add_assertion(&mut self, assertion: RunAssertion) {
         self.append_op(OpKind::Assert(Box::new(assertion)), Vec::new());
+    }
+
+    /// Adds a foreign call with results of these types.
+    pub fn add_foreign(
+        &mut self,
+        call: ForeignCall,
+        results: Vec<DenseTensorType>,
+    ) -> Vec<TensorValue> {
+        self.append_op(OpKind::Foreign(Box::new(call)), results)
     }
 
     /// Adds a reduction of tensors over some dimensions, from initial tensors of rank 0.

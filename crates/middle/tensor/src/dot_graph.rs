@@ -111,6 +111,10 @@ impl DispatchDotWriter<'_> {
             },
             OpKind::Sort(_) => self.add_node(&["sort".to_owned()], "box", &op.results),
             OpKind::Assert(_) => self.add_node(&["assert".to_owned()], "octagon", &[]),
+            OpKind::Foreign(call) => {
+                let name = call.signature.target.clone();
+                self.add_node(&[name], "cds", &op.results)
+            }
             OpKind::If { .. } => self.add_node(&["if".to_owned()], "diamond", &op.results),
             OpKind::While { .. } => self.add_node(&["while".to_owned()], "diamond", &op.results),
         };

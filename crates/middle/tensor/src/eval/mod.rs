@@ -150,6 +150,11 @@ impl TensorEvaluator<'_> {
                 self.run_assertion(assertion)?;
                 Vec::new()
             }
+            // The interpreter has no functions of the host.
+            OpKind::Foreign(call) => {
+                let missing = call.signature.missing_function();
+                return Err(EvalError::Failed(missing.to_string()));
+            }
             OpKind::If {
                 condition,
                 then,

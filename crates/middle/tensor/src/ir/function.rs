@@ -2,7 +2,7 @@
 
 use super::{DenseTensorType, DimExtent, ScalarCombiner, StructuredOp, TensorBlock, TensorValue};
 use spirula_diagnostics::SourceLocation;
-use spirula_program::ScalarType;
+use spirula_program::{ForeignSignature, ScalarType};
 
 /// A function without calls, which an entry point runs.
 #[derive(Clone, Debug, Default)]
@@ -106,6 +106,17 @@ pub enum OpKind {
     },
     /// An assertion, which ends the run if its condition does not hold.
     Assert(Box<RunAssertion>),
+    /// A call of a function that does not belong to the program.
+    Foreign(Box<ForeignCall>),
+}
+
+/// A call of a function that does not belong to the program. Operands and results have static shapes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForeignCall {
+    /// Name and types, in the words of the source. Those of complex numbers have one tensor of pairs.
+    pub signature: ForeignSignature,
+    /// The operands.
+    pub operands: Vec<TensorValue>,
 }
 
 /// A condition that must hold when it is evaluated, and the error if it does not.
@@ -227,12 +238,18 @@ impl OpKind {
             OpKind::If { condition, .. } => vec![*condition],
             OpKind::While { initial, .. } => initial.clone(),
             OpKind::Assert(assertion) => assertion.operands(),
+            OpKind::Foreign(call) => call.operands.clone(),
         }
     }
 
-    /// Whether the operation matters even if nothing uses its results: a loop may not end, and an assertion may fail.
+    /// Whether the operation matters even if nothing uses its results: a loop may not end, an assertion may fail, and a
+    /// foreign call may have an effect.
     pub fn has_effect(&self) -> bool {
-        matches!(self, OpKind::While { .. } | OpKind::Assert(_))
+        match self {
+            OpKind::While { .. } | OpKind::Assert(_) => true,
+            OpKind::Foreign(call) => call.signature.has_effect,
+            _ => false,
+        }
     }
 
     /// The inner blocks.

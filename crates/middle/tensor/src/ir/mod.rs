@@ -15,7 +15,7 @@ mod update_in_place;
 
 pub use affine::{AffineSum, unflatten_index};
 pub use function::{
-    MessagePiece, OpKind, RunAssertion, SizeConstraint, SizeRelation, TensorBlockData,
+    ForeignCall, MessagePiece, OpKind, RunAssertion, SizeConstraint, SizeRelation, TensorBlockData,
     TensorConstant, TensorEntrySignature, TensorFunction, TensorOp, TensorSort, TensorValueData,
 };
 pub use id::{ScalarNode, TensorBlock, TensorValue};

@@ -10,16 +10,17 @@ use super::node_emitter::TensorStorage;
 use super::scalar_operation::emit_scalar_results;
 use super::while_statement::WhileStatement;
 use crate::ir::{
-    LastUses, MessagePiece, OpKind, RunAssertion, SizeConstraint, StructuredOp, TensorBlock,
-    TensorConstant, TensorFunction, TensorValue, find_last_uses,
+    ForeignCall, LastUses, MessagePiece, OpKind, RunAssertion, SizeConstraint, StructuredOp,
+    TensorBlock, TensorConstant, TensorFunction, TensorValue, find_last_uses,
 };
 use crate::schedule::{ScheduleProfile, TensorDispatch};
 use rustc_hash::FxHashMap;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
     ArrayDimension, CopyOperand, CopyStmt, EntryDecl, EntryDeclParameter, EntryDeclValue,
-    EntryKind, ExprId, FuncId, KernelData, KernelProgram, MemoryElement, MemorySpace, MessageData,
-    MessageSegment, PlainValue, StaticData, StmtKind, VarId, VariableType,
+    EntryKind, ExprId, ForeignStmt, FuncArgument, FuncId, KernelData, KernelProgram, MemoryElement,
+    MemorySpace, MessageData, MessageSegment, PlainValue, StaticData, StmtKind, VarId,
+    VariableType,
 };
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
@@ -358,6 +359,7 @@ impl<'a> HostProgramLowering<'a> {
                 self.lower_while(*condition, *body, results);
             }
             OpKind::Assert(assertion) => self.lower_assertion(assertion),
+            OpKind::Foreign(call) => self.lower_foreign(call, results),
             // The pass `sort` has replaced sorts.
             OpKind::Sort(_) => {}
         }
@@ -376,6 +378,24 @@ impl<'a> HostProgramLowering<'a> {
         });
         self.b
             .push_statement(StmtKind::Assert { condition, message });
+    }
+
+    fn lower_foreign(&mut self, call: &ForeignCall, results: &[TensorValue]) {
+        let mut inputs = Vec::with_capacity(call.operands.len());
+        for operand in &call.operands {
+            inputs.push(if self.is_host[operand.index()] {
+                FuncArgument::Scalar(self.as_scalar(*operand))
+            } else {
+                FuncArgument::Memory(self.as_memory(*operand))
+            });
+        }
+        let outputs = results.iter().map(|v| self.declare_value(*v)).collect();
+        self.b
+            .push_statement(StmtKind::Foreign(Box::new(ForeignStmt {
+                signature: call.signature.clone(),
+                inputs,
+                outputs,
+            })));
     }
 
     fn lower_constant(&mut self, constant: &'a TensorConstant, result: TensorValue) {

@@ -1,6 +1,6 @@
 //! Host scalars: tensors of rank 0 that are variables of the host program.
 //!
-//! Parameters, constants and values that are computed of them are host scalars. Results of reductions and elements that are
+//! Parameters, constants, results of foreign calls, and values that are computed of them are host scalars. Results of reductions and elements that are
 //! read from memory are in the device's memory. A result of a loop or a branch is a host scalar if all its possible values
 //! are. Results of loops within kernels are in memory.
 
@@ -45,7 +45,7 @@ fn sweep_block(
                 moved |= demote_values(&op.results, |_| stays, host);
             }
             OpKind::Sort(_) => moved |= demote_values(&op.results, |_| false, host),
-            OpKind::Constant(_) | OpKind::Assert(_) => {}
+            OpKind::Constant(_) | OpKind::Assert(_) | OpKind::Foreign(_) => {}
             OpKind::If {
                 then, otherwise, ..
             } => {

@@ -3,6 +3,7 @@
 mod build_body;
 mod parse;
 mod parse_body;
+mod parse_effect;
 mod print;
 mod syntax;
 

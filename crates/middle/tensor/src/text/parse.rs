@@ -5,9 +5,8 @@ use super::build_body::{build_combiner, build_structured};
 use super::parse_body::parse_body;
 use super::syntax::{CombinerSyntax, ExprArena};
 use crate::ir::{
-    DenseTensorType, DimExtent, MessagePiece, OpKind, RunAssertion, SizeConstraint, SizeRelation,
-    TensorBlock, TensorConstant, TensorFunction, TensorOp, TensorShape, TensorSort, TensorValue,
-    TensorValueData,
+    DenseTensorType, DimExtent, OpKind, SizeConstraint, SizeRelation, TensorBlock, TensorConstant,
+    TensorFunction, TensorOp, TensorShape, TensorSort, TensorValue, TensorValueData,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::{ScalarLiteral, ScalarType};
@@ -271,7 +270,7 @@ impl TensorParser {
     }
 
     /// Values that have been defined; there may be none.
-    fn parse_values(&mut self) -> Result<Vec<TensorValue>, SourceDiagnostic> {
+    pub fn parse_values(&mut self) -> Result<Vec<TensorValue>, SourceDiagnostic> {
         if !matches!(self.token(), TextToken::Value(_)) {
             return Ok(Vec::new());
         }
@@ -420,8 +419,12 @@ impl TensorParser {
             });
         }
         let results = self.parse_typed_values()?;
-        self.expect_mark("=")?;
-        let kind = if self.skip_word("constant") {
+        if !results.is_empty() || !self.is_word("foreign") {
+            self.expect_mark("=")?;
+        }
+        let kind = if self.skip_word("foreign") {
+            OpKind::Foreign(Box::new(self.parse_foreign()?))
+        } else if self.skip_word("constant") {
             OpKind::Constant(Box::new(self.parse_constant(&results, place)?))
         } else if self.skip_word("reshape") {
             OpKind::Reshape(self.parse_value()?)
@@ -540,38 +543,5 @@ impl TensorParser {
             (operator.arity() == 2).then_some(op)
         })?;
         Ok(CombinerSyntax::Operator(op, place))
-    }
-
-    /// `%1 else "message", %2 from "origin"`.
-    fn parse_assertion(&mut self) -> Result<RunAssertion, SourceDiagnostic> {
-        let condition = self.parse_value()?;
-        self.expect_word("else")?;
-        let is_piece =
-            |parser: &Self| matches!(parser.token(), TextToken::Text(_) | TextToken::Value(_));
-        // An operation may follow whose first token is a value.
-        let is_result = |parser: &Self| matches!(parser.token_after(), TextToken::Mark(":"));
-        let mut message = Vec::new();
-        if is_piece(self) && !is_result(self) {
-            message = self.parse_list(|parser| {
-                if let TextToken::Text(text) = parser.token().clone() {
-                    parser.at += 1;
-                    return Ok(MessagePiece::Text(text));
-                }
-                Ok(MessagePiece::Value(parser.parse_value()?))
-            })?;
-        }
-        let mut origin = String::new();
-        if self.skip_word("from") {
-            let TextToken::Text(text) = self.token().clone() else {
-                return self.error("expected a string");
-            };
-            self.at += 1;
-            origin = text;
-        }
-        Ok(RunAssertion {
-            condition,
-            message,
-            origin,
-        })
     }
 }

@@ -17,8 +17,8 @@
 
 use super::SYNTAX;
 use crate::ir::{
-    AxisKind, DimExtent, MessagePiece, NodeData, NodeGraph, OpKind, ScalarCombiner, ScalarNode,
-    SizeRelation, StructuredOp, TensorBlock, TensorConstant, TensorFunction, TensorOp,
+    AxisKind, DimExtent, ForeignCall, MessagePiece, NodeData, NodeGraph, OpKind, ScalarCombiner,
+    ScalarNode, SizeRelation, StructuredOp, TensorBlock, TensorConstant, TensorFunction, TensorOp,
     TensorReduction, TensorValue, YieldDestination,
 };
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
@@ -36,7 +36,7 @@ pub fn print_function(function: &TensorFunction) -> String {
 /// The whole text of a function, which [`parse_function`](super::parse_function) reads back.
 ///
 /// Beyond [`print_function`] it has all elements of constants, names of parameters, integers without a sign, demands on
-/// sizes and origins of assertions:
+/// sizes, signatures of foreign calls and origins of assertions:
 ///
 /// ```text
 /// func @main(%1 "x": i32[%0] unsigned) -> i32[%0] unsigned {
@@ -200,6 +200,10 @@ impl<'a> TensorPrinter<'a> {
                 let condition = assertion.condition;
                 self.push_line(&format!("assert {condition:?} else {message}{origin}"));
             }
+            OpKind::Foreign(call) => {
+                let line = self.format_foreign(call, &results);
+                self.push_line(&line);
+            }
             OpKind::If {
                 condition,
                 then,
@@ -226,6 +230,19 @@ impl<'a> TensorPrinter<'a> {
                 }
             }
         }
+    }
+
+    fn format_foreign(&self, call: &ForeignCall, results: &str) -> String {
+        let signature = &call.signature;
+        let sign = if results.is_empty() { "" } else { " = " };
+        let effect = if signature.has_effect { "effect " } else { "" };
+        let target = &signature.target;
+        let operands = format_list(&call.operands, |v| format!("{v:?}"));
+        let mut line = format!("{results}{sign}foreign {effect}{target:?} ({operands})");
+        if self.is_whole {
+            let _ = write!(line, " by {:?}", signature.to_text());
+        }
+        line
     }
 
     fn format_elements(&self, constant: &TensorConstant) -> String {

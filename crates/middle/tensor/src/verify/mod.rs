@@ -20,14 +20,15 @@
 //! 12. Initial values, parameters and results of a loop have the same types. Its condition gives one `bool[]`.
 //! 13. The tensors of a sort have one shape, in which the dimension lies. Its comparator gives one `bool`.
 //! 14. An assertion has a `bool[]` and shows values of rank 0.
+//! 15. The operands and results of a foreign call are static, and have the bytes of its signature.
 //!
 //! Shapes are equal if all sizes are equal that are known on both sides.
 
 mod structured;
 
 use crate::ir::{
-    DenseTensorType, DimExtent, MessagePiece, OpKind, RunAssertion, ScalarCombiner, TensorBlock,
-    TensorConstant, TensorFunction, TensorOp, TensorSort, TensorValue,
+    DenseTensorType, DimExtent, ForeignCall, MessagePiece, OpKind, RunAssertion, ScalarCombiner,
+    TensorBlock, TensorConstant, TensorFunction, TensorOp, TensorSort, TensorValue,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::ScalarType;
@@ -149,6 +150,7 @@ impl FunctionVerifier<'_> {
             OpKind::While { initial, .. } => initial.len(),
             OpKind::If { then, .. } => self.function.block(*then).results.len(),
             OpKind::Assert(_) => 0,
+            OpKind::Foreign(call) => call.signature.results.len(),
         };
         self.require(op.results.len() == count, || {
             format!(
@@ -172,6 +174,7 @@ impl FunctionVerifier<'_> {
                 body,
             } => self.verify_while(initial, *condition, *body, &op.results),
             OpKind::Assert(assertion) => self.verify_assertion(assertion),
+            OpKind::Foreign(call) => self.verify_foreign(call, &op.results),
         }
     }
 
@@ -279,6 +282,36 @@ impl FunctionVerifier<'_> {
             }
         }
         Ok(())
+    }
+
+    fn verify_foreign(
+        &self,
+        call: &ForeignCall,
+        results: &[TensorValue],
+    ) -> Result<(), SourceDiagnostic> {
+        let ForeignCall {
+            signature,
+            operands,
+        } = call;
+        self.require(operands.len() == signature.operands.len(), || {
+            format!("{:?} has another number of operands", signature.target)
+        })?;
+        let values = operands.iter().chain(results);
+        let types = signature.operands.iter().chain(&signature.results);
+        for (value, ty) in values.zip(types) {
+            let found = self.ty(*value);
+            let bytes = found.element_count().map(|n| n * found.element.size());
+            self.require(bytes == Some(ty.bytes), || {
+                format!(
+                    "{value:?} of type {found} has not the {} bytes of its foreign type",
+                    ty.bytes
+                )
+            })?;
+        }
+        let aliases = signature.check_aliases();
+        self.require(aliases.is_ok(), || {
+            aliases.clone().err().unwrap_or_default()
+        })
     }
 
     fn verify_condition(&self, value: TensorValue) -> Result<(), SourceDiagnostic> {

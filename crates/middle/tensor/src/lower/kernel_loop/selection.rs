@@ -102,7 +102,7 @@ fn measure_block(
                 work.operations += inner.operations;
                 work.tensors += inner.tensors;
             }
-            OpKind::Sort(_) | OpKind::Assert(_) => return None,
+            OpKind::Sort(_) | OpKind::Assert(_) | OpKind::Foreign(_) => return None,
         }
     }
     Some(())
