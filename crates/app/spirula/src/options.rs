@@ -2,7 +2,7 @@
 
 use spirula_segment::profile::SegmentProfile;
 use spirula_spirv::target::SpirvTarget;
-use spirula_stablehlo::translate::{KnownArguments, ScatterWindows};
+use spirula_stablehlo::translate::{ForeignTargets, KnownArguments, ScatterWindows};
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
 
 /// Options of a compilation.
@@ -18,6 +18,8 @@ pub struct CompileOptions {
     pub known: KnownArguments,
     /// Treatment of windows of scatters that are partly out of bounds.
     pub windows: ScatterWindows,
+    /// The custom calls of StableHLO that become calls of functions of the host; by default all that are unknown.
+    pub foreign: ForeignTargets,
     /// The kind of device that tensor programs are scheduled for.
     pub profile: ScheduleProfile,
     /// Schedules of single dispatches.

@@ -9,7 +9,7 @@ use crate::options::CompileOptions;
 use crate::signature::TensorSignature;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_stablehlo::mlir::MlirModule;
-use spirula_stablehlo::translate::{TranslateError, translate_for};
+use spirula_stablehlo::translate::{TranslateError, TranslateOptions, translate_for};
 
 pub(super) static FRONT_END: FrontEnd = FrontEnd {
     title: "StableHLO (MLIR text or bytecode, jax.export)",
@@ -82,7 +82,12 @@ impl TensorSource for MlirModule {
         options: &CompileOptions,
     ) -> Result<TensorProgram, CompileError> {
         let entry = options.function.as_deref().unwrap_or(DEFAULT_FUNCTION);
-        let translated = translate_for(self, entry, &options.known, options.windows);
+        let choices = TranslateOptions {
+            known: options.known.clone(),
+            windows: options.windows,
+            foreign: options.foreign.clone(),
+        };
+        let translated = translate_for(self, entry, &choices);
         let translated = translated.map_err(to_compile_error)?;
         Ok(TensorProgram {
             function: translated.function,

@@ -3,6 +3,7 @@
 use super::assertion;
 use super::error::TranslateResult;
 use super::expectation;
+use super::foreign;
 use super::lapack;
 use super::sort;
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
@@ -46,7 +47,7 @@ fn inline_callee(
     t.bind_items(op, results)
 }
 
-/// `custom_call`: assertions, checks, routines of LAPACK, and markers that do not change values.
+/// `custom_call`: assertions, checks, routines of LAPACK, markers that do not change values, and functions of the host.
 pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let attributes: CustomCallAttributes<'_> = t.read_attributes(op)?;
     let target = attributes.call_target_name.0;
@@ -61,10 +62,24 @@ pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transl
         "SPMDFullToShardShape" | "SPMDShardToFullShape" => convert_shape(t, op, target),
         // It keeps its operands from being removed as unused, and has no results.
         "dce_sink" => t.bind_items(op, Vec::new()),
-        _ if assertion::is_callback(target) => assertion::translate_callback(t, op, target),
         _ => lapack::translate_lapack_call(t, op, target)
-            .unwrap_or_else(|| Err(t.unsupported_error(op, format!("custom_call @{target}")))),
+            .unwrap_or_else(|| foreign::translate_foreign_call(t, op, target)),
     }
+}
+
+/// Whether the target of a custom call is an assertion, a check or a marker.
+pub(super) fn is_own_target(target: &str) -> bool {
+    let names = [
+        "ApproxTopK",
+        "Sharding",
+        "SPMDFullToShardShape",
+        "SPMDShardToFullShape",
+        "annotate_device_placement",
+        "dce_sink",
+        "shape_assertion",
+        "stablehlo.dynamic_reduce_window",
+    ];
+    target.starts_with("check.") || names.contains(&target)
 }
 
 /// Boundaries of manual computations in programs that were made with Shardy off. With one device they change nothing.

@@ -2,6 +2,7 @@
 
 use super::element::TensorElement;
 use super::error::{TranslateError, TranslateResult};
+use super::foreign::ForeignTargets;
 use super::parameter_names::name_parameters;
 use super::result_check::ResultCheck;
 use super::scalar::{ElementValue, ScalarBuilder};
@@ -41,8 +42,7 @@ pub struct TranslatedEntry {
 /// # Errors
 /// If the module is not well formed, or uses something that the translation does not know.
 pub fn translate_entry(module: &MlirModule, entry: &str) -> TranslateResult<TranslatedEntry> {
-    let known = KnownArguments::default();
-    translate_for(module, entry, &known, ScatterWindows::default())
+    translate_for(module, entry, &TranslateOptions::default())
 }
 
 /// Treatment of a window of a scatter that is partly out of bounds.
@@ -66,15 +66,35 @@ pub struct KnownArguments {
     pub numbers: Vec<Option<i64>>,
 }
 
-/// The same with facts about the arguments, and the treatment of windows out of bounds.
+/// Options of a translation.
+#[derive(Clone, Debug)]
+pub struct TranslateOptions {
+    /// Facts about the arguments.
+    pub known: KnownArguments,
+    /// Treatment of windows of scatters that are partly out of bounds.
+    pub windows: ScatterWindows,
+    /// The custom calls that become foreign calls.
+    pub foreign: ForeignTargets,
+}
+
+impl Default for TranslateOptions {
+    fn default() -> Self {
+        TranslateOptions {
+            known: KnownArguments::default(),
+            windows: ScatterWindows::default(),
+            foreign: ForeignTargets::None,
+        }
+    }
+}
+
+/// The same with options.
 ///
 /// # Errors
 /// Those of [`translate_entry`]; also if a shape does not match its parameter.
 pub fn translate_for(
     module: &MlirModule,
     entry: &str,
-    known: &KnownArguments,
-    windows: ScatterWindows,
+    options: &TranslateOptions,
 ) -> TranslateResult<TranslatedEntry> {
     let function = module.find_function(entry);
     let function = function.ok_or_else(|| {
@@ -84,7 +104,9 @@ pub fn translate_for(
         )
     })?;
     let mut t = StablehloTranslator::new(module, entry);
-    t.windows = windows;
+    t.windows = options.windows;
+    t.foreign.clone_from(&options.foreign);
+    let known = &options.known;
     let body = t.region_block(function, 0)?;
     let mut parameters = Vec::new();
     let names = name_parameters(module, function);
@@ -130,7 +152,7 @@ fn describe_interface(t: &StablehloTranslator<'_>, tensor: &TypedTensor) -> Inte
 }
 
 /// The shape of the tensor that a token becomes: no elements, as JAX has it.
-fn token_shape() -> TensorShape {
+pub(super) fn token_shape() -> TensorShape {
     [DimExtent::Static(0)].into_iter().collect()
 }
 
@@ -184,27 +206,35 @@ fn add_parameter(
         shape: outside,
     };
     let value = t.builder.add_parameter(name, ty, element.is_unsigned());
-    let tensor = match element.component_count() {
-        1 => TypedTensor::new(element, value),
-        parts => {
-            let whole = TypedTensor::new(element.component_element(), value);
-            let mut halves = Vec::new();
-            for part in 0..parts as i64 {
-                let half = t.gather_elements(&whole, &shape, |c, point| {
-                    let mut position = point.to_vec();
-                    position.push(c.body.intern_i64(part));
-                    position
-                })?;
-                halves.push(half.first_component());
-            }
-            TypedTensor::from_components(element, &halves)
-        }
-    };
+    let mut tensor = split_components(t, element, value, &shape)?;
     let interface = describe_interface(t, &tensor);
-    let mut tensor = tensor;
     t.track_parameter(&mut tensor, known.numbers.get(at).copied().flatten());
     t.bind_value(argument, TranslatedValue::Tensor(tensor));
     Ok(interface)
+}
+
+/// The tensor of a value in which parts of complex numbers are interleaved.
+pub(super) fn split_components(
+    t: &mut StablehloTranslator<'_>,
+    element: TensorElement,
+    value: TensorValue,
+    shape: &TensorShape,
+) -> TranslateResult<TypedTensor> {
+    let parts = element.component_count() as i64;
+    if parts == 1 {
+        return Ok(TypedTensor::new(element, value));
+    }
+    let whole = TypedTensor::new(element.component_element(), value);
+    let mut halves = Vec::new();
+    for part in 0..parts {
+        let half = t.gather_elements(&whole, shape, |c, point| {
+            let mut position = point.to_vec();
+            position.push(c.body.intern_i64(part));
+            position
+        })?;
+        halves.push(half.first_component());
+    }
+    Ok(TypedTensor::from_components(element, &halves))
 }
 
 /// Sizes as types write them, `[2x?]`.
@@ -246,7 +276,7 @@ fn add_result(
 }
 
 /// A tensor as one value: parts of complex numbers interleaved.
-fn interleave_components(
+pub(super) fn interleave_components(
     t: &mut StablehloTranslator<'_>,
     tensor: &TypedTensor,
 ) -> TranslateResult<TensorValue> {

@@ -25,6 +25,7 @@ mod elementwise;
 mod entry;
 mod error;
 mod expectation;
+mod foreign;
 mod fourier;
 mod gather;
 mod lapack;
@@ -55,8 +56,9 @@ mod window_scan;
 
 pub use element::TensorElement;
 pub use entry::{
-    InterfaceTensor, KnownArguments, ScatterWindows, TranslatedEntry, translate_entry,
-    translate_for,
+    InterfaceTensor, KnownArguments, ScatterWindows, TranslateOptions, TranslatedEntry,
+    translate_entry, translate_for,
 };
 pub use error::{TranslateError, TranslateResult};
+pub use foreign::ForeignTargets;
 pub use result_check::{ResultCheck, ResultTolerance};

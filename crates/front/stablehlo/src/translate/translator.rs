@@ -5,6 +5,7 @@ use super::dims::{SymbolicDims, merge_dims, merged_shapes};
 use super::element::TensorElement;
 use super::entry::ScatterWindows;
 use super::error::{TranslateError, TranslateResult};
+use super::foreign::ForeignTargets;
 use super::manual::{ShardEffects, ShardState, ShardedValue};
 use super::region_scalars::RegionScalars;
 use super::result_check::ResultCheck;
@@ -92,6 +93,8 @@ pub(super) struct StablehloTranslator<'m> {
     pub checks: Vec<(ResultCheck, TypedTensor, TypedTensor)>,
     /// Treatment of windows of scatters.
     pub windows: ScatterWindows,
+    /// The custom calls that become foreign calls.
+    pub foreign: ForeignTargets,
 }
 
 impl<'m> StablehloTranslator<'m> {
@@ -110,6 +113,7 @@ impl<'m> StablehloTranslator<'m> {
             scalars: RegionScalars::new(module.value_count()),
             checks: Vec::new(),
             windows: ScatterWindows::default(),
+            foreign: ForeignTargets::None,
         }
     }
 

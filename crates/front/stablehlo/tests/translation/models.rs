@@ -5,7 +5,8 @@ use super::oracle::{OracleTally, OracleTolerance, are_alike, first_difference};
 use serde_json::Value as Json;
 use spirula_stablehlo::mlir::{MlirFloat, parse_text};
 use spirula_stablehlo::translate::{
-    InterfaceTensor, KnownArguments, ScatterWindows, TensorElement, TranslatedEntry, translate_for,
+    InterfaceTensor, KnownArguments, TensorElement, TranslateOptions, TranslatedEntry,
+    translate_for,
 };
 use spirula_tensor::ir::{DenseTensorType, TensorConstant};
 use spirula_tensor::{EvalError, evaluate_function};
@@ -184,11 +185,14 @@ fn model(path: &Path, is_static: bool, tally: &mut OracleTally) {
     } else {
         Vec::new()
     };
-    let known = KnownArguments {
-        shapes,
-        ..KnownArguments::default()
+    let options = TranslateOptions {
+        known: KnownArguments {
+            shapes,
+            ..KnownArguments::default()
+        },
+        ..TranslateOptions::default()
     };
-    let translated = match translate_for(&module, "main", &known, ScatterWindows::default()) {
+    let translated = match translate_for(&module, "main", &options) {
         Ok(translated) => translated,
         Err(error) => return tally.failed(&name, error, &bytes),
     };

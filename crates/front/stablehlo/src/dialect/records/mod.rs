@@ -22,7 +22,7 @@ pub(crate) use movement::{
     PadAttributes, ReverseAttributes, ScatterAttributes, SliceAttributes, TransposeAttributes,
 };
 pub(crate) use program::{
-    CallAttributes, CompositeAttributes, CustomCallAttributes, FuncAttributes,
+    CallAttributes, CompositeAttributes, CustomCallAttributes, FuncAttributes, HostCallAttributes,
     ShapeAssertionAttributes, TargetParameters,
 };
 pub(crate) use sharding::ManualComputationAttributes;

@@ -60,6 +60,19 @@ attribute_record! {
 }
 
 attribute_record! {
+    /// Attributes of `custom_call` of a function of the host.
+    struct HostCallAttributes {
+        has_side_effect: Option<bool>,
+        api_version: Option<i32>,
+        typed as "mhlo.backend_config": Option<MlirAttr>,
+        backend_config: Option<MlirAttr>,
+        operand_layouts: Option<MlirAttr>,
+        result_layouts: Option<MlirAttr>,
+        output_operand_aliases: Option<MlirAttr>,
+    }
+}
+
+attribute_record! {
     /// Parameters that JAX gives the target of a `custom_call`: those of XLA's typed interface, or
     /// those of its older one.
     struct TargetParameters {

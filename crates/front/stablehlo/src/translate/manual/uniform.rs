@@ -4,9 +4,12 @@
 
 use super::collective;
 use super::value::ShardedValue;
-use crate::dialect::records::{CallAttributes, CompositeAttributes};
+use crate::dialect::records::{
+    CallAttributes, CompositeAttributes, CustomCallAttributes, HostCallAttributes,
+};
 use crate::dialect::{AttributeRecord, MlirOpcode};
 use crate::mlir::{MlirBlock, MlirOp, MlirValue as Mlir};
+use crate::translate::control::is_own_target;
 use crate::translate::translator::StablehloTranslator;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,6 +22,8 @@ pub(in crate::translate) struct ShardEffects {
     pub reads_device: bool,
     /// Whether it contains a loop.
     pub loops: bool,
+    /// Whether it may call a function of the host.
+    pub calls_host: bool,
 }
 
 impl ShardEffects {
@@ -26,6 +31,7 @@ impl ShardEffects {
         self.communicates |= other.communicates;
         self.reads_device |= other.reads_device;
         self.loops |= other.loops;
+        self.calls_host |= other.calls_host;
     }
 }
 
@@ -46,7 +52,8 @@ impl StablehloTranslator<'_> {
             reads_device: matches!(
                 opcode,
                 Some(MlirOpcode::PartitionId | MlirOpcode::ReplicaId)
-            ),
+            ) || self.has_host_effect(op),
+            calls_host: opcode == Some(MlirOpcode::CustomCall),
             loops: opcode == Some(MlirOpcode::While),
         };
         for block in module.regions(op).flat_map(|region| module.blocks(region)) {
@@ -71,6 +78,18 @@ impl StablehloTranslator<'_> {
         effects
     }
 
+    /// Whether an operation calls a function of the host for its effect, which each shard has.
+    fn has_host_effect(&self, op: MlirOp) -> bool {
+        let module = self.module;
+        if module.opcode(op) != Some(MlirOpcode::CustomCall) {
+            return false;
+        }
+        let has_effect = HostCallAttributes::read(module, op)
+            .is_ok_and(|attributes| attributes.has_side_effect == Some(true));
+        let target = CustomCallAttributes::read(module, op);
+        has_effect && target.is_ok_and(|call| !is_own_target(call.call_target_name.0))
+    }
+
     /// Whether an operation computes the same on all shards.
     pub(super) fn is_uniform_operation(&mut self, op: MlirOp) -> bool {
         self.is_uniform_among(op, &FxHashMap::default())
@@ -79,7 +98,9 @@ impl StablehloTranslator<'_> {
     /// The same, where some values are known to be equal on all shards or not.
     fn is_uniform_among(&mut self, op: MlirOp, known: &FxHashMap<Mlir, bool>) -> bool {
         let effects = self.shard_effects(op);
-        if effects.communicates || effects.reads_device {
+        // Shards that do not take part make no calls.
+        let is_partial = effects.calls_host && self.shards.active.is_some();
+        if effects.communicates || effects.reads_device || is_partial {
             return false;
         }
         let is_shared = |value: &Mlir| match known.get(value) {
