@@ -36,7 +36,9 @@ impl CallFailure {
 impl From<ProgramError<DeviceError>> for CallFailure {
     fn from(error: ProgramError<DeviceError>) -> CallFailure {
         let code = match &error {
-            ProgramError::Failed(..) | ProgramError::Invalid(_) => SPIRULA_FUTHARK_PROGRAM_ERROR,
+            ProgramError::Failed(..) | ProgramError::Invalid(_) | ProgramError::Foreign(_) => {
+                SPIRULA_FUTHARK_PROGRAM_ERROR
+            }
             ProgramError::Machine(DeviceError::Memory { .. }) => SPIRULA_FUTHARK_OUT_OF_MEMORY,
             ProgramError::Unsupported(_) | ProgramError::Machine(_) => SPIRULA_FUTHARK_FAILURE,
         };

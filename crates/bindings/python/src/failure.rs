@@ -145,7 +145,7 @@ impl From<ProgramError<DeviceError>> for PythonFailure {
     fn from(error: ProgramError<DeviceError>) -> PythonFailure {
         let kind = match error {
             ProgramError::Machine(error) => return error.into(),
-            ProgramError::Failed(..) => FailureKind::Program,
+            ProgramError::Failed(..) | ProgramError::Foreign(_) => FailureKind::Program,
             ProgramError::Invalid(_) => FailureKind::Argument,
             ProgramError::Unsupported(_) => FailureKind::Device,
         };

@@ -73,6 +73,10 @@ impl From<ProgramError<DeviceError>> for TestOutcome {
         match error {
             ProgramError::Unsupported(what) => TestOutcome::unsupported(what),
             ProgramError::Machine(error) => error.into(),
+            ProgramError::Foreign(failure) => {
+                let what = format!("function of the host {:?}", failure.target);
+                TestOutcome::unsupported(what)
+            }
             ProgramError::Failed(..) | ProgramError::Invalid(_) => TestOutcome::failed(error),
         }
     }
