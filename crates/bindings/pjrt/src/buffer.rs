@@ -507,9 +507,13 @@ impl PluginCall for PjrtBufferIsDeletedArgs {
 }
 
 impl PluginCall for PjrtBufferIsOnCpuArgs {
+    /// A caller that gets the answer that it is asks for the address next, and waits for it with locks of its own, such as
+    /// that of Python. A function of the host may need the lock before the array is there.
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
-        self.is_on_cpu = is_processor(&buffer.device.info).into();
+        let device = &buffer.device;
+        let is_safe = buffer.ready.result().is_some() || !device.queue.has_host_callers();
+        self.is_on_cpu = (is_processor(&device.info) && is_safe).into();
         Ok(())
     }
 }

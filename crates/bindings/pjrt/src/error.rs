@@ -6,7 +6,7 @@ use crate::generated::{
 };
 use crate::handle::{ApiObject, allocate, free, get_ref};
 use spirula::CompileError;
-use spirula_program::ProgramError;
+use spirula_program::{ForeignFailureKind, ProgramError};
 use spirula_runtime::DeviceError;
 use std::any::Any;
 
@@ -103,6 +103,13 @@ impl From<ProgramError<DeviceError>> for PluginError {
             ProgramError::Machine(error) => error.into(),
             ProgramError::Unsupported(message) => PluginError::unimplemented(message),
             ProgramError::Invalid(message) => PluginError::invalid(message),
+            ProgramError::Foreign(failure) => {
+                let code = match &failure.kind {
+                    ForeignFailureKind::Missing => PjrtErrorCode::NOT_FOUND,
+                    ForeignFailureKind::Failed(error) => PjrtErrorCode(error.code),
+                };
+                PluginError::new(code, failure.to_string())
+            }
             ProgramError::Failed(..) => {
                 PluginError::new(PjrtErrorCode::FAILED_PRECONDITION, error.to_string())
             }

@@ -10,6 +10,7 @@ use crate::handle::{ApiObject, allocate, free, get_ref};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// The end of some work, which several holders wait for.
 #[derive(Default)]
@@ -82,6 +83,16 @@ impl WorkEvent {
     /// The result, if the work has ended.
     pub fn result(&self) -> Option<PluginResult<()>> {
         self.lock().result.clone()
+    }
+
+    /// Waits for the end of the work, at most this long. Returns whether it has ended.
+    pub fn wait_for(&self, time: Duration) -> bool {
+        let state = self.lock();
+        let waited = self
+            .completed
+            .wait_timeout_while(state, time, |state| state.result.is_none());
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.result.is_some()
     }
 
     /// Waits for the result.

@@ -6,22 +6,46 @@ use crate::device::Device;
 use crate::error::{PluginError, PluginResult};
 use crate::event::{EventHandle, WorkEvent};
 use crate::executable::LoadedExecutable;
+use crate::ffi::SharedUserData;
 use crate::generated::{
     PjrtBuffer, PjrtExecuteContext, PjrtExecuteContextCreateArgs, PjrtExecuteContextDestroyArgs,
     PjrtExecuteOptions, PjrtLoadedExecutableExecuteArgs,
 };
 use crate::handle::{ApiObject, allocate, free, get_ref, get_shared, get_slice};
+use crate::host_call::RunningProgram;
 use crate::module::{CompiledModule, ENTRY};
-use crate::queue::{DeviceArrayId, DeviceHeap, DeviceState, JobPromise, JobWeight};
+use crate::queue::{DeviceArrayId, DeviceHeap, DeviceState, JobProgress, JobPromise, JobWeight};
 use crate::sharded_run::{ShardedArguments, run_sharded};
 use spirula_program::ResidentValue;
 use spirula_program::program::{EntryValueType, HostSlot};
 use std::collections::HashSet;
 use std::ptr::null_mut;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// The context of an execution, which has no content.
-struct ExecutionContext;
+/// The context of an execution: data for functions of the host.
+#[derive(Default)]
+pub struct ExecutionContext {
+    user_data: Mutex<Vec<SharedUserData>>,
+}
+
+impl ExecutionContext {
+    /// Adds data for functions of the host.
+    pub fn add_user_data(&self, data: SharedUserData) {
+        let mut all = self
+            .user_data
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.push(data);
+    }
+
+    fn list_user_data(&self) -> Vec<SharedUserData> {
+        let all = self
+            .user_data
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.clone()
+    }
+}
 
 impl ApiObject for ExecutionContext {
     type Opaque = PjrtExecuteContext;
@@ -30,7 +54,7 @@ impl ApiObject for ExecutionContext {
 
 impl PluginCall for PjrtExecuteContextCreateArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
-        self.context = allocate(ExecutionContext);
+        self.context = allocate(ExecutionContext::default());
         Ok(())
     }
 }
@@ -61,14 +85,16 @@ impl PluginCall for PjrtLoadedExecutableExecuteArgs {
             );
             return Err(PluginError::invalid(message));
         }
-        let kept = match self.options.is_null() {
-            true => &[],
-            false => {
-                let options = read_struct::<PjrtExecuteOptions>(self.options)?;
-                let count = options.num_non_donatable_input_indices;
-                get_slice(options.non_donatable_input_indices, count)?
+        let mut kept: &[i64] = &[];
+        let mut user_data = Vec::new();
+        if !self.options.is_null() {
+            let options = read_struct::<PjrtExecuteOptions>(self.options)?;
+            let count = options.num_non_donatable_input_indices;
+            kept = get_slice(options.non_donatable_input_indices, count)?;
+            if !options.context.is_null() {
+                user_data = get_ref::<ExecutionContext>(options.context)?.list_user_data();
             }
-        };
+        }
         let devices = match self.execute_device.is_null() {
             true => loaded.devices.clone(),
             false if wanted == 1 => vec![get_shared::<Device>(self.execute_device)?],
@@ -91,7 +117,14 @@ impl PluginCall for PjrtLoadedExecutableExecuteArgs {
             .iter()
             .map(|device| make_buffers(module, device, &event))
             .collect();
-        submit_execution(loaded, &devices[0], arguments, &buffers, &event);
+        let submission = ExecutionSubmission {
+            module: loaded.executable.module.clone(),
+            arguments,
+            user_data,
+            event,
+        };
+        let event = submission.event.clone();
+        submission.submit(&devices[0], &buffers);
         for (list, buffers) in outputs.into_iter().zip(buffers) {
             for (at, buffer) in buffers.into_iter().enumerate() {
                 list.add(at).write(allocate(buffer));
@@ -137,37 +170,49 @@ fn make_buffers(
         .collect()
 }
 
-/// Submits the job of an execution to the queue of its devices.
-fn submit_execution(
-    loaded: &LoadedExecutable,
-    device: &Device,
-    mut arguments: ShardedArguments,
-    buffers: &[Vec<DeviceBuffer>],
-    event: &Arc<WorkEvent>,
-) {
-    let module = loaded.executable.module.clone();
-    let ids = buffers
-        .iter()
-        .map(|own| own.iter().map(|buffer| buffer.id).collect());
-    let mut results: Vec<Vec<DeviceArrayId>> = ids.collect();
-    let promise = JobPromise {
-        event: event.clone(),
-        arrays: results.concat(),
-    };
-    let weight = match module.facts.is_light {
-        true => JobWeight::Light,
-        false => JobWeight::Heavy,
-    };
-    if results.len() > 1 {
-        device.queue.submit(weight, promise, move |state| {
-            run_sharded(state, &module, &arguments, &results)
-        });
-        return;
+/// An execution that is to be submitted to the queue of its devices.
+struct ExecutionSubmission {
+    module: Arc<CompiledModule>,
+    arguments: ShardedArguments,
+    user_data: Vec<SharedUserData>,
+    event: Arc<WorkEvent>,
+}
+
+impl ExecutionSubmission {
+    /// Submits the job. The results are the arrays of buffers.
+    fn submit(self, device: &Device, buffers: &[Vec<DeviceBuffer>]) {
+        let ids = buffers
+            .iter()
+            .map(|own| own.iter().map(|buffer| buffer.id).collect());
+        let mut results: Vec<Vec<DeviceArrayId>> = ids.collect();
+        let ExecutionSubmission {
+            module,
+            mut arguments,
+            user_data,
+            event,
+        } = self;
+        let promise = JobPromise {
+            event,
+            arrays: results.concat(),
+        };
+        let calls_host = module.calls_host;
+        let weight = match module.facts.is_light {
+            true => JobWeight::Light,
+            false => JobWeight::Heavy,
+        };
+        let run = move |state: &mut DeviceState| {
+            if results.len() > 1 {
+                return run_sharded(state, &module, arguments, results, user_data);
+            }
+            let (arguments, results) = (arguments.remove(0), results.remove(0));
+            run_module(state, &module, arguments, results, user_data)
+        };
+        if calls_host {
+            device.queue.submit_host_caller(promise, run);
+        } else {
+            device.queue.submit_staged(weight, promise, run);
+        }
     }
-    let (arguments, results) = (arguments.remove(0), results.remove(0));
-    device.queue.submit(weight, promise, move |state| {
-        run_module(state, &module, &arguments, &results)
-    });
 }
 
 /// Checks the arguments of an execution on each device, and donates buffers. `kept` are the indices of those that the caller
@@ -277,11 +322,12 @@ fn release_donated(device: &Device, arguments: ShardedArguments) {
 fn run_module(
     state: &mut DeviceState,
     module: &Arc<CompiledModule>,
-    arguments: &[ExecutionArgument],
-    results: &[DeviceArrayId],
-) -> PluginResult<()> {
+    arguments: Vec<ExecutionArgument>,
+    results: Vec<DeviceArrayId>,
+    user_data: Vec<SharedUserData>,
+) -> PluginResult<JobProgress> {
     let mut given = Vec::with_capacity(arguments.len());
-    for argument in arguments {
+    for argument in &arguments {
         match take_argument(state, argument) {
             Ok(value) => given.push(value),
             Err(error) => {
@@ -291,16 +337,21 @@ fn run_module(
             }
         }
     }
-    let values = call_program(state, module, given)?;
-    store_results(state, arguments, values, results)
+    let running = RunningProgram {
+        module: module.clone(),
+        user_data,
+        end: Box::new(move |state, values| store_results(state, &arguments, values, &results)),
+    };
+    call_program(state, running, given)
 }
 
 /// Calls a program with arguments that belong to it.
 pub fn call_program(
     state: &mut DeviceState,
-    module: &Arc<CompiledModule>,
+    running: RunningProgram,
     arguments: Vec<ResidentValue>,
-) -> PluginResult<Vec<ResidentValue>> {
+) -> PluginResult<JobProgress> {
+    let module = running.module.clone();
     let mut entries = module.program.entries.iter();
     let entry = entries.find(|entry| entry.name == ENTRY);
     let entry = entry.ok_or_else(|| PluginError::internal("the program has no entry point"))?;
@@ -316,16 +367,7 @@ pub fn call_program(
             }
         }
     }
-    state.with_session(module, |session| {
-        let references: Vec<&ResidentValue> = given.iter().collect();
-        let prepared = session.prepare_resident(ENTRY, &references);
-        // The call refers to its arguments itself, and drops them when it needs them no more.
-        given
-            .into_iter()
-            .for_each(|value| session.release_value(value));
-        let ended = session.execute_call(prepared?)?;
-        Ok(session.keep_results(ended)?)
-    })
+    running.start(state, given)
 }
 
 /// Stores the results of a program.

@@ -11,6 +11,7 @@
 //! - `module`, `executable`, `execute`: compiled programs and their executions.
 //! - `module_sharding`, `sharded_run`: programs for several logical devices. They share one memory, so that the program of all
 //!   runs once: arguments are put together of the shards that the devices have, and results are cut into shards.
+//! - `host_call`, `ffi`: functions of the host that programs call, and the extension that registers them.
 //! - `layouts`: the extension for layouts of arrays.
 //!
 //! # Safety
@@ -33,9 +34,11 @@ mod error;
 mod event;
 mod executable;
 mod execute;
+mod ffi;
 pub mod generated;
 mod handle;
 mod host_array;
+mod host_call;
 mod layouts;
 mod memory;
 mod module;
@@ -50,6 +53,8 @@ mod table;
 mod topology;
 mod transfer;
 
+pub use ffi::FfiApi;
+
 use generated::PjrtApi;
 
 /// The table of functions, which lives as long as the process.
@@ -57,4 +62,11 @@ use generated::PjrtApi;
 #[allow(non_snake_case, reason = "PJRT defines the name")]
 pub extern "C" fn GetPjrtApi() -> *const PjrtApi {
     table::plugin_table()
+}
+
+/// The table of XLA's foreign function interface, by which functions of the host and their types are registered. It lives as
+/// long as the process.
+#[unsafe(no_mangle)]
+pub extern "C" fn spirula_ffi_api() -> *const FfiApi {
+    ffi::ffi_table()
 }

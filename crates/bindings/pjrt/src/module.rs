@@ -4,14 +4,19 @@ use crate::compile_options::ProgramOptions;
 use crate::cost::ProgramCost;
 use crate::element::{ArrayType, ElementFormat};
 use crate::error::{PluginError, PluginResult};
+use crate::ffi::{HostCallSites, list_targets};
+use crate::host_call::calls_host;
 use crate::module_sharding::{ModuleSharding, ModuleShards};
 use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
-use spirula::{CompileOptions, CompileOutput, ScatterWindows, ScheduleProfile, TensorSignature};
+use spirula::{
+    CompileOptions, CompileOutput, ForeignTargets, ScatterWindows, ScheduleProfile, TensorSignature,
+};
 use spirula_program::CompiledProgram;
 use spirula_program::program::SourceTensorType;
 use spirula_runtime::{DeviceInfo, DeviceKind};
 use spirula_stablehlo::mlir::{AttributeKind, MlirModule};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The function that is the entry point of a module.
@@ -32,6 +37,10 @@ pub struct CompiledModule {
     pub facts: ModuleFacts,
     /// The source: text or bytecode of StableHLO.
     pub source: Vec<u8>,
+    /// Whether it calls functions of the host.
+    pub calls_host: bool,
+    /// The state of these calls.
+    pub host_calls: HostCallSites,
 }
 
 /// Facts of a module that its program does not have.
@@ -81,6 +90,7 @@ impl CompiledModule {
         let compile_options = CompileOptions {
             profile: choose_profile(device),
             windows: ScatterWindows::Whole,
+            foreign: ForeignTargets::Named(Arc::new(list_targets())),
             ..CompileOptions::default()
         };
         let compiled = spirula::compile_input(code, &compile_options);
@@ -94,12 +104,14 @@ impl CompiledModule {
         let shards = facts.shardings.resolve(&parameters, &results)?;
         Ok(CompiledModule {
             number: next_number(),
+            calls_host: calls_host(&program),
             program: *program,
             parameters,
             results,
             shards,
             facts,
             source: code.to_vec(),
+            host_calls: HostCallSites::default(),
         })
     }
 
@@ -159,12 +171,14 @@ impl CompiledModule {
         let shards = facts.shardings.resolve(&parameters, &results)?;
         Ok(CompiledModule {
             number: next_number(),
+            calls_host: calls_host(&program),
             program,
             parameters,
             results,
             shards,
             facts,
             source: source.to_vec(),
+            host_calls: HostCallSites::default(),
         })
     }
 

@@ -10,11 +10,13 @@ use crate::module::CompiledModule;
 use crate::plugin::is_processor;
 use spirula_program::{ProgramHeap, ProgramSession, ResidentValue, SuspendedSession};
 use spirula_runtime::{ComputeDevice, DeviceMachine};
+use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
+use std::time::Duration;
 
 /// The heap of a device.
 pub type DeviceHeap = ProgramHeap<DeviceMachine<'static>>;
@@ -122,7 +124,9 @@ fn find_array(
     match arrays.get(&id) {
         Some(Ok(value)) => Ok(value),
         Some(Err(error)) => Err(error.clone()),
-        None => Err(PluginError::internal("an array was used after its end")),
+        None => Err(PluginError::internal(
+            "an array was used after its end, or before the function of the host returned that a job before it calls",
+        )),
     }
 }
 
@@ -166,15 +170,24 @@ impl EndedJob {
     }
 }
 
-/// The work of a job.
-trait JobWork: FnOnce(&mut DeviceState) -> PluginResult<()> + Send {}
+/// How far the work of a job has come.
+pub enum JobProgress {
+    /// It is complete.
+    Done,
+    /// It waits for work of the host, during which the device is free.
+    Host(HostWork),
+}
 
-impl<F: FnOnce(&mut DeviceState) -> PluginResult<()> + Send> JobWork for F {}
+/// Work of the host. It returns how the job continues on the device.
+pub type HostWork = Box<dyn FnOnce() -> JobWork + Send>;
+
+/// The work of a job on the device.
+pub type JobWork = Box<dyn FnOnce(&mut DeviceState) -> PluginResult<JobProgress> + Send>;
 
 /// A job with its results.
 struct DeviceJob {
     promise: JobPromise,
-    work: Box<dyn JobWork>,
+    work: JobWork,
 }
 
 /// The queue of a device.
@@ -189,6 +202,8 @@ struct QueueShared {
     jobs: Mutex<JobList>,
     /// Wakes the thread for jobs, and for the end.
     wake: Condvar,
+    /// Wakes those that wait for the end of the thread.
+    ended: Condvar,
     state: Mutex<DeviceState>,
 }
 
@@ -197,6 +212,10 @@ struct JobList {
     waiting: VecDeque<DeviceJob>,
     /// Whether a job runs.
     is_busy: bool,
+    /// Whether the job that runs waits for the host.
+    is_in_host: bool,
+    /// Number of jobs that have not ended and may call functions of the host.
+    host_callers: usize,
     is_closed: bool,
 }
 
@@ -223,6 +242,7 @@ impl DeviceQueue {
         let shared = Arc::new(QueueShared {
             jobs: Mutex::default(),
             wake: Condvar::new(),
+            ended: Condvar::new(),
             state: Mutex::new(state),
         });
         let builder = thread::Builder::new().name("spirula-device".to_owned());
@@ -237,13 +257,47 @@ impl DeviceQueue {
         })
     }
 
-    /// Adds a job behind all others.
+    /// Adds a job behind all others. A function of the host that a job calls may submit jobs, too. These run at once, as the
+    /// job would wait for them and they for the job.
     pub fn submit(
         &self,
         weight: JobWeight,
         promise: JobPromise,
         work: impl FnOnce(&mut DeviceState) -> PluginResult<()> + Send + 'static,
     ) {
+        let work = move |state: &mut DeviceState| work(state).map(|()| JobProgress::Done);
+        self.submit_staged(weight, promise, work);
+    }
+
+    /// The same for a job that may call functions of the host.
+    pub fn submit_host_caller(
+        &self,
+        promise: JobPromise,
+        work: impl FnOnce(&mut DeviceState) -> PluginResult<JobProgress> + Send + 'static,
+    ) {
+        self.shared.lock_jobs().host_callers += 1;
+        let caller = HostCallerCount(self.shared.clone());
+        self.submit_staged(JobWeight::Heavy, promise, move |state| {
+            let progress = work(state)?;
+            Ok(keep_count(progress, caller))
+        });
+    }
+
+    /// Whether a job that has not ended may call functions of the host.
+    pub fn has_host_callers(&self) -> bool {
+        self.shared.lock_jobs().host_callers > 0
+    }
+
+    /// The same for a job that may call functions of the host, or not.
+    pub fn submit_staged(
+        &self,
+        weight: JobWeight,
+        promise: JobPromise,
+        work: impl FnOnce(&mut DeviceState) -> PluginResult<JobProgress> + Send + 'static,
+    ) {
+        if is_within_host_work(&self.shared) {
+            return self.shared.run_job(promise, work).complete();
+        }
         let mut jobs = self.shared.lock_jobs();
         let is_idle = jobs.waiting.is_empty() && !jobs.is_busy;
         if is_idle && self.is_host && weight == JobWeight::Light {
@@ -253,7 +307,7 @@ impl DeviceQueue {
             self.shared.finish_job();
             ended.complete();
         } else {
-            let work = Box::new(work);
+            let work: JobWork = Box::new(work);
             jobs.waiting.push_back(DeviceJob { promise, work });
             let is_busy = jobs.is_busy;
             drop(jobs);
@@ -263,22 +317,34 @@ impl DeviceQueue {
         }
     }
 
-    /// Runs a job and waits for its result.
+    /// Runs a job and waits for its result. While the device waits for the host, the job runs at once: the host may wait for a
+    /// lock that the caller holds, such as that of Python.
     pub fn run<R: Send + 'static>(
         &self,
         job: impl FnOnce(&mut DeviceState) -> PluginResult<R> + Send + 'static,
     ) -> PluginResult<R> {
         let (sender, receiver) = std::sync::mpsc::channel();
         let event = WorkEvent::new();
+        let job = Arc::new(Mutex::new(Some(job)));
+        let queued = job.clone();
         self.submit(
             JobWeight::Light,
             JobPromise::from_event(&event),
             move |state| {
-                // The receiver waits below.
-                let _ = sender.send(job(state)?);
+                // The receiver waits below, unless it has taken the job itself.
+                if let Some(job) = take_job(&queued) {
+                    let _ = sender.send(job(state)?);
+                }
                 Ok(())
             },
         );
+        while !event.wait_for(HOST_POLL) {
+            if self.shared.lock_jobs().is_in_host
+                && let Some(job) = take_job(&job)
+            {
+                return job(&mut self.shared.lock_state());
+            }
+        }
         event.wait()?;
         let received = receiver.recv();
         received.map_err(|_| PluginError::internal("a job of the device has no result"))
@@ -297,12 +363,78 @@ impl Drop for DeviceQueue {
         let Some(handle) = slot.take() else { return };
         // The last owner may be a job of this thread, which then ends by itself.
         if handle.thread().id() != thread::current().id() {
-            let _ = handle.join();
+            self.shared.join_thread(handle);
         }
     }
 }
 
+/// A job that may call functions of the host and has not ended.
+struct HostCallerCount(Arc<QueueShared>);
+
+impl Drop for HostCallerCount {
+    fn drop(&mut self) {
+        self.0.lock_jobs().host_callers -= 1;
+    }
+}
+
+/// The progress of a job with its count, which ends with the job.
+fn keep_count(progress: JobProgress, caller: HostCallerCount) -> JobProgress {
+    match progress {
+        JobProgress::Done => JobProgress::Done,
+        JobProgress::Host(work) => JobProgress::Host(Box::new(move || {
+            let next = work();
+            Box::new(move |state| Ok(keep_count(next(state)?, caller)))
+        })),
+    }
+}
+
+/// Takes a job that another thread may take, too.
+fn take_job<F>(job: &Mutex<Option<F>>) -> Option<F> {
+    job.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// The time between looks whether the device waits for the host.
+const HOST_POLL: Duration = Duration::from_millis(2);
+
+thread_local! {
+    /// The queues whose jobs wait for work of the host that this thread does.
+    static HOST_WORK: RefCell<Vec<*const QueueShared>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Whether this thread does work of the host for a job of the queue.
+fn is_within_host_work(queue: &Arc<QueueShared>) -> bool {
+    HOST_WORK.with_borrow(|queues| queues.contains(&Arc::as_ptr(queue)))
+}
+
 impl QueueShared {
+    fn lock_state(&self) -> MutexGuard<'_, DeviceState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the end of the thread, unless the device waits for the host. That may wait for a lock that the caller
+    /// holds; the thread then ends later.
+    fn join_thread(&self, handle: thread::JoinHandle<()>) {
+        let mut jobs = self.lock_jobs();
+        while !handle.is_finished() && !jobs.is_in_host {
+            let waited = self.ended.wait_timeout(jobs, HOST_POLL);
+            jobs = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(jobs);
+        if handle.is_finished() {
+            let _ = handle.join();
+        }
+    }
+
+    /// Does work of the host for the job that runs.
+    fn do_host_work(&self, work: HostWork) -> PluginResult<JobWork> {
+        let before = std::mem::replace(&mut self.lock_jobs().is_in_host, true);
+        HOST_WORK.with_borrow_mut(|queues| queues.push(self));
+        let done = catch_unwind(AssertUnwindSafe(work));
+        HOST_WORK.with_borrow_mut(|queues| queues.pop());
+        self.lock_jobs().is_in_host = before;
+        done.map_err(|payload| PluginError::from_panic(&*payload))
+    }
+
     fn lock_jobs(&self) -> MutexGuard<'_, JobList> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -314,11 +446,12 @@ impl QueueShared {
             if let Some(job) = jobs.take_next() {
                 jobs.is_busy = true;
                 drop(jobs);
-                let ended = self.run_job(job.promise, |state| (job.work)(state));
+                let ended = self.run_job(job.promise, job.work);
                 self.lock_jobs().is_busy = false;
                 ended.complete();
                 jobs = self.lock_jobs();
             } else if jobs.is_closed && jobs.waiting.is_empty() {
+                self.ended.notify_all();
                 return;
             } else {
                 let woken = self.wake.wait(jobs);
@@ -331,11 +464,24 @@ impl QueueShared {
     fn run_job(
         &self,
         promise: JobPromise,
-        work: impl FnOnce(&mut DeviceState) -> PluginResult<()>,
+        work: impl FnOnce(&mut DeviceState) -> PluginResult<JobProgress>,
     ) -> EndedJob {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = catch_unwind(AssertUnwindSafe(|| work(&mut state)));
-        let result = result.unwrap_or_else(|payload| Err(PluginError::from_panic(&*payload)));
+        let mut state = self.lock_state();
+        let run = |state: &mut DeviceState| {
+            let result = catch_unwind(AssertUnwindSafe(|| work(state)));
+            result.unwrap_or_else(|payload| Err(PluginError::from_panic(&*payload)))
+        };
+        let mut progress = run(&mut state);
+        while let Ok(JobProgress::Host(host)) = progress {
+            drop(state);
+            let next = self.do_host_work(host);
+            state = self.lock_state();
+            progress = next.and_then(|next| {
+                let result = catch_unwind(AssertUnwindSafe(|| next(&mut state)));
+                result.unwrap_or_else(|payload| Err(PluginError::from_panic(&*payload)))
+            });
+        }
+        let result = progress.map(|_| ());
         if let Err(error) = &result {
             for id in promise.arrays {
                 let missing = || Err(error.clone());

@@ -4,10 +4,12 @@ use crate::buffer::upload_value;
 use crate::element::ArrayType;
 use crate::error::PluginResult;
 use crate::execute::{ExecutionArgument, call_program, own_value, take_argument};
+use crate::ffi::SharedUserData;
 use crate::host_array::make_zeros;
+use crate::host_call::RunningProgram;
 use crate::module::CompiledModule;
 use crate::module_sharding::{ArrayShards, ShardPlace};
-use crate::queue::{DeviceArrayId, DeviceState};
+use crate::queue::{DeviceArrayId, DeviceState, JobProgress};
 use spirula_program::ResidentValue;
 use std::sync::Arc;
 
@@ -18,17 +20,36 @@ pub type ShardedArguments = Vec<Vec<ExecutionArgument>>;
 pub fn run_sharded(
     state: &mut DeviceState,
     module: &Arc<CompiledModule>,
-    arguments: &ShardedArguments,
-    results: &[Vec<DeviceArrayId>],
-) -> PluginResult<()> {
+    arguments: ShardedArguments,
+    results: Vec<Vec<DeviceArrayId>>,
+    user_data: Vec<SharedUserData>,
+) -> PluginResult<JobProgress> {
     let mut given: Vec<ResidentValue> = Vec::new();
-    let gathered = gather_arguments(state, module, arguments, &mut given);
+    let gathered = gather_arguments(state, module, &arguments, &mut given);
     if let Err(error) = gathered {
         let values = given.into_iter();
         values.for_each(|value| state.heap.release_value(value));
         return Err(error);
     }
-    let values = call_program(state, module, given)?;
+    let of_end = module.clone();
+    let running = RunningProgram {
+        module: module.clone(),
+        user_data,
+        end: Box::new(move |state, values| {
+            store_results(state, &of_end, &arguments, &results, values)
+        }),
+    };
+    call_program(state, running, given)
+}
+
+/// Stores the shards of all results.
+fn store_results(
+    state: &mut DeviceState,
+    module: &CompiledModule,
+    arguments: &ShardedArguments,
+    results: &[Vec<DeviceArrayId>],
+    values: Vec<ResidentValue>,
+) -> PluginResult<()> {
     let kept = arguments
         .iter()
         .flatten()

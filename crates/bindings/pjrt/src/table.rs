@@ -1,6 +1,7 @@
 //! The table of functions.
 
 use crate::boundary::{enter_call, enter_infallible_call};
+use crate::ffi::FfiExtension;
 use crate::generated::PjrtApi;
 use crate::layouts::LayoutsExtension;
 use std::sync::LazyLock;
@@ -30,7 +31,9 @@ macro_rules! implement {
 fn make_table() -> PjrtApi {
     let mut table = PjrtApi::without_functions();
     let layouts: &mut LayoutsExtension = Box::leak(Box::new(LayoutsExtension::new()));
-    table.extension_start = &raw mut layouts.base;
+    let functions = FfiExtension::new(&raw mut layouts.base);
+    let functions: &mut FfiExtension = Box::leak(Box::new(functions));
+    table.extension_start = &raw mut functions.base;
     table.error_destroy = Some(enter_infallible_call);
     table.error_message = Some(enter_infallible_call);
     implement! {

@@ -98,16 +98,24 @@ def _allow_donation(platform: str) -> None:
         mlir._platforms_with_donation.append(platform)
 
 
-def _adapt_jax(platform: str) -> None:
-    """Changes parts of JAX that no public interface reaches. Without one of them JAX still works in part."""
-    for change in (_share_lowerings, _allow_donation):
-        try:
-            change(platform)
-        except (ImportError, AttributeError, TypeError) as error:
-            warnings.warn(
-                f"Spirula was tested with JAX {', '.join(_TESTED)}; with JAX {jax.__version__}, "
-                f"{change.__name__.strip('_')} failed: {error}"
-            )
+def _serve_host_functions(library: pathlib.Path) -> None:
+    """Lets programs call functions of Python and C."""
+    from . import host_functions
+
+    functions = host_functions.HostFunctions(library)
+    host_functions.adapt_callbacks(tuple(_PLATFORMS))
+    host_functions.adapt_targets(functions, tuple(_PLATFORMS))
+
+
+def _adapt_jax(change, argument) -> None:
+    """Changes a part of JAX that no public interface reaches. Without it JAX still works in part."""
+    try:
+        change(argument)
+    except (ImportError, AttributeError, TypeError) as error:
+        warnings.warn(
+            f"Spirula was tested with JAX {', '.join(_TESTED)}; with JAX {jax.__version__}, "
+            f"{change.__name__.strip('_')} failed: {error}"
+        )
 
 
 def initialize() -> None:
@@ -123,4 +131,6 @@ def initialize() -> None:
             library_path=str(library),
             options=functools.partial(_make_options, platform),
         )
-        _adapt_jax(platform)
+        for change in (_share_lowerings, _allow_donation):
+            _adapt_jax(change, platform)
+    _adapt_jax(_serve_host_functions, library)

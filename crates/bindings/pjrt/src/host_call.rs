@@ -1,0 +1,328 @@
+//! Programs that call functions of the host: they pause there, and the device is free for other jobs meanwhile.
+//!
+//! On the processor the function gets the memory of the device itself; for other devices, and under the sanitizer, arrays
+//! are copied.
+
+use crate::element::ElementFormat;
+use crate::error::{PluginError, PluginResult};
+use crate::ffi::{HostMemoryCall, SharedUserData, find_target};
+use crate::module::{CompiledModule, ENTRY};
+use crate::queue::{DeviceState, HostWork, JobProgress, JobWork};
+use spirula_program::program::HostStep;
+use spirula_program::{
+    CallProgress, CompiledProgram, ForeignArrayType, ForeignFailure, ForeignResult,
+    HostFunctionError, PausedCall, ProgramSession, ResidentValue, ScalarType,
+};
+use spirula_runtime::DeviceMachine;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// The session of a program on a device.
+type DeviceSession<'p> = ProgramSession<'p, DeviceMachine<'static>>;
+
+/// What happens with the results of a program.
+pub type ProgramEnd =
+    Box<dyn FnOnce(&mut DeviceState, Vec<ResidentValue>) -> PluginResult<()> + Send>;
+
+/// A program that runs, with what its functions of the host and its caller need.
+pub struct RunningProgram {
+    pub module: Arc<CompiledModule>,
+    pub user_data: Vec<SharedUserData>,
+    pub end: ProgramEnd,
+}
+
+/// Whether a program calls functions of the host.
+pub fn calls_host(program: &CompiledProgram) -> bool {
+    let mut steps = program.functions.iter().flat_map(|f| &f.steps);
+    steps.any(|step| matches!(step, HostStep::Foreign(_)))
+}
+
+/// Memory of an operand or result.
+enum CallMemory {
+    /// Bytes of the host, in aligned words.
+    Host(Vec<u128>, usize),
+    /// Memory of the device, which the paused program keeps.
+    Device(*mut c_void),
+    /// A new array of the device.
+    Array(ResidentValue, *mut c_void),
+}
+
+// SAFETY: the pointers are to memory that the paused program or the value keeps, and only one thread uses it at a time.
+unsafe impl Send for CallMemory {}
+
+impl CallMemory {
+    fn from_bytes(bytes: &[u8]) -> CallMemory {
+        let mut memory = CallMemory::with_zeros(bytes.len());
+        if let CallMemory::Host(words, _) = &mut memory {
+            for (word, chunk) in words.iter_mut().zip(bytes.chunks(16)) {
+                let mut whole = [0; 16];
+                whole[..chunk.len()].copy_from_slice(chunk);
+                *word = u128::from_ne_bytes(whole);
+            }
+        }
+        memory
+    }
+
+    fn with_zeros(bytes: usize) -> CallMemory {
+        CallMemory::Host(vec![0; bytes.div_ceil(16).max(1)], bytes)
+    }
+
+    fn as_pointer(&mut self) -> *mut c_void {
+        match self {
+            CallMemory::Host(words, _) => words.as_mut_ptr().cast(),
+            CallMemory::Device(pointer) | CallMemory::Array(_, pointer) => *pointer,
+        }
+    }
+
+    /// The result for the program.
+    fn into_result(self) -> ForeignResult {
+        match self {
+            CallMemory::Host(words, length) => {
+                let bytes = words.iter().flat_map(|word| word.to_ne_bytes());
+                ForeignResult::Bytes(bytes.take(length).collect())
+            }
+            CallMemory::Device(_) => ForeignResult::Bytes(Vec::new()),
+            CallMemory::Array(value, _) => ForeignResult::Array(value),
+        }
+    }
+}
+
+impl RunningProgram {
+    /// Starts the program.
+    pub fn start(
+        self,
+        state: &mut DeviceState,
+        given: Vec<ResidentValue>,
+    ) -> PluginResult<JobProgress> {
+        let module = self.module.clone();
+        let progress = state.with_session(&module, |session| {
+            let references: Vec<&ResidentValue> = given.iter().collect();
+            let prepared = session.prepare_resident(ENTRY, &references);
+            // The call refers to its arguments itself, and drops them when it needs them no more.
+            given
+                .into_iter()
+                .for_each(|value| session.release_value(value));
+            let progress = session.start_call(prepared?)?;
+            StepOutcome::from_progress(session, &module.program, progress)
+        })?;
+        self.follow(state, progress)
+    }
+
+    /// Ends the program, or lets the host work for it.
+    fn follow(self, state: &mut DeviceState, outcome: StepOutcome) -> PluginResult<JobProgress> {
+        match outcome {
+            StepOutcome::Ended(values) => {
+                (self.end)(state, values)?;
+                Ok(JobProgress::Done)
+            }
+            StepOutcome::Calls(call) => {
+                let work: HostWork = Box::new(move || self.call_function(call));
+                Ok(JobProgress::Host(work))
+            }
+        }
+    }
+
+    /// Calls the function of the host. Returns how the program continues.
+    fn call_function(self, mut call: PreparedHostCall) -> JobWork {
+        let result = call.run(&self);
+        Box::new(move |state| {
+            let module = self.module.clone();
+            let outcome = state.with_session(&module, |session| {
+                call.finish(session, &module.program, result)
+            })?;
+            self.follow(state, outcome)
+        })
+    }
+}
+
+/// What a program does after some of its steps.
+enum StepOutcome {
+    /// It has ended with these results.
+    Ended(Vec<ResidentValue>),
+    /// It calls a function of the host.
+    Calls(PreparedHostCall),
+}
+
+impl StepOutcome {
+    fn from_progress<'p>(
+        session: &mut DeviceSession<'p>,
+        program: &CompiledProgram,
+        progress: CallProgress<'p>,
+    ) -> PluginResult<StepOutcome> {
+        match progress {
+            CallProgress::Completed(ended) => Ok(StepOutcome::Ended(session.keep_results(ended)?)),
+            CallProgress::Paused(paused) => {
+                let prepared = PreparedHostCall::new(session, program, &paused);
+                match prepared {
+                    Ok((operands, results)) => Ok(StepOutcome::Calls(PreparedHostCall {
+                        paused,
+                        operands,
+                        results,
+                    })),
+                    Err(error) => {
+                        let reason = HostFunctionError::new(error.message.clone());
+                        let failure = paused.signature(program).failed_function(reason);
+                        session.abandon_call(paused, failure);
+                        Err(error)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A call of a function of the host, with the memory of its operands and results.
+struct PreparedHostCall {
+    paused: PausedCall,
+    operands: Vec<CallMemory>,
+    results: Vec<CallMemory>,
+}
+
+impl PreparedHostCall {
+    /// The memory of operands and results.
+    fn new(
+        session: &mut DeviceSession<'_>,
+        program: &CompiledProgram,
+        paused: &PausedCall,
+    ) -> PluginResult<(Vec<CallMemory>, Vec<CallMemory>)> {
+        let signature = paused.signature(program);
+        let lends = session.machine().device().info().id == "cpu";
+        let operands = match lends {
+            true => lend_operands(session, paused)?,
+            false => {
+                let bytes = session.read_operands(paused)?;
+                bytes.iter().map(|b| CallMemory::from_bytes(b)).collect()
+            }
+        };
+        let is_array = session.has_array_results(paused);
+        let mut results = Vec::with_capacity(is_array.len());
+        for (ty, is_array) in signature.results.iter().zip(is_array) {
+            results.push(match lends && is_array && ty.bytes > 0 {
+                true => create_array(session, ty)?,
+                false => CallMemory::with_zeros(ty.bytes as usize),
+            });
+        }
+        Ok((operands, results))
+    }
+
+    fn run(&mut self, program: &RunningProgram) -> Result<(), ForeignFailure> {
+        let signature = self.paused.signature(&program.module.program);
+        let target = find_target(&signature.target);
+        let target = target.ok_or_else(|| signature.missing_function())?;
+        let operands = self.operands.iter_mut().map(CallMemory::as_pointer);
+        let mut operands: Vec<*mut c_void> = operands.collect();
+        let results = self.results.iter_mut().map(CallMemory::as_pointer);
+        let results: Vec<*mut c_void> = results.collect();
+        for (operand, result) in &signature.aliases {
+            let bytes = signature.operands[*operand].bytes as usize;
+            // SAFETY: both have the memory of their equal types, and results are new.
+            unsafe {
+                std::ptr::copy_nonoverlapping::<u8>(
+                    operands[*operand].cast(),
+                    results[*result].cast(),
+                    bytes,
+                );
+            }
+            operands[*operand] = results[*result];
+        }
+        let user_data: Vec<_> = program.user_data.iter().map(SharedUserData::get).collect();
+        let call = HostMemoryCall {
+            signature,
+            operands,
+            results,
+            user_data: &user_data,
+        };
+        let sites = &program.module.host_calls;
+        // SAFETY: the memory is that of the signature, and only this call uses it.
+        let called = unsafe { sites.call(target, &call) };
+        called.map_err(|error| signature.failed_function(error))?;
+        for (ty, result) in signature.results.iter().zip(&call.results) {
+            extend_narrow(ty, *result);
+        }
+        Ok(())
+    }
+
+    /// Continues the program with the results of the function.
+    fn finish(
+        self,
+        session: &mut DeviceSession<'_>,
+        program: &CompiledProgram,
+        result: Result<(), ForeignFailure>,
+    ) -> PluginResult<StepOutcome> {
+        match result {
+            Ok(()) => {
+                let results = self.results.into_iter().map(CallMemory::into_result);
+                let progress = session.resume_call(self.paused, results.collect())?;
+                StepOutcome::from_progress(session, program, progress)
+            }
+            Err(failure) => {
+                for result in self.results {
+                    if let CallMemory::Array(value, _) = result {
+                        session.release_value(value);
+                    }
+                }
+                Err(session.abandon_call(self.paused, failure).into())
+            }
+        }
+    }
+}
+
+/// The operands in the memory of the processor.
+fn lend_operands(
+    session: &mut DeviceSession<'_>,
+    paused: &PausedCall,
+) -> PluginResult<Vec<CallMemory>> {
+    let blocks = session.operand_blocks(paused);
+    if blocks.iter().any(Option::is_none) {
+        let bytes = session.read_operands(paused)?;
+        let pairs = bytes.iter().zip(blocks);
+        return pairs
+            .map(|(bytes, block)| match block {
+                Some(block) => lend_block(session, block),
+                None => Ok(CallMemory::from_bytes(bytes)),
+            })
+            .collect();
+    }
+    blocks
+        .into_iter()
+        .flatten()
+        .map(|block| lend_block(session, block))
+        .collect()
+}
+
+fn lend_block(
+    session: &mut DeviceSession<'_>,
+    block: spirula_runtime::BufferHandle,
+) -> PluginResult<CallMemory> {
+    let address = session.machine().device().buffer_address(block)?;
+    Ok(CallMemory::Device(to_pointer(address)))
+}
+
+fn to_pointer(address: u64) -> *mut c_void {
+    std::ptr::with_exposed_provenance_mut(address as usize)
+}
+
+/// A new array for a result.
+fn create_array(
+    session: &mut DeviceSession<'_>,
+    ty: &ForeignArrayType,
+) -> PluginResult<CallMemory> {
+    let heap = session.heap();
+    let value = heap.create_array(ScalarType::I8, false, vec![ty.bytes])?;
+    let block = heap.resident_block(&value);
+    let block = block.ok_or_else(|| PluginError::internal("a result has no memory"))?;
+    let address = session.machine().device().buffer_address(block)?;
+    Ok(CallMemory::Array(value, to_pointer(address)))
+}
+
+/// Extends integers of fewer than 8 bits to their bytes, as programs have them.
+fn extend_narrow(ty: &ForeignArrayType, memory: *mut c_void) {
+    let Ok(format) = ElementFormat::from_name(&ty.element) else {
+        return;
+    };
+    // SAFETY: the memory is that of the type.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(memory.cast::<u8>(), ty.bytes as usize) };
+    if let Some(extended) = format.extend_narrow(bytes) {
+        bytes.copy_from_slice(&extended);
+    }
+}
