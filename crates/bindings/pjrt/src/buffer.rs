@@ -125,7 +125,8 @@ impl DeviceBuffer {
         }
     }
 
-    /// The address of the elements for the host, or for the device.
+    /// The address of the elements for the host, or for the device. The array may be made later, so that no caller waits
+    /// with a lock that a function of the host needs.
     fn find_address(&self) -> PluginResult<u64> {
         self.check_alive()?;
         let (id, array) = (self.id, self.array.clone());
@@ -148,7 +149,7 @@ fn resident_block(
     id: DeviceArrayId,
     array: &ArrayType,
 ) -> PluginResult<spirula_runtime::BufferHandle> {
-    let (heap, value) = state.split_array(id)?;
+    let (heap, value) = state.find_or_reserve(id, array)?;
     if let Some(block) = heap.resident_block(value) {
         return Ok(block);
     }
@@ -507,13 +508,9 @@ impl PluginCall for PjrtBufferIsDeletedArgs {
 }
 
 impl PluginCall for PjrtBufferIsOnCpuArgs {
-    /// A caller that gets the answer that it is asks for the address next, and waits for it with locks of its own, such as
-    /// that of Python. A function of the host may need the lock before the array is there.
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
-        let device = &buffer.device;
-        let is_safe = buffer.ready.result().is_some() || !device.queue.has_host_callers();
-        self.is_on_cpu = (is_processor(&device.info) && is_safe).into();
+        self.is_on_cpu = is_processor(&buffer.device.info).into();
         Ok(())
     }
 }

@@ -195,8 +195,7 @@ impl ExecutionSubmission {
             event,
             arrays: results.concat(),
         };
-        let calls_host = module.calls_host;
-        let weight = match module.facts.is_light {
+        let weight = match module.facts.is_light && !module.calls_host {
             true => JobWeight::Light,
             false => JobWeight::Heavy,
         };
@@ -207,11 +206,7 @@ impl ExecutionSubmission {
             let (arguments, results) = (arguments.remove(0), results.remove(0));
             run_module(state, &module, arguments, results, user_data)
         };
-        if calls_host {
-            device.queue.submit_host_caller(promise, run);
-        } else {
-            device.queue.submit_staged(weight, promise, run);
-        }
+        device.queue.submit_staged(weight, promise, run);
     }
 }
 

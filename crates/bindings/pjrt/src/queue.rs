@@ -4,13 +4,16 @@
 //! thread of the device runs them. A light job runs on the thread of its caller where the device is idle: to wake another
 //! thread takes longer than such a job.
 
+use crate::element::ArrayType;
 use crate::error::{PluginError, PluginResult};
 use crate::event::WorkEvent;
+use crate::host_array::make_zeros;
 use crate::module::CompiledModule;
 use crate::plugin::is_processor;
 use spirula_program::{ProgramHeap, ProgramSession, ResidentValue, SuspendedSession};
 use spirula_runtime::{ComputeDevice, DeviceMachine};
 use std::cell::RefCell;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,6 +46,8 @@ pub struct DeviceState {
     arrays: HashMap<DeviceArrayId, PluginResult<ResidentValue>>,
     /// The programs that have begun, by the numbers of their modules.
     programs: HashMap<u64, BegunProgram>,
+    /// Arrays whose addresses were asked for before jobs have made them.
+    reserved: HashMap<DeviceArrayId, ResidentValue>,
 }
 
 /// A program that has begun. It ends when its module has no owner any more.
@@ -67,7 +72,44 @@ impl DeviceState {
 
     /// Stores an array that was made, or the reason why it could not be.
     pub fn store_array(&mut self, id: DeviceArrayId, value: PluginResult<ResidentValue>) {
+        let value = match (value, self.reserved.remove(&id)) {
+            (Ok(value), Some(reserved)) => self.fill_reserved(value, reserved),
+            (value, _) => value,
+        };
         self.arrays.insert(id, value);
+    }
+
+    /// Moves the elements of an array to the memory that was reserved for it.
+    fn fill_reserved(
+        &mut self,
+        value: ResidentValue,
+        reserved: ResidentValue,
+    ) -> PluginResult<ResidentValue> {
+        let mut bytes = make_zeros(value.byte_count())?;
+        self.heap.read_resident(&value, 0, &mut bytes)?;
+        self.heap.write_resident(&reserved, 0, &bytes)?;
+        self.heap.release_value(value);
+        Ok(reserved)
+    }
+
+    /// The array of a number. Memory is reserved for one that a job before will make.
+    pub fn find_or_reserve(
+        &mut self,
+        id: DeviceArrayId,
+        array: &ArrayType,
+    ) -> PluginResult<(&mut DeviceHeap, &ResidentValue)> {
+        if self.arrays.contains_key(&id) {
+            return self.split_array(id);
+        }
+        let DeviceState { heap, reserved, .. } = self;
+        let value = match reserved.entry(id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => {
+                let (scalar, is_unsigned) = (array.format.scalar, array.format.is_unsigned);
+                free.insert(heap.create_array(scalar, is_unsigned, array.program_sizes())?)
+            }
+        };
+        Ok((heap, value))
     }
 
     /// Takes an array whose owner has no use for it any more.
@@ -78,7 +120,8 @@ impl DeviceState {
 
     /// Ends an array.
     pub fn release_array(&mut self, id: DeviceArrayId) {
-        if let Some(Ok(value)) = self.arrays.remove(&id) {
+        let made = self.arrays.remove(&id).and_then(Result::ok);
+        for value in made.into_iter().chain(self.reserved.remove(&id)) {
             self.heap.release_value(value);
         }
     }
@@ -214,8 +257,6 @@ struct JobList {
     is_busy: bool,
     /// Whether the job that runs waits for the host.
     is_in_host: bool,
-    /// Number of jobs that have not ended and may call functions of the host.
-    host_callers: usize,
     is_closed: bool,
 }
 
@@ -238,6 +279,7 @@ impl DeviceQueue {
             heap: ProgramHeap::new(DeviceMachine::from_device(device)),
             arrays: HashMap::new(),
             programs: HashMap::new(),
+            reserved: HashMap::new(),
         };
         let shared = Arc::new(QueueShared {
             jobs: Mutex::default(),
@@ -270,25 +312,6 @@ impl DeviceQueue {
     }
 
     /// The same for a job that may call functions of the host.
-    pub fn submit_host_caller(
-        &self,
-        promise: JobPromise,
-        work: impl FnOnce(&mut DeviceState) -> PluginResult<JobProgress> + Send + 'static,
-    ) {
-        self.shared.lock_jobs().host_callers += 1;
-        let caller = HostCallerCount(self.shared.clone());
-        self.submit_staged(JobWeight::Heavy, promise, move |state| {
-            let progress = work(state)?;
-            Ok(keep_count(progress, caller))
-        });
-    }
-
-    /// Whether a job that has not ended may call functions of the host.
-    pub fn has_host_callers(&self) -> bool {
-        self.shared.lock_jobs().host_callers > 0
-    }
-
-    /// The same for a job that may call functions of the host, or not.
     pub fn submit_staged(
         &self,
         weight: JobWeight,
@@ -338,11 +361,14 @@ impl DeviceQueue {
                 Ok(())
             },
         );
-        while !event.wait_for(HOST_POLL) {
-            if self.shared.lock_jobs().is_in_host
-                && let Some(job) = take_job(&job)
-            {
+        loop {
+            let is_in_host = self.shared.lock_jobs().is_in_host;
+            let job = if is_in_host { take_job(&job) } else { None };
+            if let Some(job) = job {
                 return job(&mut self.shared.lock_state());
+            }
+            if event.wait_for(HOST_POLL) {
+                break;
             }
         }
         event.wait()?;
@@ -365,26 +391,6 @@ impl Drop for DeviceQueue {
         if handle.thread().id() != thread::current().id() {
             self.shared.join_thread(handle);
         }
-    }
-}
-
-/// A job that may call functions of the host and has not ended.
-struct HostCallerCount(Arc<QueueShared>);
-
-impl Drop for HostCallerCount {
-    fn drop(&mut self) {
-        self.0.lock_jobs().host_callers -= 1;
-    }
-}
-
-/// The progress of a job with its count, which ends with the job.
-fn keep_count(progress: JobProgress, caller: HostCallerCount) -> JobProgress {
-    match progress {
-        JobProgress::Done => JobProgress::Done,
-        JobProgress::Host(work) => JobProgress::Host(Box::new(move || {
-            let next = work();
-            Box::new(move |state| Ok(keep_count(next(state)?, caller)))
-        })),
     }
 }
 

@@ -8,6 +8,7 @@ The plugin calls functions on the thread of the device, or on the thread of the 
 so that a callback may run programs on the same device.
 """
 
+import atexit
 import ctypes
 import functools
 import itertools
@@ -17,6 +18,7 @@ import types
 import uuid
 import weakref
 
+import jax
 import ml_dtypes
 import numpy as np
 
@@ -314,10 +316,24 @@ def _list_devices(local_devices, platforms, process_index=None, backend=None, ho
     raise RuntimeError("there is no device for the arguments of a callback")
 
 
+def _finish_callbacks(platforms):
+    """Waits for programs with callbacks, before Python ends and its functions cannot be called any more."""
+    from jax._src import xla_bridge
+
+    if next(_numbers) == 0:
+        return
+    for platform in platforms:
+        backend = xla_bridge._backends.get(platform)
+        if backend is not None:
+            # The jobs of a device run in their order.
+            jax.device_put(np.zeros((), np.float32), backend.local_devices()[0]).block_until_ready()
+
+
 def adapt_callbacks(platforms):
     """Lets JAX's callbacks to Python work on platforms."""
     from jax._src import callback, xla_bridge
 
+    atexit.register(_finish_callbacks, platforms)
     callback.emit_python_callback = functools.partial(_emit_callback, callback.emit_python_callback, platforms)
     xla_bridge.local_devices = functools.partial(_list_devices, xla_bridge.local_devices, platforms)
 
