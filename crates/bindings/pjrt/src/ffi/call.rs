@@ -6,9 +6,13 @@ use super::registry::HostTarget;
 use spirula_program::{ForeignArrayType, ForeignAttribute, ForeignSignature, HostFunctionError};
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::mem::offset_of;
 use std::ptr::{from_ref, null, null_mut};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// The size of a call frame, which the header defines without the future.
+const FRAME_SIZE: usize = offset_of!(FfiCallFrame, attrs) + size_of::<FfiAttributes>();
 
 /// Number of the type of elements of a token.
 const TOKEN: u32 = 17;
@@ -175,7 +179,7 @@ impl CallSite {
         results: &BufferList,
     ) -> Result<(), HostFunctionError> {
         let mut frame = FfiCallFrame {
-            struct_size: size_of::<FfiCallFrame>(),
+            struct_size: FRAME_SIZE,
             extension_start: null_mut(),
             api: &raw const API.0,
             ctx: from_ref(context).cast_mut().cast(),

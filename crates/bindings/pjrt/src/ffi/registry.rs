@@ -62,13 +62,16 @@ pub fn list_targets() -> BTreeSet<String> {
     lock_registry().targets.keys().cloned().collect()
 }
 
+/// The first number of types that have none. XLA in the same process numbers its types from 1 on.
+const FIRST_TYPE: i64 = 1 << 32;
+
 /// Registers a type. An id of 0 asks for a new one. Returns the id.
 ///
 /// # Errors
 /// When the name has another id.
 pub fn register_type(name: &str, id: i64, deleter: Option<FfiDeleter>) -> Result<i64, String> {
     let mut registry = lock_registry();
-    let next = registry.types.len() as i64 + 1;
+    let next = FIRST_TYPE + registry.types.len() as i64;
     let wanted = match id {
         0 => registry.types.get(name).map_or(next, |known| known.id),
         id => id,

@@ -338,22 +338,39 @@ def adapt_callbacks(platforms):
     xla_bridge.local_devices = functools.partial(_list_devices, xla_bridge.local_devices, platforms)
 
 
+def _follow(module, name, follow):
+    """Calls a function after each call of a function of a module, with the same arguments."""
+    original = getattr(module, name)
+
+    @functools.wraps(original)
+    def call_both(*arguments, **options):
+        original(*arguments, **options)
+        follow(*arguments, **options)
+
+    setattr(module, name, call_both)
+
+
 def adapt_targets(functions, platforms):
     """Lets functions of C that JAX registers for platforms, or for `cpu`, work on platforms."""
     from jax._src.lib import xla_client
 
     for platform in platforms:
-        xla_client.register_custom_call_handler(platform, functions.register_target)
         xla_client.register_custom_type_handler(platform, functions.register_type)
-    for name, target, version, traits in xla_client._custom_callback.get("cpu", []):
-        if version == 1:
-            functions.register_target(name, target, "cpu", version, traits)
-    register = xla_client.register_custom_call_target
+        xla_client.register_custom_call_handler(platform, functions.register_target)
 
-    @functools.wraps(register)
-    def register_for_both(name, fn, platform="cpu", api_version=0, *rest, **options):
-        register(name, fn, platform, api_version, *rest, **options)
+    def share_type(name, registration, platform="cpu"):
+        if platform == "cpu":
+            functions.register_type(name, registration)
+
+    def share_target(name, fn, platform="cpu", api_version=0, traits=0):
         if platform == "cpu" and api_version == 1:
-            functions.register_target(name, fn, platform, api_version)
+            functions.register_target(name, fn, platform, api_version, traits)
 
-    xla_client.register_custom_call_target = register_for_both
+    # Those of `cpu` wait there until XLA's processor begins.
+    host = xla_client.xla_platform_names["cpu"]
+    for name, registration in xla_client._custom_type_id.get(host, []):
+        share_type(name, registration)
+    for name, target, version, _ in xla_client._custom_callback.get(host, []):
+        share_target(name, target, api_version=version)
+    _follow(xla_client, "register_custom_type", share_type)
+    _follow(xla_client, "register_custom_call_target", share_target)
