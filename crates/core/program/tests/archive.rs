@@ -2,12 +2,13 @@
 
 use spirula_program::archive::{is_archive, read_archive, write_archive};
 use spirula_program::program::{
-    EntryOpaque, EntryResult, EntrySize, EntryValueType, GLOBAL, HostFunction, HostMemoryRef,
-    HostRegister, HostSlot, HostStep, LaunchStep, MessagePart, ProgramEntry, ProgramEntryParameter,
-    ProgramKernel, ProgramMessage, SourceTensorType, StridedCopy,
+    EntryOpaque, EntryResult, EntrySize, EntryValueType, ForeignStep, GLOBAL, HostFunction,
+    HostMemoryRef, HostRegister, HostSlot, HostStep, LaunchStep, MessagePart, ProgramEntry,
+    ProgramEntryParameter, ProgramKernel, ProgramMessage, SourceTensorType, StridedCopy,
 };
 use spirula_program::{
-    CompiledProgram, ProgramParameter, ScalarOp, ScalarOperator, ScalarType, SizeClass,
+    CompiledProgram, ForeignArrayType, ForeignAttribute, ForeignSignature, ProgramParameter,
+    ScalarOp, ScalarOperator, ScalarType, SizeClass,
 };
 
 const REG: HostRegister = HostRegister(0);
@@ -73,7 +74,40 @@ fn steps() -> Vec<HostStep> {
         HostStep::Call(0, vec![HostSlot::Scalar(reg)], vec![HostSlot::Memory(mem)]),
         HostStep::Assert(reg, 0, vec![reg]),
         HostStep::Trace(0, vec![reg]),
+        HostStep::Foreign(Box::new(foreign_call())),
     ]
+}
+
+/// A call of a function of the host with everything that it may have.
+fn foreign_call() -> ForeignStep {
+    let array = ForeignArrayType {
+        element: "complex<f32>".to_owned(),
+        shape: vec![2, 3],
+        layout: vec![1, 0],
+        bytes: 48,
+    };
+    let nested = ForeignAttribute::Dictionary(vec![(
+        "list".to_owned(),
+        ForeignAttribute::Array("i16".to_owned(), vec![1, 0, 2, 0]),
+    )]);
+    ForeignStep {
+        signature: ForeignSignature {
+            target: "call".to_owned(),
+            attributes: vec![
+                ("nested".to_owned(), nested),
+                ("text".to_owned(), ForeignAttribute::Text("\"".to_owned())),
+            ],
+            operands: vec![array.clone()],
+            results: vec![array],
+            has_effect: true,
+            aliases: vec![(0, 0)],
+            device: 1,
+            convention: 4,
+            origin: "model.py:3:5".to_owned(),
+        },
+        inputs: vec![HostSlot::Memory(MEM)],
+        outputs: vec![HostSlot::Memory(MEM)],
+    }
 }
 
 fn entry() -> ProgramEntry {
@@ -171,6 +205,14 @@ fn changed_bytes_are_refused_or_make_no_difference() {
     }
 }
 
+/// The foreign call of the program.
+fn foreign_step(program: &mut CompiledProgram) -> &mut ForeignStep {
+    match program.functions[0].steps.last_mut() {
+        Some(HostStep::Foreign(call)) => call,
+        _ => panic!("it is the last step"),
+    }
+}
+
 /// The fault of a program that was changed.
 fn fault(change: impl FnOnce(&mut CompiledProgram)) -> String {
     let mut program = program();
@@ -188,7 +230,7 @@ fn what_is_not_there_is_named() {
         fault(|p| p.initialise = 2),
         fault(|p| p.functions[0].steps[1] = HostStep::Move(HostRegister(0), HostRegister(1))),
         fault(|p| p.functions[0].steps[7] = HostStep::Forget(HostMemoryRef(GLOBAL | 1))),
-        fault(|p| p.functions[0].steps[13] = HostStep::Jump(19)),
+        fault(|p| p.functions[0].steps[13] = HostStep::Jump(20)),
         fault(|p| p.functions[0].steps[6] = HostStep::Data(HostMemoryRef(0), 1)),
         fault(|p| p.kernels[0].scalars[0].0 = 6),
         fault(|p| p.kernels[0].scalars.clear()),
@@ -196,12 +238,16 @@ fn what_is_not_there_is_named() {
         fault(|p| p.functions[0].scalars = u32::MAX),
         fault(|p| p.functions[0].constants[0].0 = HostRegister(1)),
         fault(|p| p.functions[0].constants[0].0 = HostRegister(GLOBAL)),
+        fault(|p| foreign_step(p).inputs.clear()),
+        fault(|p| foreign_step(p).outputs[0] = HostSlot::Scalar(REG)),
+        fault(|p| foreign_step(p).outputs[0] = HostSlot::Memory(HostMemoryRef(1))),
+        fault(|p| foreign_step(p).signature.aliases[0].0 = 1),
     ];
     insta::assert_snapshot!(faults.join("\n"), @r"
     initialisation: there is no function 2
     function 0, step 1: there is no scalar 1
     function 0, step 7: there is no shared reference 1
-    function 0, step 13: there is no step 19
+    function 0, step 13: there is no step 20
     function 0, step 6: there is no constant data 1
     kernel 0: a scalar lies outside of those that are passed
     function 0, step 12: kernel 0 takes 0 scalars, not 1
@@ -209,6 +255,10 @@ fn what_is_not_there_is_named() {
     function 0: 4294967295 are more than 1048576
     function 0: there is no scalar 1
     function 0: there is no scalar 2147483648
+    function 0, step 18: a foreign call of call has other types
+    function 0, step 18: a foreign call of call has other types
+    function 0, step 18: there is no reference 1
+    function 0, step 18: result 0 of a foreign call cannot begin with operand 1
     ");
 }
 

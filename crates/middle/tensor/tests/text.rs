@@ -53,6 +53,14 @@ const OPERATIONS: &str = r#"func @main(%0 "a": f32[4,8], %1 "b": i32[8]) -> f32[
 }
 "#;
 
+/// Foreign calls.
+const FOREIGN: &str = r#"func @main(%0 "a": i16[16], %1 "b": i32[8]) -> i32[8] {
+  %2: i32[8] = foreign effect "log me" (%0, %1) by "{\"target\":\"log me\",\"attributes\":[[\"by\",{\"Scalar\":[\"i32\",[5,0,0,0]]}],[\"name\",{\"Text\":\"a\\\"b\"}]],\"operands\":[{\"element\":\"bf16\",\"shape\":[2,8],\"layout\":[],\"bytes\":32},{\"element\":\"i32\",\"shape\":[8],\"layout\":[],\"bytes\":32}],\"results\":[{\"element\":\"i32\",\"shape\":[8],\"layout\":[],\"bytes\":32}],\"has_effect\":true,\"aliases\":[[1,0]],\"device\":3,\"convention\":4,\"origin\":\"m.py:3:5\"}"
+  foreign effect "ping" () by "{\"target\":\"ping\",\"attributes\":[],\"operands\":[],\"results\":[],\"has_effect\":true,\"aliases\":[],\"device\":0,\"convention\":4,\"origin\":\"\"}"
+  return %2
+}
+"#;
+
 #[test]
 fn the_whole_text_reads_back() {
     let function = parse_function(WHOLE).unwrap();
@@ -80,6 +88,18 @@ fn all_operations_read_back() {
     let at = OPERATIONS.find("%5: i32[8]").unwrap() as u32;
     let place = error.place;
     assert!(matches!(place, SourceLocation::Text { start, .. } if start == at));
+}
+
+#[test]
+fn foreign_calls_read_back() {
+    let function = parse_function(FOREIGN).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(write_function(&function), FOREIGN);
+    let text = print_function(&function);
+    assert!(
+        text.contains("%2: i32[8] = foreign effect \"log me\" (%0, %1)\n"),
+        "{text}"
+    );
+    assert!(text.contains("\n  foreign effect \"ping\" ()\n"), "{text}");
 }
 
 /// The message and place of a function with a body that is refused.
@@ -157,6 +177,15 @@ const BAD_BODIES: &[(&str, &str)] = &[
         "yield: there are more results than values before the `=`",
     ),
     ("give", "give: expected `=`"),
+    ("foreign %0", "%0: expected a string"),
+    (
+        r#"foreign "f" (%1) by "{}""#,
+        "\"{}\": missing field `target` at line 1 column 2",
+    ),
+    (
+        r#"foreign effect "f" () by "{\"target\":\"f\",\"attributes\":[],\"operands\":[],\"results\":[],\"has_effect\":false,\"aliases\":[],\"device\":0,\"convention\":4,\"origin\":\"\"}""#,
+        "\"{\\\"target\\\":\\\"f\\\",\\\"attributes\\\":[],\\\"operands\\\":[],\\\"results\\\":[],\\\"has_effect\\\":false,\\\"aliases\\\":[],\\\"device\\\":0,\\\"convention\\\":4,\\\"origin\\\":\\\"\\\"}\": the signature is that of another call",
+    ),
 ];
 
 #[test]
@@ -282,6 +311,19 @@ const BROKEN_RULES: &[(&str, &str)] = &[
         "the condition %0 is of type i32[4] instead of bool[]",
     ),
     ("assert %1 else %0", "%0 is not of rank 0"),
+    // 15
+    (
+        r#"foreign "f" (%0) by "{\"target\":\"f\",\"attributes\":[],\"operands\":[],\"results\":[],\"has_effect\":false,\"aliases\":[],\"device\":0,\"convention\":4,\"origin\":\"\"}""#,
+        "\"f\" has another number of operands",
+    ),
+    (
+        r#"foreign "f" (%0) by "{\"target\":\"f\",\"attributes\":[],\"operands\":[{\"element\":\"i32\",\"shape\":[3],\"layout\":[],\"bytes\":12}],\"results\":[],\"has_effect\":false,\"aliases\":[],\"device\":0,\"convention\":4,\"origin\":\"\"}""#,
+        "%0 of type i32[4] has not the 12 bytes of its foreign type",
+    ),
+    (
+        r#"%2: i32[4] = foreign "f" () by "{\"target\":\"f\",\"attributes\":[],\"operands\":[],\"results\":[{\"element\":\"i32\",\"shape\":[4],\"layout\":[],\"bytes\":16}],\"has_effect\":false,\"aliases\":[[0,0]],\"device\":0,\"convention\":4,\"origin\":\"\"}""#,
+        "result 0 of a foreign call cannot begin with operand 0",
+    ),
 ];
 
 #[test]

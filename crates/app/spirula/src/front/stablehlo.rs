@@ -7,9 +7,11 @@ use super::source::{SourceProgram, TensorProgram, TensorSource};
 use crate::error::{CompileError, CompileStage};
 use crate::options::CompileOptions;
 use crate::signature::TensorSignature;
-use spirula_diagnostics::SourceDiagnostic;
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_stablehlo::mlir::MlirModule;
 use spirula_stablehlo::translate::{TranslateError, TranslateOptions, translate_for};
+use spirula_tensor::ir::{OpKind, TensorFunction};
+use std::fmt;
 
 pub(super) static FRONT_END: FrontEnd = FrontEnd {
     title: "StableHLO (MLIR text or bytecode, jax.export)",
@@ -24,7 +26,7 @@ static MLIR_TEXT: InputFormat = InputFormat {
         match_comment: |comment| LineMatch::likely_if(comment.starts_with("//")),
         match_line: |line| LineMatch::certain_if(starts_with_any(line, LINES) || is_alias(line)),
     }),
-    read: FormatReader::Bytes(read_module),
+    read: FormatReader::Located(read_text),
 };
 
 /// MLIR bytecode, such as StableHLO's portable artifacts.
@@ -68,12 +70,73 @@ fn is_alias(line: &str) -> bool {
 const DEFAULT_FUNCTION: &str = "main";
 
 fn read_module(bytes: &[u8]) -> Result<SourceProgram, CompileError> {
+    Ok(SourceProgram::TensorSource(Box::new(verify_input(bytes)?)))
+}
+
+fn read_text(
+    bytes: &[u8],
+    path: &str,
+    _: &mut Vec<SourceDiagnostic>,
+) -> Result<SourceProgram, CompileError> {
+    let source = StablehloText {
+        module: verify_input(bytes)?,
+        path: path.to_owned(),
+        text: bytes.to_vec(),
+    };
+    Ok(SourceProgram::TensorSource(Box::new(source)))
+}
+
+fn verify_input(bytes: &[u8]) -> Result<MlirModule, CompileError> {
     let module = spirula_stablehlo::read_module(bytes).map_err(CompileError::from_read_fault)?;
     let faults = spirula_stablehlo::verify_module(&module);
     if !faults.is_empty() {
         return Err(CompileError::from_diagnostics(CompileStage::Read, faults));
     }
-    Ok(SourceProgram::TensorSource(Box::new(module)))
+    Ok(module)
+}
+
+/// A module with its text, for the places of foreign calls.
+struct StablehloText {
+    module: MlirModule,
+    path: String,
+    text: Vec<u8>,
+}
+
+impl fmt::Debug for StablehloText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the module of {}", self.path)
+    }
+}
+
+impl StablehloText {
+    /// Gives foreign calls without a place the one in the text.
+    fn locate_foreign_calls(&self, function: &mut TensorFunction) {
+        for block in function.block_ids() {
+            for op in &mut function.block_mut(block).ops {
+                if let (OpKind::Foreign(call), SourceLocation::Text { start, .. }) =
+                    (&mut op.kind, op.place)
+                    && call.signature.origin.is_empty()
+                {
+                    let before = self.text.get(..start as usize).unwrap_or_default();
+                    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+                    let rest = before.rsplit(|byte| *byte == b'\n').next();
+                    let column = rest.map_or(0, <[u8]>::len) + 1;
+                    call.signature.origin = format!("{}:{line}:{column}", self.path);
+                }
+            }
+        }
+    }
+}
+
+impl TensorSource for StablehloText {
+    fn translate_to_tensors(
+        &self,
+        options: &CompileOptions,
+    ) -> Result<TensorProgram, CompileError> {
+        let mut translated = self.module.translate_to_tensors(options)?;
+        self.locate_foreign_calls(&mut translated.function);
+        Ok(translated)
+    }
 }
 
 impl TensorSource for MlirModule {
