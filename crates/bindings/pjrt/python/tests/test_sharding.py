@@ -210,6 +210,43 @@ class ShardingTest(unittest.TestCase):
         np.testing.assert_array_equal(np.asarray(donated), matrix(4, 4) + 1)
         np.testing.assert_array_equal(np.asarray(same[1]), matrix(4, 4))
 
+    def test_each_device_of_a_manual_computation_calls_back(self):
+        mesh = make_mesh("spirula")
+        log = []
+
+        def count_down(x):
+            number = jax.lax.axis_index("x")
+
+            def step(state):
+                jax.debug.callback(lambda n, left: log.append((int(n), int(left))), number, state[1])
+                # The devices communicate, so that all wait for the last.
+                return state[0] + jax.lax.psum(1, "y"), state[1] - 1
+
+            total, _ = jax.lax.while_loop(lambda state: state[1] > 0, step, (x, number))
+            return total
+
+        size = mesh.shape["x"]
+        counted = jax.jit(jax.shard_map(count_down, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False))
+        result = counted(jax.device_put(jnp.zeros(size, jnp.int32), NamedSharding(mesh, P("x"))))
+        jax.effects_barrier()
+        others = DEVICES // size
+        np.testing.assert_array_equal(np.asarray(result), [number * others for number in range(size)])
+        expected = [(number, left) for number in range(size) for left in range(1, number + 1)]
+        self.assertEqual(sorted(log), sorted(expected * others))
+
+    def test_a_callback_of_a_sharded_program_gets_the_whole_array(self):
+        mesh = make_mesh("spirula")
+        array = jax.device_put(matrix(8, 8), NamedSharding(mesh, P("x", "y")))
+        shapes = []
+
+        def turn(a):
+            shapes.append(a.shape)
+            return np.asarray(a).T
+
+        turned = jax.jit(lambda a: jax.pure_callback(turn, a, a) * 2)(array)
+        np.testing.assert_array_equal(np.asarray(turned), matrix(8, 8).T * 2)
+        self.assertEqual(shapes, [(8, 8)])
+
 
 if __name__ == "__main__":
     unittest.main()

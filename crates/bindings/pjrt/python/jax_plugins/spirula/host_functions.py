@@ -12,7 +12,6 @@ import atexit
 import ctypes
 import functools
 import itertools
-import threading
 import traceback
 import types
 import uuid
@@ -149,9 +148,6 @@ _Handler = _function_of(_CallFrame)
 # Python functions by the texts of their calls. JAX keeps a function alive as long as an executable that calls it.
 _functions = weakref.WeakValueDictionary()
 
-# What this thread does: `depth` is the number of callbacks that it serves.
-_serving = threading.local()
-
 
 def _read_text(span):
     return ctypes.string_at(span.ptr, span.len).decode()
@@ -192,11 +188,7 @@ def _write_result(buffer, value):
 def _serve_frame(frame):
     function = _find_function(frame.attrs)
     arguments = [_read_argument(frame.args.items[at].contents) for at in range(frame.args.size)]
-    _serving.depth = getattr(_serving, "depth", 0) + 1
-    try:
-        results = function(*arguments)
-    finally:
-        _serving.depth -= 1
+    results = function(*arguments)
     if len(results) != frame.rets.size:
         raise RuntimeError(f"the callback returned {len(results)} values, the call has {frame.rets.size}")
     for at, result in enumerate(results):
@@ -302,11 +294,14 @@ def _emit_callback(emit, platforms, ctx, *arguments, **options):
 
 
 def _list_devices(local_devices, platforms, process_index=None, backend=None, host_id=None):
-    """The local devices of a platform. Callbacks get arrays of the platform `cpu`, or of Spirula where that is missing."""
+    """The local devices of a platform, as JAX itself asks for them.
+
+    Callbacks get arrays of the platform `cpu`, or of Spirula where that is missing.
+    """
     try:
         return local_devices(process_index, backend, host_id)
     except RuntimeError:
-        if backend != "cpu" or not getattr(_serving, "depth", 0):
+        if backend != "cpu":
             raise
     for platform in platforms:
         try:
