@@ -18,7 +18,7 @@ pub struct CompileOptions {
     pub known: KnownArguments,
     /// Treatment of windows of scatters that are partly out of bounds.
     pub windows: ScatterWindows,
-    /// The custom calls of StableHLO that become calls of functions of the host; by default all that are unknown.
+    /// The custom calls of StableHLO that become foreign calls; by default all that are unknown.
     pub foreign: ForeignTargets,
     /// The kind of device that tensor programs are scheduled for.
     pub profile: ScheduleProfile,

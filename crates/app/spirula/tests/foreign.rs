@@ -1,11 +1,11 @@
-//! Functions of the host that programs call by name.
+//! Foreign functions: programs call them by name.
 
 use spirula::{CompileOptions, CompileOutput, ForeignTargets, compile_input};
 use spirula_program::archive::{read_archive, write_archive};
 use spirula_program::{
-    CallProgress, CompiledProgram, ForeignAttribute, ForeignFailureKind, ForeignResult, HostCall,
-    HostFunctionError, HostFunctionTable, ProgramError, ProgramHeap, ProgramSession, ProgramValue,
-    ScalarType,
+    CallProgress, CompiledProgram, ForeignAttribute, ForeignFailureKind, ForeignFunctionCall,
+    ForeignFunctionError, ForeignFunctionTable, ForeignResult, ProgramError, ProgramHeap,
+    ProgramSession, ProgramValue, ScalarType,
 };
 use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 use std::sync::{Arc, Mutex};
@@ -42,11 +42,11 @@ fn open_machine() -> DeviceMachine<'static> {
 /// The results of the entry point `main` on the processor, as numbers.
 fn run_main(
     program: &CompiledProgram,
-    functions: &HostFunctionTable,
+    functions: &ForeignFunctionTable,
     arguments: &[ProgramValue],
 ) -> Result<Vec<Vec<i32>>, String> {
     let mut session = ProgramSession::new(program, open_machine()).expect("it begins");
-    session.set_host_functions(functions.clone());
+    session.set_foreign_functions(functions.clone());
     let results = session.call_entry("main", arguments);
     let results = results.map_err(|error| error.to_string())?;
     let results = results.into_iter().flatten();
@@ -54,13 +54,13 @@ fn run_main(
 }
 
 /// A function that adds its attribute `by` to the numbers of its operand.
-fn add_attribute(call: &mut HostCall<'_>) -> Result<(), HostFunctionError> {
+fn add_attribute(call: &mut ForeignFunctionCall<'_>) -> Result<(), ForeignFunctionError> {
     let attributes = call.signature.attributes.iter();
     let by = attributes.clone().find_map(|(name, value)| match value {
         ForeignAttribute::Scalar(_, bytes) if name == "by" => Some(numbers_of(bytes)[0]),
         _ => None,
     });
-    let by = by.ok_or_else(|| HostFunctionError::new("there is no number"))?;
+    let by = by.ok_or_else(|| ForeignFunctionError::new("there is no number"))?;
     let sums = numbers_of(call.operands[0]).into_iter().map(|n| n + by);
     let bytes: Vec<u8> = sums.flat_map(i32::to_le_bytes).collect();
     call.results[0].copy_from_slice(&bytes);
@@ -79,8 +79,8 @@ func.func @main(%a: tensor<3xi32>, %n: tensor<i32>) -> (tensor<3xi32>, tensor<i3
 
 /// Arrays and scalars are passed, before and after an archive. A pure call whose results nobody uses is removed.
 #[test]
-fn functions_of_the_host_are_called() {
-    let mut functions = HostFunctionTable::default();
+fn foreign_functions_are_called() {
+    let mut functions = ForeignFunctionTable::default();
     functions.register("add", add_attribute);
     let program = compile_program(ADDING);
     let archive = write_archive(&program).expect("it is stored");
@@ -105,18 +105,18 @@ fn missing_and_failing_functions_are_named() {
     assert_eq!(missing.target, "add");
     assert_eq!(missing.origin, "input:3:8");
     let text = missing.to_string();
-    assert_eq!(text, r#"input:3:8: no function of the host is named "add""#);
-    let mut functions = HostFunctionTable::default();
-    functions.register("add", |_: &mut HostCall<'_>| {
-        Err(HostFunctionError::new("not today"))
+    assert_eq!(text, r#"input:3:8: no foreign function is named "add""#);
+    let mut functions = ForeignFunctionTable::default();
+    functions.register("add", |_: &mut ForeignFunctionCall<'_>| {
+        Err(ForeignFunctionError::new("not today"))
     });
-    session.set_host_functions(functions.clone());
+    session.set_foreign_functions(functions.clone());
     let failed = session.call_entry("main", &arguments);
     let failed = failed.err().map(|error| error.to_string());
-    let expected = r#"input:3:8: the host function "add" failed: not today"#;
+    let expected = r#"input:3:8: the foreign function "add" failed: not today"#;
     assert_eq!(failed.as_deref(), Some(expected));
     functions.register("add", add_attribute);
-    session.set_host_functions(functions);
+    session.set_foreign_functions(functions);
     assert!(session.call_entry("main", &arguments).is_ok());
 }
 
@@ -151,11 +151,11 @@ func.func @main(%n: tensor<i32>) -> tensor<i32> {
 }"#,
     );
     let log = Arc::new(Mutex::new(Vec::new()));
-    let mut functions = HostFunctionTable::default();
+    let mut functions = ForeignFunctionTable::default();
     let seen = log.clone();
-    functions.register("log", move |call: &mut HostCall<'_>| {
+    functions.register("log", move |call: &mut ForeignFunctionCall<'_>| {
         let Some((_, ForeignAttribute::Text(text))) = call.signature.attributes.first() else {
-            return Err(HostFunctionError::new("there is no text"));
+            return Err(ForeignFunctionError::new("there is no text"));
         };
         let numbers = numbers_of(call.operands[0]);
         let mut seen = seen.lock().expect("nobody panics");
@@ -186,8 +186,8 @@ func.func @main(%a: tensor<2x3xi32>, %b: tensor<2xf32>) -> (tensor<2x3xi32>, ten
   return %0, %3 : tensor<2x3xi32>, tensor<2xf32>
 }"#,
     );
-    let mut functions = HostFunctionTable::default();
-    functions.register("turned", |call: &mut HostCall<'_>| {
+    let mut functions = ForeignFunctionTable::default();
+    functions.register("turned", |call: &mut ForeignFunctionCall<'_>| {
         assert_eq!(numbers_of(call.operands[0]), [1, 4, 2, 5, 3, 6]);
         assert_eq!(numbers_of(call.results[0]), [1, 4, 2, 5, 3, 6]);
         assert_eq!(call.signature.operands[0].shape, [2, 3]);
@@ -195,7 +195,7 @@ func.func @main(%a: tensor<2x3xi32>, %b: tensor<2xf32>) -> (tensor<2x3xi32>, ten
         call.results[0][4..8].copy_from_slice(&9i32.to_le_bytes());
         Ok(())
     });
-    functions.register("conjugate", |call: &mut HostCall<'_>| {
+    functions.register("conjugate", |call: &mut ForeignFunctionCall<'_>| {
         assert_eq!(call.signature.operands[0].element, "complex<f32>");
         call.results[0].copy_from_slice(call.operands[0]);
         for pair in call.results[0].chunks_exact_mut(8) {
@@ -231,10 +231,10 @@ fn a_paused_call_leaves_the_heap_to_others() {
     let operands = session.read_operands(&paused).expect("they are there");
     assert_eq!(numbers_of(&operands[0]), [1, 2, 3]);
     let suspended = session.suspend();
-    let mut functions = HostFunctionTable::default();
+    let mut functions = ForeignFunctionTable::default();
     functions.register("add", add_attribute);
     let mut inner = ProgramSession::begin_on_heap(&program, &mut heap).expect("it begins");
-    inner.set_host_functions(functions);
+    inner.set_foreign_functions(functions);
     assert!(inner.call_entry("main", &arguments).is_ok());
     let ended = inner.suspend();
     heap.release_program(ended);

@@ -10,8 +10,8 @@ use crate::module::{CompiledModule, ENTRY};
 use crate::queue::{DeviceState, HostWork, JobProgress, JobWork};
 use spirula_program::program::HostStep;
 use spirula_program::{
-    CallProgress, CompiledProgram, ForeignArrayType, ForeignFailure, ForeignResult,
-    HostFunctionError, PausedCall, ProgramSession, ResidentValue, ScalarType,
+    CallProgress, CompiledProgram, ForeignArrayType, ForeignFailure, ForeignFunctionError,
+    ForeignResult, PausedCall, ProgramSession, ResidentValue, ScalarType,
 };
 use spirula_runtime::DeviceMachine;
 use std::ffi::c_void;
@@ -152,7 +152,7 @@ impl StepOutcome {
         match progress {
             CallProgress::Completed(ended) => Ok(StepOutcome::Ended(session.keep_results(ended)?)),
             CallProgress::Paused(paused) => {
-                let prepared = PreparedHostCall::new(session, program, &paused);
+                let prepared = prepare_memory(session, program, &paused);
                 match prepared {
                     Ok((operands, results)) => Ok(StepOutcome::Calls(PreparedHostCall {
                         paused,
@@ -160,7 +160,7 @@ impl StepOutcome {
                         results,
                     })),
                     Err(error) => {
-                        let reason = HostFunctionError::new(error.message.clone());
+                        let reason = ForeignFunctionError::new(error.message.clone());
                         let failure = paused.signature(program).failed_function(reason);
                         session.abandon_call(paused, failure);
                         Err(error)
@@ -179,32 +179,6 @@ struct PreparedHostCall {
 }
 
 impl PreparedHostCall {
-    /// The memory of operands and results.
-    fn new(
-        session: &mut DeviceSession<'_>,
-        program: &CompiledProgram,
-        paused: &PausedCall,
-    ) -> PluginResult<(Vec<CallMemory>, Vec<CallMemory>)> {
-        let signature = paused.signature(program);
-        let lends = session.machine().device().info().id == "cpu";
-        let operands = match lends {
-            true => lend_operands(session, paused)?,
-            false => {
-                let bytes = session.read_operands(paused)?;
-                bytes.iter().map(|b| CallMemory::from_bytes(b)).collect()
-            }
-        };
-        let is_array = session.has_array_results(paused);
-        let mut results = Vec::with_capacity(is_array.len());
-        for (ty, is_array) in signature.results.iter().zip(is_array) {
-            results.push(match lends && is_array && ty.bytes > 0 {
-                true => create_array(session, ty)?,
-                false => CallMemory::with_zeros(ty.bytes as usize),
-            });
-        }
-        Ok((operands, results))
-    }
-
     fn run(&mut self, program: &RunningProgram) -> Result<(), ForeignFailure> {
         let signature = self.paused.signature(&program.module.program);
         let target = find_target(&signature.target);
@@ -265,6 +239,32 @@ impl PreparedHostCall {
             }
         }
     }
+}
+
+/// The memory of operands and results.
+fn prepare_memory(
+    session: &mut DeviceSession<'_>,
+    program: &CompiledProgram,
+    paused: &PausedCall,
+) -> PluginResult<(Vec<CallMemory>, Vec<CallMemory>)> {
+    let signature = paused.signature(program);
+    let lends = session.machine().device().info().id == "cpu";
+    let operands = match lends {
+        true => lend_operands(session, paused)?,
+        false => {
+            let bytes = session.read_operands(paused)?;
+            bytes.iter().map(|b| CallMemory::from_bytes(b)).collect()
+        }
+    };
+    let is_array = session.has_array_results(paused);
+    let mut results = Vec::with_capacity(is_array.len());
+    for (ty, is_array) in signature.results.iter().zip(is_array) {
+        results.push(match lends && is_array && ty.bytes > 0 {
+            true => create_array(session, ty)?,
+            false => CallMemory::with_zeros(ty.bytes as usize),
+        });
+    }
+    Ok((operands, results))
 }
 
 /// The operands in the memory of the processor.

@@ -511,3 +511,6 @@ impl QueueShared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
-//! Foreign calls: calls of functions of the host that a program refers to by name.
+//! Foreign calls: calls of functions that do not belong to a program, which refers to them by name.
 //!
 //! A program says what it calls and with which types ([`ForeignSignature`]). The functions belong to whoever runs the
-//! program: they are registered in a [`HostFunctionTable`], or the caller of a session runs them itself while the call is
+//! program: they are registered in a [`ForeignFunctionTable`], or the caller of a session runs them itself while the call is
 //! paused ([`crate::CallProgress`]).
 
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ impl ForeignSignature {
     }
 
     /// The error of the function.
-    pub fn failed_function(&self, error: HostFunctionError) -> ForeignFailure {
+    pub fn failed_function(&self, error: ForeignFunctionError) -> ForeignFailure {
         self.failure(ForeignFailureKind::Failed(error))
     }
 
@@ -115,9 +115,9 @@ pub enum ForeignAttribute {
     Dictionary(Vec<(String, ForeignAttribute)>),
 }
 
-/// A call of a function of the host.
+/// A call of a foreign function.
 #[derive(Debug)]
-pub struct HostCall<'a> {
+pub struct ForeignFunctionCall<'a> {
     /// Names and types.
     pub signature: &'a ForeignSignature,
     /// The elements of the operands.
@@ -126,50 +126,50 @@ pub struct HostCall<'a> {
     pub results: Vec<&'a mut [u8]>,
 }
 
-/// A function of the host.
-pub trait HostFunction: Send + Sync {
+/// A foreign function.
+pub trait ForeignFunction: Send + Sync {
     /// Runs the function.
     ///
     /// # Errors
     /// When it fails. The error is that of the program.
-    fn call(&self, call: &mut HostCall<'_>) -> Result<(), HostFunctionError>;
+    fn call(&self, call: &mut ForeignFunctionCall<'_>) -> Result<(), ForeignFunctionError>;
 }
 
-impl<F> HostFunction for F
+impl<F> ForeignFunction for F
 where
-    F: Fn(&mut HostCall<'_>) -> Result<(), HostFunctionError> + Send + Sync,
+    F: Fn(&mut ForeignFunctionCall<'_>) -> Result<(), ForeignFunctionError> + Send + Sync,
 {
-    fn call(&self, call: &mut HostCall<'_>) -> Result<(), HostFunctionError> {
+    fn call(&self, call: &mut ForeignFunctionCall<'_>) -> Result<(), ForeignFunctionError> {
         self(call)
     }
 }
 
-/// The reason why a function of the host fails.
+/// The reason why a foreign function fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostFunctionError {
+pub struct ForeignFunctionError {
     /// The canonical code of the status, as Abseil numbers them; 13 is an internal error.
     pub code: u32,
     /// The message for users.
     pub message: String,
 }
 
-impl HostFunctionError {
+impl ForeignFunctionError {
     /// An error without a code of its own.
-    pub fn new(message: impl Into<String>) -> HostFunctionError {
-        HostFunctionError {
+    pub fn new(message: impl Into<String>) -> ForeignFunctionError {
+        ForeignFunctionError {
             code: 13,
             message: message.into(),
         }
     }
 }
 
-impl fmt::Display for HostFunctionError {
+impl fmt::Display for ForeignFunctionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for HostFunctionError {}
+impl std::error::Error for ForeignFunctionError {}
 
 /// The reason why a foreign call fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,7 +188,7 @@ pub enum ForeignFailureKind {
     /// No function of this name is registered.
     Missing,
     /// The function has failed.
-    Failed(HostFunctionError),
+    Failed(ForeignFunctionError),
 }
 
 impl fmt::Display for ForeignFailure {
@@ -198,10 +198,10 @@ impl fmt::Display for ForeignFailure {
         }
         match &self.kind {
             ForeignFailureKind::Missing => {
-                write!(f, "no function of the host is named {:?}", self.target)
+                write!(f, "no foreign function is named {:?}", self.target)
             }
             ForeignFailureKind::Failed(error) => {
-                write!(f, "the host function {:?} failed: {error}", self.target)
+                write!(f, "the foreign function {:?} failed: {error}", self.target)
             }
         }
     }
@@ -209,20 +209,20 @@ impl fmt::Display for ForeignFailure {
 
 impl std::error::Error for ForeignFailure {}
 
-/// Functions of the host by name.
+/// Foreign functions by name.
 #[derive(Clone, Default)]
-pub struct HostFunctionTable {
-    functions: BTreeMap<String, Arc<dyn HostFunction>>,
+pub struct ForeignFunctionTable {
+    functions: BTreeMap<String, Arc<dyn ForeignFunction>>,
 }
 
-impl HostFunctionTable {
+impl ForeignFunctionTable {
     /// Registers a function. It replaces one of the same name.
-    pub fn register(&mut self, name: &str, function: impl HostFunction + 'static) {
+    pub fn register(&mut self, name: &str, function: impl ForeignFunction + 'static) {
         self.functions.insert(name.to_owned(), Arc::new(function));
     }
 
     /// The function of a name.
-    pub fn find(&self, name: &str) -> Option<&Arc<dyn HostFunction>> {
+    pub fn find(&self, name: &str) -> Option<&Arc<dyn ForeignFunction>> {
         self.functions.get(name)
     }
 
@@ -242,7 +242,7 @@ impl HostFunctionTable {
         for (operand, result) in &signature.aliases {
             results[*result].clone_from(&operands[*operand]);
         }
-        let mut call = HostCall {
+        let mut call = ForeignFunctionCall {
             signature,
             operands: operands.iter().map(Vec::as_slice).collect(),
             results: results.iter_mut().map(Vec::as_mut_slice).collect(),
@@ -253,7 +253,7 @@ impl HostFunctionTable {
     }
 }
 
-impl fmt::Debug for HostFunctionTable {
+impl fmt::Debug for ForeignFunctionTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.functions.keys()).finish()
     }

@@ -5,7 +5,7 @@
 //! - [`ProgramSession`]: runs the host's steps on a [`KernelMachine`].
 //! - [`ResidentValue`]: arguments and results that stay on the machine between calls.
 //! - [`ProgramHeap`]: memory of a machine that several programs use in turns; [`SuspendedSession`] is a program between calls.
-//! - [`HostFunctionTable`]: functions of the host that programs call by name ([`ForeignSignature`]).
+//! - [`ForeignFunctionTable`]: functions that programs call by name, and whoever runs them registers ([`ForeignSignature`]).
 //! - [`ProgramValue`]: arguments and results of entry points; [`read_string`] reads string literals.
 //! - [`ScalarType`], [`ScalarLiteral`]: types and values of scalars.
 //! - [`ScalarOperator`]: the scalar operators, one table for compilers and for the steps of the host.
@@ -33,8 +33,8 @@ mod validate;
 
 pub use byte_region::ByteRegion;
 pub use foreign::{
-    ForeignArrayType, ForeignAttribute, ForeignFailure, ForeignFailureKind, ForeignSignature,
-    HostCall, HostFunction, HostFunctionError, HostFunctionTable,
+    ForeignArrayType, ForeignAttribute, ForeignFailure, ForeignFailureKind, ForeignFunction,
+    ForeignFunctionCall, ForeignFunctionError, ForeignFunctionTable, ForeignSignature,
 };
 pub use heap::{HeapUse, MachineResult, ProgramHeap};
 pub use machine::{BlockBinding, BlockRead, KernelMachine, LaunchRequest, ProgramError};

@@ -131,7 +131,7 @@ pub enum ProgramError<E> {
     Invalid(String),
     /// Something cannot be run.
     Unsupported(String),
-    /// A function of the host is missing, or has failed.
+    /// A foreign function is missing, or has failed.
     Foreign(Box<ForeignFailure>),
     /// The machine failed.
     Machine(E),

@@ -78,7 +78,7 @@ fn steps() -> Vec<HostStep> {
     ]
 }
 
-/// A call of a function of the host with everything that it may have.
+/// A foreign call with everything that it may have.
 fn foreign_call() -> ForeignStep {
     let array = ForeignArrayType {
         element: "complex<f32>".to_owned(),

@@ -74,7 +74,7 @@ impl From<ProgramError<DeviceError>> for TestOutcome {
             ProgramError::Unsupported(what) => TestOutcome::unsupported(what),
             ProgramError::Machine(error) => error.into(),
             ProgramError::Foreign(failure) => {
-                let what = format!("function of the host {:?}", failure.target);
+                let what = format!("foreign function {:?}", failure.target);
                 TestOutcome::unsupported(what)
             }
             ProgramError::Failed(..) | ProgramError::Invalid(_) => TestOutcome::failed(error),

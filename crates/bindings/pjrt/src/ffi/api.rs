@@ -2,7 +2,7 @@
 
 use super::interface::*;
 use super::registry::{register_handlers, register_type};
-use spirula_program::HostFunctionError;
+use spirula_program::ForeignFunctionError;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::null_mut;
@@ -28,12 +28,12 @@ fn allocate_error(code: u32, message: &str) -> *mut FfiErrorObject {
 }
 
 /// Takes an error that a handler returned; null is none.
-pub unsafe fn take_error(error: *mut FfiErrorObject) -> Result<(), HostFunctionError> {
+pub unsafe fn take_error(error: *mut FfiErrorObject) -> Result<(), ForeignFunctionError> {
     if error.is_null() {
         return Ok(());
     }
     let error = Box::from_raw(error.cast::<FfiError>());
-    Err(HostFunctionError {
+    Err(ForeignFunctionError {
         code: error.code,
         message: error.message.to_string_lossy().into_owned(),
     })
@@ -95,12 +95,12 @@ impl CallContext<'_> {
 /// The end of work that a handler does in the background.
 #[derive(Default)]
 pub struct FfiFuture {
-    result: Mutex<Option<Result<(), HostFunctionError>>>,
+    result: Mutex<Option<Result<(), ForeignFunctionError>>>,
     completed: Condvar,
 }
 
 impl FfiFuture {
-    fn complete(&self, result: Result<(), HostFunctionError>) {
+    fn complete(&self, result: Result<(), ForeignFunctionError>) {
         let mut slot = self.result.lock().unwrap_or_else(PoisonError::into_inner);
         slot.get_or_insert(result);
         drop(slot);
@@ -108,7 +108,7 @@ impl FfiFuture {
     }
 
     /// Waits for the future that a handler returned; null is none.
-    pub unsafe fn wait(future: *mut FfiFutureObject) -> Result<(), HostFunctionError> {
+    pub unsafe fn wait(future: *mut FfiFutureObject) -> Result<(), ForeignFunctionError> {
         if future.is_null() {
             return Ok(());
         }

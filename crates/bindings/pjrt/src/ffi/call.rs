@@ -3,7 +3,7 @@
 use super::api::{API, CallContext, FfiFuture, StageStates, UserData, take_error};
 use super::interface::*;
 use super::registry::HostTarget;
-use spirula_program::{ForeignArrayType, ForeignAttribute, ForeignSignature, HostFunctionError};
+use spirula_program::{ForeignArrayType, ForeignAttribute, ForeignFunctionError, ForeignSignature};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -105,7 +105,7 @@ impl HostCallSites {
         &self,
         target: HostTarget,
         call: &HostMemoryCall<'_>,
-    ) -> Result<(), HostFunctionError> {
+    ) -> Result<(), ForeignFunctionError> {
         match target {
             HostTarget::Typed(bundle) => {
                 let site = self.find_or_create(call.signature);
@@ -123,7 +123,7 @@ impl HostCallSites {
                 let convention = call.signature.convention;
                 let message =
                     format!("an untyped function cannot be called by the convention {convention}");
-                Err(HostFunctionError::new(message))
+                Err(ForeignFunctionError::new(message))
             }
         }
     }
@@ -134,7 +134,7 @@ impl CallSite {
         &self,
         bundle: FfiHandlerBundle,
         call: &HostMemoryCall<'_>,
-    ) -> Result<(), HostFunctionError> {
+    ) -> Result<(), ForeignFunctionError> {
         static RUNS: AtomicI64 = AtomicI64::new(1);
         let context = CallContext {
             kept: &self.states,
@@ -177,7 +177,7 @@ impl CallSite {
         context: &CallContext<'_>,
         operands: &BufferList,
         results: &BufferList,
-    ) -> Result<(), HostFunctionError> {
+    ) -> Result<(), ForeignFunctionError> {
         let mut frame = FfiCallFrame {
             struct_size: FRAME_SIZE,
             extension_start: null_mut(),
@@ -251,7 +251,7 @@ struct AttributeList {
     /// What the names and values are.
     _spans: Box<[FfiByteSpan]>,
     _texts: Vec<String>,
-    _values: Vec<AttributeValue>,
+    _values: Vec<AttributeContent>,
 }
 
 // SAFETY: the pointers are to content that the list owns and never changes.
@@ -260,7 +260,7 @@ unsafe impl Send for AttributeList {}
 unsafe impl Sync for AttributeList {}
 
 /// The content of an attribute, which stays where it is.
-enum AttributeValue {
+enum AttributeContent {
     Scalar(
         Box<FfiScalar>,
         #[allow(dead_code, reason = "C reads it")] Box<[u64]>,
@@ -279,8 +279,8 @@ enum AttributeValue {
     ),
 }
 
-impl AttributeValue {
-    fn new(attribute: &ForeignAttribute) -> AttributeValue {
+impl AttributeContent {
+    fn new(attribute: &ForeignAttribute) -> AttributeContent {
         match attribute {
             ForeignAttribute::Scalar(element, bytes) => {
                 let words = align_bytes(bytes);
@@ -288,7 +288,7 @@ impl AttributeValue {
                     dtype: find_element(element),
                     value: words.as_ptr().cast(),
                 };
-                AttributeValue::Scalar(Box::new(scalar), words)
+                AttributeContent::Scalar(Box::new(scalar), words)
             }
             ForeignAttribute::Array(element, bytes) => {
                 let words = align_bytes(bytes);
@@ -298,34 +298,34 @@ impl AttributeValue {
                     size: bytes.len() / size,
                     data: words.as_ptr().cast(),
                 };
-                AttributeValue::Array(Box::new(array), words)
+                AttributeContent::Array(Box::new(array), words)
             }
             ForeignAttribute::Text(text) => {
                 let text = text.clone();
-                AttributeValue::Text(Box::new(make_span(&text)), text)
+                AttributeContent::Text(Box::new(make_span(&text)), text)
             }
             ForeignAttribute::Dictionary(named) => {
                 let list = Box::new(AttributeList::new(named));
-                AttributeValue::Dictionary(Box::new(list.as_struct()), list)
+                AttributeContent::Dictionary(Box::new(list.as_struct()), list)
             }
         }
     }
 
     fn kind(&self) -> u32 {
         match self {
-            AttributeValue::Scalar(..) => SCALAR,
-            AttributeValue::Array(..) => ARRAY,
-            AttributeValue::Text(..) => STRING,
-            AttributeValue::Dictionary(..) => DICTIONARY,
+            AttributeContent::Scalar(..) => SCALAR,
+            AttributeContent::Array(..) => ARRAY,
+            AttributeContent::Text(..) => STRING,
+            AttributeContent::Dictionary(..) => DICTIONARY,
         }
     }
 
     fn as_pointer(&self) -> *const c_void {
         match self {
-            AttributeValue::Scalar(value, _) => from_ref(&**value).cast(),
-            AttributeValue::Array(value, _) => from_ref(&**value).cast(),
-            AttributeValue::Text(value, _) => from_ref(&**value).cast(),
-            AttributeValue::Dictionary(value, _) => from_ref(&**value).cast(),
+            AttributeContent::Scalar(value, _) => from_ref(&**value).cast(),
+            AttributeContent::Array(value, _) => from_ref(&**value).cast(),
+            AttributeContent::Text(value, _) => from_ref(&**value).cast(),
+            AttributeContent::Dictionary(value, _) => from_ref(&**value).cast(),
         }
     }
 }
@@ -367,12 +367,12 @@ impl AttributeList {
     fn new(named: &[(String, ForeignAttribute)]) -> AttributeList {
         let texts: Vec<String> = named.iter().map(|(name, _)| name.clone()).collect();
         let spans: Box<[FfiByteSpan]> = texts.iter().map(|text| make_span(text)).collect();
-        let values = named.iter().map(|(_, value)| AttributeValue::new(value));
-        let values: Vec<AttributeValue> = values.collect();
+        let values = named.iter().map(|(_, value)| AttributeContent::new(value));
+        let values: Vec<AttributeContent> = values.collect();
         AttributeList {
-            kinds: values.iter().map(AttributeValue::kind).collect(),
+            kinds: values.iter().map(AttributeContent::kind).collect(),
             names: spans.iter().map(from_ref).collect(),
-            values: values.iter().map(AttributeValue::as_pointer).collect(),
+            values: values.iter().map(AttributeContent::as_pointer).collect(),
             _spans: spans,
             _texts: texts,
             _values: values,

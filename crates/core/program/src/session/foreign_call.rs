@@ -9,7 +9,7 @@ use super::{HostFrame, ProgramSession};
 use crate::heap::MachineResult;
 use crate::program::{CompiledProgram, ForeignStep, HostSlot, HostStep, ProgramEntry};
 use crate::resident::{ResidentContent, ResidentValue};
-use crate::{ForeignFailure, ForeignSignature, HostFunctionTable, KernelMachine, ProgramError};
+use crate::{ForeignFailure, ForeignFunctionTable, ForeignSignature, KernelMachine, ProgramError};
 
 /// How far a call has come.
 pub enum CallProgress<'p> {
@@ -58,7 +58,7 @@ pub enum ForeignResult {
 
 impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     /// Sets the functions that foreign calls call.
-    pub fn set_host_functions(&mut self, functions: HostFunctionTable) {
+    pub fn set_foreign_functions(&mut self, functions: ForeignFunctionTable) {
         self.functions = functions;
     }
 

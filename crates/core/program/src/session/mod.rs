@@ -18,7 +18,7 @@ use crate::program::{
     CompiledProgram, GLOBAL, HostMemoryRef, HostRegister, HostSlot, HostStep, StridedCopy,
 };
 use crate::{
-    ByteRegion, HostFunctionTable, KernelMachine, OwnedOrLent, ProgramError, ScalarOperator,
+    ByteRegion, ForeignFunctionTable, KernelMachine, OwnedOrLent, ProgramError, ScalarOperator,
     ScalarType,
 };
 use frame::{FrameStack, HostFrame, StackProgress};
@@ -54,8 +54,8 @@ pub struct ProgramSession<'p, M: KernelMachine> {
     is_unfinished: bool,
     /// Messages that were traced.
     traced: Vec<String>,
-    /// Functions of the host.
-    functions: HostFunctionTable,
+    /// Foreign functions.
+    functions: ForeignFunctionTable,
 }
 
 impl<'p, M: KernelMachine> ProgramSession<'p, M> {
@@ -92,7 +92,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
             may_have_failed: false,
             is_unfinished: false,
             traced: Vec::new(),
-            functions: HostFunctionTable::default(),
+            functions: ForeignFunctionTable::default(),
         }
     }
 
@@ -103,7 +103,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
             StackProgress::Ended(frame) => self.drop_frame(frame),
             StackProgress::Foreign(stack) => {
                 self.drop_stack(stack);
-                let message = "the initialisation of a program calls a function of the host";
+                let message = "the initialisation of a program calls a foreign function";
                 return Err(ProgramError::Invalid(message.to_owned()));
             }
         }

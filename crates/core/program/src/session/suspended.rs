@@ -4,7 +4,7 @@ use super::ProgramSession;
 use super::launch::LaunchData;
 use crate::heap::{MachineResult, ProgramHeap};
 use crate::program::CompiledProgram;
-use crate::{HostFunctionTable, KernelMachine, OwnedOrLent};
+use crate::{ForeignFunctionTable, KernelMachine, OwnedOrLent};
 
 /// The state of a program between calls. It refers to memory of its heap until the heap is told to release it.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
             may_have_failed: false,
             is_unfinished: suspended.is_unfinished,
             traced: Vec::new(),
-            functions: HostFunctionTable::default(),
+            functions: ForeignFunctionTable::default(),
         }
     }
 

@@ -47,7 +47,7 @@ fn inline_callee(
     t.bind_items(op, results)
 }
 
-/// `custom_call`: assertions, checks, routines of LAPACK, markers that do not change values, and functions of the host.
+/// `custom_call`: assertions, checks, routines of LAPACK, markers that do not change values, and foreign functions.
 pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let attributes: CustomCallAttributes<'_> = t.read_attributes(op)?;
     let target = attributes.call_target_name.0;

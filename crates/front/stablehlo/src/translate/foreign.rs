@@ -1,4 +1,4 @@
-//! Foreign calls: custom calls whose target is a function of the host.
+//! Foreign calls: custom calls whose target is a function that does not belong to the program.
 //!
 //! Operands and results have static shapes. Complex numbers are pairs in one tensor, and tensors with a layout are
 //! transposed. A token is an array without elements.
@@ -8,7 +8,7 @@ use super::element::TensorElement;
 use super::entry::{interleave_components, split_components, token_shape};
 use super::error::TranslateResult;
 use super::translator::{StablehloTranslator, TranslatedValue};
-use crate::dialect::records::HostCallAttributes;
+use crate::dialect::records::ForeignCallAttributes;
 use crate::mlir::{
     AttributeKind, LocationKind, MlirAttr, MlirLoc, MlirModule, MlirOp, MlirTypeKind,
 };
@@ -61,7 +61,7 @@ pub(super) fn translate_foreign_call(
         let what = format!("custom_call @{target}");
         return Err(t.unsupported_error(op, what));
     }
-    let attributes: HostCallAttributes = t.read_attributes(op)?;
+    let attributes: ForeignCallAttributes = t.read_attributes(op)?;
     let (mut operands, mut operand_types) = (Vec::new(), Vec::new());
     for (at, value) in t.module.operands(op).iter().enumerate() {
         let item = t.resolve_value(op, *value)?;
@@ -318,7 +318,7 @@ fn read_aliases(module: &MlirModule, aliases: Option<MlirAttr>) -> Vec<(usize, u
 fn read_parameters(
     t: &StablehloTranslator<'_>,
     op: MlirOp,
-    attributes: &HostCallAttributes,
+    attributes: &ForeignCallAttributes,
 ) -> TranslateResult<Vec<(String, ForeignAttribute)>> {
     let Some(given) = attributes.typed.or(attributes.backend_config) else {
         return Ok(Vec::new());

@@ -150,7 +150,7 @@ impl TensorEvaluator<'_> {
                 self.run_assertion(assertion)?;
                 Vec::new()
             }
-            // The interpreter has no functions of the host.
+            // The interpreter has no foreign functions.
             OpKind::Foreign(call) => {
                 let missing = call.signature.missing_function();
                 return Err(EvalError::Failed(missing.to_string()));

@@ -22,8 +22,8 @@ pub(crate) use movement::{
     PadAttributes, ReverseAttributes, ScatterAttributes, SliceAttributes, TransposeAttributes,
 };
 pub(crate) use program::{
-    CallAttributes, CompositeAttributes, CustomCallAttributes, FuncAttributes, HostCallAttributes,
-    ShapeAssertionAttributes, TargetParameters,
+    CallAttributes, CompositeAttributes, CustomCallAttributes, ForeignCallAttributes,
+    FuncAttributes, ShapeAssertionAttributes, TargetParameters,
 };
 pub(crate) use sharding::ManualComputationAttributes;
 pub(crate) use structured::{

@@ -60,8 +60,8 @@ attribute_record! {
 }
 
 attribute_record! {
-    /// Attributes of `custom_call` of a function of the host.
-    struct HostCallAttributes {
+    /// Attributes of `custom_call` of a foreign function.
+    struct ForeignCallAttributes {
         has_side_effect: Option<bool>,
         api_version: Option<i32>,
         typed as "mhlo.backend_config": Option<MlirAttr>,

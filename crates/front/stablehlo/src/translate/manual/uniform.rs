@@ -5,7 +5,7 @@
 use super::collective;
 use super::value::ShardedValue;
 use crate::dialect::records::{
-    CallAttributes, CompositeAttributes, CustomCallAttributes, HostCallAttributes,
+    CallAttributes, CompositeAttributes, CustomCallAttributes, ForeignCallAttributes,
 };
 use crate::dialect::{AttributeRecord, MlirOpcode};
 use crate::mlir::{MlirBlock, MlirOp, MlirValue as Mlir};
@@ -22,8 +22,8 @@ pub(in crate::translate) struct ShardEffects {
     pub reads_device: bool,
     /// Whether it contains a loop.
     pub loops: bool,
-    /// Whether it may call a function of the host.
-    pub calls_host: bool,
+    /// Whether it may call a foreign function.
+    pub calls_out: bool,
 }
 
 impl ShardEffects {
@@ -31,7 +31,7 @@ impl ShardEffects {
         self.communicates |= other.communicates;
         self.reads_device |= other.reads_device;
         self.loops |= other.loops;
-        self.calls_host |= other.calls_host;
+        self.calls_out |= other.calls_out;
     }
 }
 
@@ -52,8 +52,8 @@ impl StablehloTranslator<'_> {
             reads_device: matches!(
                 opcode,
                 Some(MlirOpcode::PartitionId | MlirOpcode::ReplicaId)
-            ) || self.has_host_effect(op),
-            calls_host: opcode == Some(MlirOpcode::CustomCall),
+            ) || self.has_foreign_effect(op),
+            calls_out: opcode == Some(MlirOpcode::CustomCall),
             loops: opcode == Some(MlirOpcode::While),
         };
         for block in module.regions(op).flat_map(|region| module.blocks(region)) {
@@ -78,13 +78,13 @@ impl StablehloTranslator<'_> {
         effects
     }
 
-    /// Whether an operation calls a function of the host for its effect, which each shard has.
-    fn has_host_effect(&self, op: MlirOp) -> bool {
+    /// Whether an operation calls a foreign function for its effect, which each shard has.
+    fn has_foreign_effect(&self, op: MlirOp) -> bool {
         let module = self.module;
         if module.opcode(op) != Some(MlirOpcode::CustomCall) {
             return false;
         }
-        let has_effect = HostCallAttributes::read(module, op)
+        let has_effect = ForeignCallAttributes::read(module, op)
             .is_ok_and(|attributes| attributes.has_side_effect == Some(true));
         let target = CustomCallAttributes::read(module, op);
         has_effect && target.is_ok_and(|call| !is_own_target(call.call_target_name.0))
@@ -99,7 +99,7 @@ impl StablehloTranslator<'_> {
     fn is_uniform_among(&mut self, op: MlirOp, known: &FxHashMap<Mlir, bool>) -> bool {
         let effects = self.shard_effects(op);
         // Shards that do not take part make no calls.
-        let is_partial = effects.calls_host && self.shards.active.is_some();
+        let is_partial = effects.calls_out && self.shards.active.is_some();
         if effects.communicates || effects.reads_device || is_partial {
             return false;
         }

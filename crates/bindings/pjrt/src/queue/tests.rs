@@ -1,0 +1,95 @@
+//! Tests of the queue: jobs that wait for the host.
+
+use super::*;
+use spirula_runtime::DeviceOptions;
+
+fn open_queue() -> Arc<DeviceQueue> {
+    let device = ComputeDevice::open("cpu", &DeviceOptions::default());
+    let queue = DeviceQueue::new(device.expect("there is a processor"));
+    Arc::new(queue.expect("it has a thread"))
+}
+
+/// Work that notes its name.
+fn note(
+    log: &Arc<Mutex<Vec<&'static str>>>,
+    name: &'static str,
+) -> impl FnOnce(&mut DeviceState) -> PluginResult<()> + Send + 'static {
+    let log = log.clone();
+    move |_| {
+        log.lock().expect("nobody panics").push(name);
+        Ok(())
+    }
+}
+
+/// Jobs that the host submits for a job run before that continues, and those of others afterwards.
+#[test]
+fn jobs_of_the_host_run_at_once() {
+    let queue = open_queue();
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let [first, nested, last] = [(); 3].map(|()| WorkEvent::new());
+    let (started, begin) = std::sync::mpsc::channel();
+    let (inner, of_nested) = (queue.clone(), nested.clone());
+    let (in_nested, in_end) = (note(&log, "nested"), note(&log, "end"));
+    queue.submit_staged(
+        JobWeight::Heavy,
+        JobPromise::from_event(&first),
+        move |_| {
+            Ok(JobProgress::Host(Box::new(move || {
+                started.send(()).expect("the test waits");
+                inner.submit(
+                    JobWeight::Heavy,
+                    JobPromise::from_event(&of_nested),
+                    in_nested,
+                );
+                // The job before has its result, so that waiting for it is possible.
+                of_nested.wait().expect("it has run");
+                assert_eq!(inner.run(|_| Ok(5)), Ok(5));
+                Box::new(|state| in_end(state).map(|()| JobProgress::Done))
+            })))
+        },
+    );
+    begin.recv().expect("the job begins");
+    queue.submit(
+        JobWeight::Light,
+        JobPromise::from_event(&last),
+        note(&log, "last"),
+    );
+    last.wait().expect("it has run");
+    assert_eq!(
+        *log.lock().expect("nobody panics"),
+        ["nested", "end", "last"]
+    );
+}
+
+/// A caller that waits with a lock which the host needs is answered while the host waits for the lock.
+#[test]
+fn callers_are_answered_while_a_job_waits_for_the_host() {
+    let queue = open_queue();
+    let lock = Arc::new(Mutex::new(()));
+    let guard = lock.lock().expect("nobody panics");
+    let event = WorkEvent::new();
+    let of_host = lock.clone();
+    queue.submit_staged(JobWeight::Heavy, JobPromise::from_event(&event), |_| {
+        Ok(JobProgress::Host(Box::new(move || {
+            drop(of_host.lock());
+            Box::new(|_| Ok(JobProgress::Done))
+        })))
+    });
+    assert_eq!(queue.run(|_| Ok(7)), Ok(7));
+    drop(guard);
+    assert_eq!(event.wait(), Ok(()));
+}
+
+/// A panic of the host is the error of its job only.
+#[test]
+fn a_panic_of_the_host_is_an_error_of_its_job() {
+    let queue = open_queue();
+    let event = WorkEvent::new();
+    let promise = JobPromise::from_event(&event);
+    queue.submit_staged(JobWeight::Heavy, promise, |_| {
+        Ok(JobProgress::Host(Box::new(|| panic!("a broken function"))))
+    });
+    let error = event.wait().expect_err("it has failed");
+    assert!(error.message.contains("a broken function"), "{error:?}");
+    assert_eq!(queue.run(|_| Ok(1)), Ok(1));
+}
