@@ -21,6 +21,17 @@ const TESTS: [&str; 3] = ["test_jax", "test_sharding", "test_host_functions"];
 /// Checks of the conformance harness that pass at least. Others ask for extensions that the plugin has no use for.
 const CONFORMANCE: usize = 52;
 
+/// Runs pytest. The first argument is the device that JAX's tests believe to be on; they skip those of others.
+const PYTEST: &str = "
+import sys, pytest
+class Device:
+    def pytest_collection_modifyitems(self, items):
+        import jax
+        if sys.argv[1]:
+            jax.config.update('jax_test_dut', sys.argv[1])
+sys.exit(pytest.main(sys.argv[2:], plugins=[Device()]))
+";
+
 /// Arguments of the task.
 #[derive(ClapArgs)]
 pub struct JaxOptions {
@@ -36,6 +47,9 @@ pub struct JaxOptions {
     /// Platforms that JAX may use, the one to be tested first
     #[arg(long, value_name = "LIST", default_value = "spirula")]
     platforms: String,
+    /// Device that the test files believe to be on, such as `cpu`; by default that of the platform
+    #[arg(long, value_name = "NAME", default_value = "")]
+    device: String,
     /// Seconds after which a test file has failed
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     timeout: u64,
@@ -168,9 +182,7 @@ impl<'a> JaxRun<'a> {
             let start = Instant::now();
             let mut tests = self.start_python(&options.platforms);
             tests.current_dir(&folder);
-            tests.args([
-                "-m",
-                "pytest",
+            tests.args(["-c", PYTEST, &options.device]).args([
                 "-q",
                 "-rf",
                 "--tb=line",

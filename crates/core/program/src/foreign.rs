@@ -210,6 +210,19 @@ impl fmt::Display for ForeignFailure {
 impl std::error::Error for ForeignFailure {}
 
 /// Foreign functions by name.
+///
+/// ```
+/// use spirula_program::{ForeignFunctionCall, ForeignFunctionTable};
+///
+/// let mut functions = ForeignFunctionTable::default();
+/// functions.register("copy", |call: &mut ForeignFunctionCall<'_>| {
+///     call.results[0].copy_from_slice(call.operands[0]);
+///     Ok(())
+/// });
+/// assert!(functions.find("copy").is_some());
+/// ```
+///
+/// [`ProgramSession::set_foreign_functions`](crate::ProgramSession::set_foreign_functions) gives them to a program.
 #[derive(Clone, Default)]
 pub struct ForeignFunctionTable {
     functions: BTreeMap<String, Arc<dyn ForeignFunction>>,
