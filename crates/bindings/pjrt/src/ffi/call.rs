@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::mem::offset_of;
 use std::ptr::{from_ref, null, null_mut};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The size of a call frame, which the header defines without the future.
@@ -79,6 +79,8 @@ pub struct HostCallSites {
 struct CallSite {
     attributes: AttributeList,
     states: StageStates,
+    /// Whether the first stage has run.
+    is_instantiated: AtomicBool,
 }
 
 impl HostCallSites {
@@ -89,6 +91,7 @@ impl HostCallSites {
             Arc::new(CallSite {
                 attributes: AttributeList::new(&signature.attributes),
                 states: StageStates::default(),
+                is_instantiated: AtomicBool::new(false),
             })
         };
         site.or_insert_with(create).clone()
@@ -143,17 +146,14 @@ impl CallSite {
             run: RUNS.fetch_add(1, Ordering::Relaxed),
             device: call.signature.device,
         };
-        let kept = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = kept.is_empty();
-        drop(kept);
-        if let (true, Some(handler)) = (is_new, bundle.instantiate) {
-            self.run_stage(
-                handler,
-                INSTANTIATE,
-                &context,
-                &BufferList::new(&[], &[]),
-                &BufferList::new(&[], &[]),
-            )?;
+        let none = BufferList::new(&[], &[]);
+        if let Some(handler) = bundle.instantiate
+            && !self.is_instantiated.swap(true, Ordering::Relaxed)
+        {
+            let made = self.run_stage(handler, INSTANTIATE, &context, &none, &none);
+            // A handler that fails is asked again.
+            self.is_instantiated.store(made.is_ok(), Ordering::Relaxed);
+            made?;
         }
         let operands = BufferList::new(&call.signature.operands, &call.operands);
         let results = BufferList::new(&call.signature.results, &call.results);

@@ -285,7 +285,7 @@ def _emit_callback(emit, platforms, ctx, *arguments, **options):
     disguised = ctx.replace(module_context=module.replace(platforms=("cpu",), backend=backend))
     outputs, token, function = emit(disguised, *arguments, **options)
     key = f"{_process}-{next(_numbers)}"
-    _functions[key] = function
+    _functions[key] = function if function is not None else module.host_callbacks[-1]
     made = [value for value in (token, *outputs) if value is not None]
     call = made[0].owner if made else ir.InsertionPoint.current.block.operations[-1].operation
     call.attributes["call_target_name"] = ir.StringAttr.get(CALLBACK_TARGET)
