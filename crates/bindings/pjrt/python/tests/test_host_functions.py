@@ -224,6 +224,16 @@ class ForeignFunctionTest(unittest.TestCase):
         _, second = run(x)
         self.assertEqual(int(second) - int(first), 2)
 
+    def test_platforms_without_a_branch_take_that_of_cpu(self):
+        x = jnp.arange(3, dtype=np.float32)
+
+        def scale(x):
+            call = jax.ffi.ffi_call("test_scale", jax.ShapeDtypeStruct(x.shape, x.dtype))
+            return call(x, factor=np.float32(4))
+
+        chosen = jax.jit(lambda x: jax.lax.platform_dependent(x, cpu=scale, cuda=lambda x: x))(x)
+        np.testing.assert_array_equal(chosen, x * 4)
+
     def test_missing_functions_are_named_when_a_program_is_compiled(self):
         x = jnp.ones(2)
         with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "custom_call @test_missing"):

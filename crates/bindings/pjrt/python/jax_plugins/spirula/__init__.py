@@ -98,6 +98,23 @@ def _allow_donation(platform: str) -> None:
         mlir._platforms_with_donation.append(platform)
 
 
+def _share_branches(platforms: tuple[str, ...]) -> None:
+    """Lets `jax.lax.platform_dependent` take the branch of `cpu` on platforms that have none, where there is no default."""
+    from jax._src.lax import control_flow
+    from jax._src.lax.control_flow import conditionals
+
+    original = conditionals.platform_dependent
+
+    @functools.wraps(original)
+    def choose_branch(*arguments, default=None, **branches):
+        if default is None and "cpu" in branches:
+            branches = dict.fromkeys(platforms, branches["cpu"]) | branches
+        return original(*arguments, default=default, **branches)
+
+    for module in (conditionals, control_flow, jax.lax):
+        module.platform_dependent = choose_branch
+
+
 def _serve_host_functions(library: pathlib.Path) -> None:
     """Lets programs call functions of Python and C."""
     from . import host_functions
@@ -133,4 +150,5 @@ def initialize() -> None:
         )
         for change in (_share_lowerings, _allow_donation):
             _adapt_jax(change, platform)
+    _adapt_jax(_share_branches, tuple(_PLATFORMS))
     _adapt_jax(_serve_host_functions, library)
