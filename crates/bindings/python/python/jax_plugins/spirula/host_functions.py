@@ -1,0 +1,1 @@
+../../../../pjrt/python/jax_plugins/spirula/host_functions.py
