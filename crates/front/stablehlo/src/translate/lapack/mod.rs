@@ -7,10 +7,17 @@
 //!
 //! Operands, results and attributes are those of the handlers in jaxlib (`jaxlib/cpu/lapack.h`).
 
+mod bulge;
 mod eigen;
+mod general;
+mod hessenberg;
 mod jacobi;
 mod lu;
 mod qr;
+mod scalar_step;
+mod schur;
+mod shift;
+mod similarity;
 mod svd;
 mod tridiagonal;
 
@@ -41,6 +48,8 @@ const ROUTINES: &[(&str, LapackRoutine)] = &[
     ("ungqr", qr::translate_orgqr),
     ("syevd", eigen::translate_syevd),
     ("heevd", eigen::translate_syevd),
+    ("gehrd", hessenberg::translate_gehrd),
+    ("gees", general::translate_gees),
     ("sytrd", tridiagonal::translate_sytrd),
     ("hetrd", tridiagonal::translate_sytrd),
     ("gesdd", svd::translate_gesdd),
@@ -62,17 +71,23 @@ struct LapackCall<'a> {
 }
 
 impl LapackCall<'_> {
-    /// The letter of a parameter, such as `uplo`.
-    fn read_letter(&self, t: &StablehloTranslator<'_>, name: &str) -> TranslateResult<char> {
+    /// A parameter that is a number, such as `low`.
+    fn read_number(&self, t: &StablehloTranslator<'_>, name: &str) -> TranslateResult<i64> {
         let parameters: TargetParameters = t.read_attributes(self.op)?;
         let dictionaries = [parameters.typed, parameters.backend_config];
         let mut fields = dictionaries
             .into_iter()
             .flatten()
             .filter_map(|attr| t.module.as_integer(t.module.find_field(attr, name)?));
-        let letter = fields.next().and_then(|code| u8::try_from(code).ok());
         let missing = || t.invalid_error(self.op, format!("a call of LAPACK has no {name}"));
-        letter.map(char::from).ok_or_else(missing)
+        fields.next().ok_or_else(missing)
+    }
+
+    /// The letter of a parameter, such as `uplo`.
+    fn read_letter(&self, t: &StablehloTranslator<'_>, name: &str) -> TranslateResult<char> {
+        let code = u8::try_from(self.read_number(t, name)?).ok();
+        let wrong = || t.invalid_error(self.op, format!("a call of LAPACK has a wrong {name}"));
+        code.map(char::from).ok_or_else(wrong)
     }
 
     /// The matrices of an operand.
@@ -216,6 +231,18 @@ fn reduce_real_sum(s: &mut StructuredOp, value: ScalarNode) -> ScalarNode {
         combiner: ScalarCombiner::from_op(Scalar::FAdd, ty),
     });
     sums[0]
+}
+
+/// The largest of values that are not negative over the reduced axes.
+fn reduce_real_largest(s: &mut StructuredOp, value: ScalarNode) -> ScalarNode {
+    let ty = s.body.ty(value);
+    let zero = s.body.intern_literal(ScalarLiteral::new(ty, 0));
+    let largest = s.add_reduction(TensorReduction {
+        initial: vec![zero],
+        values: vec![value],
+        combiner: ScalarCombiner::from_op(Scalar::FMax, ty),
+    });
+    largest[0]
 }
 
 /// `info` for each matrix: the number, from 1, of the first element of the diagonal that a test

@@ -3,14 +3,14 @@
 //!
 //! The upper form is the lower form of the matrix whose rows and columns are in reverse order.
 
-use super::qr::{HouseholderReflector, compute_reflection, record_factor};
-use super::{LapackCall, MatrixBatch, append_index, make_success_info, read_iteration_number};
-use crate::mlir::MlirOp;
+use super::qr::{compute_reflection, record_factor};
+use super::similarity::SimilarityStep;
+use super::{LapackCall, MatrixBatch, append_index, make_success_info};
 use crate::translate::error::TranslateResult;
 use crate::translate::linear::{matrix_position, split_matrix_position};
 use crate::translate::scalar::{ElementValue, ScalarBuilder};
 use crate::translate::translator::{StablehloTranslator, TypedTensor};
-use spirula_tensor::ir::{AxisKind, DimExtent, ScalarNode, StructuredOp, TensorValue};
+use spirula_tensor::ir::{DimExtent, ScalarNode};
 
 /// Which of both triangles has the matrix.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(super) fn translate_sytrd(
     let reduced = t.iterate_tensors(&initial, DimExtent::Static(count), |t, state, round| {
         let (matrix, packed, taus) = (&state[0], &state[1], &state[2]);
         let reflection = compute_reflection(t, matrix, &shape, round, 1);
-        let step = ReductionStep {
+        let step = SimilarityStep {
             op: call.op,
             matrix,
             reflection: &reflection,
@@ -105,112 +105,6 @@ fn complete_matrix(
         let is_diagonal = c.eq(row, column);
         Ok(c.select_value(is_diagonal, &real, &value))
     })
-}
-
-/// A step of the reduction: A becomes Hᴴ A H, where H = 1 − τ v vᴴ.
-struct ReductionStep<'a> {
-    op: MlirOp,
-    matrix: &'a TypedTensor,
-    reflection: &'a HouseholderReflector,
-    shape: &'a MatrixBatch,
-    round: TensorValue,
-}
-
-impl ReductionStep<'_> {
-    /// An element of v: 0 up to the diagonal, then 1, then the scaled column.
-    fn read_vector(
-        &self,
-        t: &mut StablehloTranslator<'_>,
-        s: &mut StructuredOp,
-        outer: &[ScalarNode],
-        index: ScalarNode,
-    ) -> ElementValue {
-        let j = read_iteration_number(s, self.round);
-        let stored = t.read_element(s, self.matrix, &matrix_position(outer, index, j));
-        let scale = t.read_element(s, &self.reflection.scale, outer);
-        let mut c = ScalarBuilder::new(&mut s.body);
-        let element = self.matrix.element;
-        let first = c.add_constant(j, 1.0);
-        let scaled = c.multiply_values(&stored, &scale);
-        let (zero, one) = (
-            c.make_constant_value(element, 0.0),
-            c.make_constant_value(element, 1.0),
-        );
-        let (is_first, is_above) = (c.eq(index, first), c.lt(index, first));
-        let value = c.select_value(is_first, &one, &scaled);
-        c.select_value(is_above, &zero, &value)
-    }
-
-    /// Hᴴ A = A − v (conj(τ) vᴴ A).
-    fn reflect_rows(&self, t: &mut StablehloTranslator<'_>) -> TranslateResult<TypedTensor> {
-        let mut s = StructuredOp::with_parallel_axes(&self.shape.batch);
-        let outer = s.axis_indices();
-        let column = s.add_axis(DimExtent::Static(self.shape.columns), AxisKind::Parallel);
-        let i = s.add_axis(DimExtent::Static(self.shape.rows), AxisKind::Reduction);
-        let v = self.read_vector(t, &mut s, &outer, i);
-        let other = t.read_element(&mut s, self.matrix, &matrix_position(&outer, i, column));
-        let v = ScalarBuilder::new(&mut s.body).conjugate_value(&v);
-        let dot = t.sum_of_products(self.op, &mut s, &v, &other, None, self.matrix.element)?;
-        let tau = t.read_element(&mut s, &self.reflection.tau, &outer);
-        let mut c = ScalarBuilder::new(&mut s.body);
-        let tau = c.conjugate_value(&tau);
-        let product = c.multiply_values(&tau, &dot);
-        let products = t.finish_structured(s, &product);
-        t.map_points(&self.shape.full_shape(), |t, s, point| {
-            let (outer, row, column) = split_matrix_position(point);
-            let own = t.read_element(s, self.matrix, point);
-            let v = self.read_vector(t, s, outer, row);
-            let product = t.read_element(s, &products, &append_index(outer, column));
-            let mut c = ScalarBuilder::new(&mut s.body);
-            let change = c.multiply_values(&v, &product);
-            Ok(c.subtract_values(&own, &change))
-        })
-    }
-
-    /// B H = B − (τ B v) vᴴ.
-    fn reflect_columns(
-        &self,
-        t: &mut StablehloTranslator<'_>,
-        left: &TypedTensor,
-    ) -> TranslateResult<TypedTensor> {
-        let mut s = StructuredOp::with_parallel_axes(&self.shape.batch);
-        let outer = s.axis_indices();
-        let row = s.add_axis(DimExtent::Static(self.shape.rows), AxisKind::Parallel);
-        let i = s.add_axis(DimExtent::Static(self.shape.columns), AxisKind::Reduction);
-        let v = self.read_vector(t, &mut s, &outer, i);
-        let other = t.read_element(&mut s, left, &matrix_position(&outer, row, i));
-        let dot = t.sum_of_products(self.op, &mut s, &other, &v, None, left.element)?;
-        let tau = t.read_element(&mut s, &self.reflection.tau, &outer);
-        let product = ScalarBuilder::new(&mut s.body).multiply_values(&tau, &dot);
-        let products = t.finish_structured(s, &product);
-        t.map_points(&self.shape.full_shape(), |t, s, point| {
-            let (outer, row, column) = split_matrix_position(point);
-            let own = t.read_element(s, left, point);
-            let v = self.read_vector(t, s, outer, column);
-            let product = t.read_element(s, &products, &append_index(outer, row));
-            let mut c = ScalarBuilder::new(&mut s.body);
-            let v = c.conjugate_value(&v);
-            let change = c.multiply_values(&product, &v);
-            Ok(c.subtract_values(&own, &change))
-        })
-    }
-
-    /// The matrix of reflections with this one in its column.
-    fn pack_reflection(
-        &self,
-        t: &mut StablehloTranslator<'_>,
-        packed: &TypedTensor,
-    ) -> TranslateResult<TypedTensor> {
-        t.map_points(&self.shape.full_shape(), |t, s, point| {
-            let (outer, row, column) = split_matrix_position(point);
-            let j = read_iteration_number(s, self.round);
-            let old = t.read_element(s, packed, point);
-            let v = self.read_vector(t, s, outer, row);
-            let mut c = ScalarBuilder::new(&mut s.body);
-            let is_now = c.eq(column, j);
-            Ok(c.select_value(is_now, &v, &old))
-        })
-    }
 }
 
 /// The matrix that LAPACK returns: the reduced band, reflections beside it, and the other triangle unchanged.

@@ -4,6 +4,7 @@ use super::calc::ScalarBuilder;
 use super::complex;
 use super::value::ElementValue;
 use crate::translate::element::TensorElement;
+use spirula_program::ScalarOp;
 use spirula_tensor::ir::ScalarNode;
 
 impl ScalarBuilder<'_> {
@@ -49,6 +50,18 @@ impl ScalarBuilder<'_> {
                 nodes: complex::div(self, a.as_complex(), b.as_complex()).into(),
             },
             _ => self.by_parts(a, b, Self::div),
+        }
+    }
+
+    /// Square root.
+    pub fn sqrt_value(&mut self, a: &ElementValue) -> ElementValue {
+        let nodes = match a.element {
+            TensorElement::Complex(_) => complex::sqrt(self, a.as_complex()).into(),
+            _ => smallvec::smallvec![self.apply_unary(ScalarOp::Sqrt, a.node())],
+        };
+        ElementValue {
+            element: a.element,
+            nodes,
         }
     }
 
