@@ -336,7 +336,7 @@ impl<'a> NodeEmitter<'a> {
             NodeData::Size(value) => self.emit_element_read(node, value, None),
             NodeData::Apply(operator, operands) => {
                 if self.is_lazy(node, reads) {
-                    self.emit_select_branch(operator.to, &operands)
+                    self.emit_select_branch(node, &operands)
                 } else {
                     return self.emit_operator(node, operator, &operands, uses);
                 }
@@ -380,14 +380,20 @@ impl<'a> NodeEmitter<'a> {
     }
 
     /// Emits the choice between operands of which at least one reads memory.
-    fn emit_select_branch(&mut self, ty: ScalarType, operands: &[ScalarNode]) -> ExprId {
+    fn emit_select_branch(&mut self, node: ScalarNode, operands: &[ScalarNode]) -> ExprId {
+        let ty = self.computed_type(node);
         let result = self
             .b
             .declare_var("either", VariableType::Scalar(ty), false);
         let condition = self.emit_nodes(&operands[..1])[0];
         let [then, otherwise] = [1, 2].map(|at| {
             self.emit_block(|emitter| {
-                let value = emitter.emit_nodes(&operands[at..=at])[0];
+                let whole = emitter.emit_nodes(&operands[at..=at])[0];
+                // Operands of a narrow choice are narrow, too.
+                let value = match emitter.values[operands[at].index()] {
+                    Some(value) if emitter.narrow[node.index()] => value,
+                    _ => whole,
+                };
                 emitter.b.push_assignment(result, value);
             })
         });

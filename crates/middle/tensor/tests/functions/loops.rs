@@ -172,3 +172,32 @@ fn an_update_of_an_argument_is_a_map() {
     let text = stage(&function, ScheduleProfile::CPU, None);
     assert_eq!(text.matches("dispatch @").count(), 1, "{text}");
 }
+
+/// A choice of indices, one of which depends on memory, is an operand of arithmetic with 32 bits.
+#[test]
+fn chosen_indices_have_the_width_of_their_use() {
+    let mut b = TensorBuilder::new("main");
+    let x = b.add_parameter("x", DenseTensorType::new(ScalarType::I32, &[9]), false);
+    let mut op = StructuredOp::with_parallel_axes(&[DimExtent::Static(8)]);
+    let at = op.axis_indices()[0];
+    let body = &mut op.body;
+    let [one, two] = [1, 2].map(|number| body.intern_i64(number));
+    let next = body.apply_op(ScalarOp::Add, &[at, one]);
+    let later = body.apply_op(ScalarOp::Add, &[at, two]);
+    let limit = body.intern_literal(ScalarLiteral::from_i32(2048));
+    let [own, other] = [at, next].map(|index| {
+        let element = body.intern_element(x, ScalarType::I32, &[index]);
+        body.apply_op(ScalarOp::SLt, &[element, limit])
+    });
+    let inner = body.apply_op(ScalarOp::Cond, &[other, later, at]);
+    let chosen = body.apply_op(ScalarOp::Cond, &[own, next, inner]);
+    let largest = body.apply_op(ScalarOp::SMax, &[at, chosen]);
+    let result = body.apply_conversion(ScalarOp::SExt, ScalarType::I32, largest);
+    op.add_yield(result);
+    let result = b.add_structured(op)[0];
+    b.add_result(result, false);
+    let function = b.finish_function();
+    let arguments = arguments(&[vec![9]]);
+    let found = run(function.clone(), ScheduleProfile::CPU, &arguments);
+    assert_eq!(found, meaning(&function, &arguments));
+}
