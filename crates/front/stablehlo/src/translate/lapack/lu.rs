@@ -8,7 +8,8 @@ use crate::translate::scalar::{ElementValue, ScalarBuilder};
 use crate::translate::translator::{StablehloTranslator, TypedTensor};
 use spirula_program::ScalarType as Ty;
 use spirula_tensor::ir::{
-    AxisKind, DimExtent, NodeGraph, ScalarCombiner, StructuredOp, TensorReduction, TensorValue,
+    AxisKind, DimExtent, NodeGraph, ScalarCombiner, ScalarNode, StructuredOp, TensorReduction,
+    TensorValue,
 };
 
 /// The factors in one matrix, the rows that were exchanged (from 1), and the first pivot that is 0.
@@ -64,18 +65,31 @@ fn pivot_row(
     let least = c.constant_like(size, -1.0);
     let is_above = c.lt(i, j);
     let size = c.select(is_above, least, size);
-    let beyond = c.body.intern_i64(shape.rows as i64);
-    let ty = c.node_type(size);
-    let found = s.add_reduction(TensorReduction {
-        initial: vec![least, beyond],
-        values: vec![size, i],
-        combiner: build_largest_combiner(ty),
-    })[1];
+    let found = reduce_largest_position(&mut s, size, i, shape.rows);
     // If all are NaN, none is largest.
     let mut c = ScalarBuilder::new(&mut s.body);
+    let beyond = c.body.intern_i64(shape.rows as i64);
     let is_row = c.lt(found, beyond);
     let row = c.select(is_row, found, j);
     t.finish_structured(s, &ElementValue::new(TensorElement::I64, row))
+}
+
+/// The first index, below `count`, of the largest size that is above -1; `count` if there is none.
+pub(super) fn reduce_largest_position(
+    s: &mut StructuredOp,
+    size: ScalarNode,
+    index: ScalarNode,
+    count: u64,
+) -> ScalarNode {
+    let mut c = ScalarBuilder::new(&mut s.body);
+    let least = c.constant_like(size, -1.0);
+    let beyond = c.body.intern_i64(count as i64);
+    let ty = c.node_type(size);
+    s.add_reduction(TensorReduction {
+        initial: vec![least, beyond],
+        values: vec![size, index],
+        combiner: build_largest_combiner(ty),
+    })[1]
 }
 
 /// The larger of two sizes with its index, the first of equal ones.

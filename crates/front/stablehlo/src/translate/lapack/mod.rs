@@ -7,9 +7,12 @@
 //!
 //! Operands, results and attributes are those of the handlers in jaxlib (`jaxlib/cpu/lapack.h`).
 
+mod balance;
 mod bulge;
 mod eigen;
+mod eigenvectors;
 mod general;
+mod general_eigen;
 mod hessenberg;
 mod jacobi;
 mod lu;
@@ -49,6 +52,7 @@ const ROUTINES: &[(&str, LapackRoutine)] = &[
     ("syevd", eigen::translate_syevd),
     ("heevd", eigen::translate_syevd),
     ("gehrd", hessenberg::translate_gehrd),
+    ("geev", general_eigen::translate_geev),
     ("gees", general::translate_gees),
     ("sytrd", tridiagonal::translate_sytrd),
     ("hetrd", tridiagonal::translate_sytrd),
