@@ -243,7 +243,7 @@ impl<'a> PointState<'a> {
 fn element_offset(position: &[u64], shape: &[u64]) -> Option<usize> {
     let mut indices = position.iter().zip(shape);
     indices.try_fold(0, |at, (index, size)| {
-        (index < size).then_some(at * *size as usize + *index as usize)
+        (index < size).then(|| at * *size as usize + *index as usize)
     })
 }
 
