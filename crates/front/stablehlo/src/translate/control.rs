@@ -62,6 +62,7 @@ pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transl
         "SPMDFullToShardShape" | "SPMDShardToFullShape" => convert_shape(t, op, target),
         // It keeps its operands from being removed as unused, and has no results.
         "dce_sink" => t.bind_items(op, Vec::new()),
+        "tridiagonal_solve_perturbed_ffi" => lapack::translate_perturbed_solve(t, op),
         // Routines of LAPACK have operands; other functions may have their names.
         _ if t.module.operands(op).is_empty() => foreign::translate_foreign_call(t, op, target),
         _ => lapack::translate_lapack_call(t, op, target)

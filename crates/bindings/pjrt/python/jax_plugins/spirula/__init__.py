@@ -28,7 +28,7 @@ _TESTED = ("0.10.2",)
 _PLATFORMS = {"spirula": "cpu", "spirula_vulkan": "vulkan"}
 
 # Operations with a rule of `cpu` that calls a routine which Spirula does not have. JAX's rule for all platforms serves.
-_GENERIC = frozenset({"dot_general", "ormqr", "tridiagonal_solve"})
+_GENERIC = frozenset({"dot_general"})
 
 # JAX prefers platforms of a higher priority where the user names none. The processor of XLA has 0.
 _PRIORITY = -100

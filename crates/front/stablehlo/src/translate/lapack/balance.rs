@@ -76,8 +76,15 @@ fn balance_row(
             .to_vec()
     });
     let indices = advance_row(t, [number, row, changes], &found[0], size);
-    let scaled = scale_line(t, matrix, [number, row], &found[1], size, LineKind::Row);
-    let scaled = scale_line(t, &scaled, [number, row], &found[0], size, LineKind::Column);
+    let scaled = scale_line(t, matrix, [number, row], &found[1], size, BalancedLine::Row);
+    let scaled = scale_line(
+        t,
+        &scaled,
+        [number, row],
+        &found[0],
+        size,
+        BalancedLine::Column,
+    );
     let diagonal = replace_elements(t, diagonal, &[1], |t, s, _| {
         let [number, i] = [number, row].map(|tensor| read_scalar(t, s, tensor).node());
         let own = t.read_element(s, diagonal, &[number, i]);
@@ -121,7 +128,7 @@ fn choose_factor(
     let zero = c.constant_like(row, 0.0);
     let (has_column, has_row) = (c.lt(zero, column), c.lt(zero, row));
     let new_scale = c.mul(scale, factor);
-    let limit = libm::ldexp(1.0, bias as i32 / 2);
+    let limit = libm::ldexp(1.0, bias / 2);
     let (least, most) = (
         c.constant_like(scale, 1.0 / limit),
         c.constant_like(scale, limit),
@@ -168,7 +175,7 @@ fn advance_row(
 }
 
 #[derive(Clone, Copy)]
-enum LineKind {
+enum BalancedLine {
     Row,
     Column,
 }
@@ -180,13 +187,13 @@ fn scale_line(
     place: [&TypedTensor; 2],
     factor: &TypedTensor,
     size: u64,
-    kind: LineKind,
+    kind: BalancedLine,
 ) -> TypedTensor {
     replace_elements(t, matrix, &[size], |t, s, point| {
         let [number, i] = place.map(|tensor| read_scalar(t, s, tensor).node());
         let position = match kind {
-            LineKind::Row => vec![number, i, point[0]],
-            LineKind::Column => vec![number, point[0], i],
+            BalancedLine::Row => vec![number, i, point[0]],
+            BalancedLine::Column => vec![number, point[0], i],
         };
         let own = t.read_element(s, matrix, &position);
         let factor = read_scalar(t, s, factor).node();

@@ -1,6 +1,6 @@
 //! `getrf`: LU factorisation with partial pivoting, one column in each iteration.
 
-use super::{LapackCall, MatrixBatch, append_index, first_failure, read_iteration_number};
+use super::{LapackCall, MatrixBatch, append_index, find_failure, read_iteration_number};
 use crate::translate::element::TensorElement;
 use crate::translate::error::TranslateResult;
 use crate::translate::linear::{matrix_position, split_matrix_position};
@@ -38,11 +38,11 @@ pub(super) fn translate_getrf(
             })?;
             Ok(vec![eliminate_column(t, a, &found, &shape, round)?, noted])
         })?;
-    let info = first_failure(t, &results[0], &shape, |c, pivot| {
+    let info = find_failure(t, &results[0], &shape, |c, pivot| {
         let size = c.square_size(pivot);
         let zero = c.constant_like(size, 0.0);
         c.eq(size, zero)
-    });
+    })?;
     results.push(info);
     Ok(results)
 }

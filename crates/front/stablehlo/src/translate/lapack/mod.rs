@@ -16,13 +16,16 @@ mod general_eigen;
 mod hessenberg;
 mod jacobi;
 mod lu;
+mod pivoted_qr;
 mod qr;
+mod reflections;
 mod scalar_step;
 mod schur;
 mod shift;
 mod similarity;
 mod svd;
 mod tridiagonal;
+mod tridiagonal_solve;
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
@@ -41,23 +44,27 @@ use spirula_tensor::ir::{
 type LapackRoutine =
     fn(&mut StablehloTranslator<'_>, &LapackCall<'_>) -> TranslateResult<Vec<TypedTensor>>;
 
-/// Routines by their names without the letter of the type.
-const ROUTINES: &[(&str, LapackRoutine)] = &[
-    ("potrf", translate_potrf),
-    ("trsm", translate_trsm),
-    ("getrf", lu::translate_getrf),
-    ("geqrf", qr::translate_geqrf),
-    ("orgqr", qr::translate_orgqr),
-    ("ungqr", qr::translate_orgqr),
-    ("syevd", eigen::translate_syevd),
-    ("heevd", eigen::translate_syevd),
-    ("gehrd", hessenberg::translate_gehrd),
-    ("geev", general_eigen::translate_geev),
-    ("gees", general::translate_gees),
-    ("sytrd", tridiagonal::translate_sytrd),
-    ("hetrd", tridiagonal::translate_sytrd),
-    ("gesdd", svd::translate_gesdd),
-    ("gesvd", svd::translate_gesdd),
+/// Routines by their names without the letter of the type, with the number of operands.
+const ROUTINES: &[(&str, usize, LapackRoutine)] = &[
+    ("potrf", 1, translate_potrf),
+    ("trsm", 2, translate_trsm),
+    ("getrf", 1, lu::translate_getrf),
+    ("geqrf", 1, qr::translate_geqrf),
+    ("orgqr", 2, qr::translate_orgqr),
+    ("ungqr", 2, qr::translate_orgqr),
+    ("geqp3", 2, pivoted_qr::translate_geqp3),
+    ("ormqr", 3, reflections::translate_ormqr),
+    ("unmqr", 3, reflections::translate_ormqr),
+    ("gtsv", 4, tridiagonal_solve::translate_gtsv),
+    ("syevd", 1, eigen::translate_syevd),
+    ("heevd", 1, eigen::translate_syevd),
+    ("gehrd", 1, hessenberg::translate_gehrd),
+    ("geev", 1, general_eigen::translate_geev),
+    ("gees", 1, general::translate_gees),
+    ("sytrd", 1, tridiagonal::translate_sytrd),
+    ("hetrd", 1, tridiagonal::translate_sytrd),
+    ("gesdd", 1, svd::translate_gesdd),
+    ("gesvd", 1, svd::translate_gesdd),
 ];
 
 /// Letters and the types that they mean.
@@ -92,6 +99,11 @@ impl LapackCall<'_> {
         let code = u8::try_from(self.read_number(t, name)?).ok();
         let wrong = || t.invalid_error(self.op, format!("a call of LAPACK has a wrong {name}"));
         code.map(char::from).ok_or_else(wrong)
+    }
+
+    /// A parameter that is a truth value.
+    fn read_truth(&self, t: &StablehloTranslator<'_>, name: &str) -> TranslateResult<bool> {
+        Ok(self.read_number(t, name)? != 0)
     }
 
     /// The matrices of an operand.
@@ -159,14 +171,13 @@ pub(super) fn translate_lapack_call(
     let name = target.strip_prefix("lapack_")?.strip_suffix("_ffi")?;
     let (letter, routine) = name.split_at_checked(1)?;
     let (_, element) = LETTERS.iter().find(|(of, _)| letter.starts_with(*of))?;
-    let (_, routine) = ROUTINES.iter().find(|(of, _)| *of == routine)?;
+    let (_, count, routine) = ROUTINES.iter().find(|(of, ..)| *of == routine)?;
     let translate = |t: &mut StablehloTranslator<'_>| {
         let operands = t.tensor_operands(op)?;
-        let count = match name {
-            _ if name.ends_with("trsm") || name.ends_with("gqr") => 2,
-            _ => 1,
-        };
-        let fits = operands.len() == count && operands.iter().all(|o| o.element == *element);
+        // Numbers of columns are integers.
+        let is_right = |o: &TypedTensor| [*element, TensorElement::I32].contains(&o.element);
+        let is_first = operands.first().is_some_and(|o| o.element == *element);
+        let fits = operands.len() == *count && is_first && operands.iter().all(is_right);
         t.ensure_holds(op, fits, "has wrong operands for a routine of LAPACK")?;
         let call = LapackCall {
             op,
@@ -176,6 +187,22 @@ pub(super) fn translate_lapack_call(
         t.bind_results(op, results)
     };
     Some(translate(t))
+}
+
+/// `tridiagonal_solve_perturbed`, which is no routine of LAPACK: solutions of tridiagonal systems that may be singular.
+pub(super) fn translate_perturbed_solve(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
+    let operands = t.tensor_operands(op)?;
+    let fits = operands.len() == 4
+        && operands.iter().all(|o| o.element == operands[0].element)
+        && LETTERS
+            .iter()
+            .any(|(_, element)| *element == operands[0].element);
+    t.ensure_holds(op, fits, "has wrong operands for a tridiagonal system")?;
+    let solution = tridiagonal_solve::solve_perturbed(t, op, &operands)?;
+    t.bind_result(op, solution)
 }
 
 /// A position with another index appended.
@@ -251,16 +278,32 @@ fn reduce_real_largest(s: &mut StructuredOp, value: ScalarNode) -> ScalarNode {
 
 /// `info` for each matrix: the number, from 1, of the first element of the diagonal that a test
 /// considers a failure; 0 if there is none.
-fn first_failure(
+fn find_failure(
     t: &mut StablehloTranslator<'_>,
     factor: &TypedTensor,
     shape: &MatrixBatch,
     is_failure: impl FnOnce(&mut ScalarBuilder<'_>, &ElementValue) -> ScalarNode,
+) -> TranslateResult<TypedTensor> {
+    let diagonal = shape.batch_shape_with(&[shape.smaller_size()]);
+    let diagonal = t.gather_elements(factor, &diagonal, |_, point| {
+        let (outer, i) = (&point[..point.len() - 1], point[point.len() - 1]);
+        matrix_position(outer, i, i)
+    })?;
+    Ok(find_first_failure(t, &diagonal, is_failure))
+}
+
+/// The same for the elements of diagonals.
+fn find_first_failure(
+    t: &mut StablehloTranslator<'_>,
+    diagonal: &TypedTensor,
+    is_failure: impl FnOnce(&mut ScalarBuilder<'_>, &ElementValue) -> ScalarNode,
 ) -> TypedTensor {
-    let mut s = StructuredOp::with_parallel_axes(&shape.batch);
+    let mut batch = t.tensor_shape(diagonal);
+    let size = batch.pop().unwrap_or(DimExtent::Static(0));
+    let mut s = StructuredOp::with_parallel_axes(&batch);
     let outer = s.axis_indices();
-    let i = s.add_axis(DimExtent::Static(shape.smaller_size()), AxisKind::Reduction);
-    let pivot = t.read_element(&mut s, factor, &matrix_position(&outer, i, i));
+    let i = s.add_axis(size, AxisKind::Reduction);
+    let pivot = t.read_element(&mut s, diagonal, &append_index(&outer, i));
     let mut c = ScalarBuilder::new(&mut s.body);
     let failed = is_failure(&mut c, &pivot);
     let none = c.integer_constant(Ty::I64, i64::MAX as u64);
@@ -292,11 +335,11 @@ fn translate_potrf(
     let (a, shape) = call.read_square_matrices(t)?;
     let lower = call.read_letter(t, "uplo")? == 'L';
     let factor = t.factor_cholesky(call.op, &a, lower)?;
-    let info = first_failure(t, &factor, &shape, |c, pivot| {
+    let info = find_failure(t, &factor, &shape, |c, pivot| {
         let zero = c.constant_like(pivot.node(), 0.0);
         let is_right = c.lt(zero, pivot.node());
         c.not(is_right)
-    });
+    })?;
     let result = t.map_points(&shape.full_shape(), |t, s, point| {
         let (_, row, column) = split_matrix_position(point);
         let (new, old) = (

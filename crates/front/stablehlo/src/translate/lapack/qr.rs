@@ -35,13 +35,24 @@ pub(super) fn factor_qr(
     let count = shape.smaller_size();
     let taus = t.emit_zeros(a.element, &shape.batch_shape_with(&[count]));
     t.iterate_tensors(&[a, taus], DimExtent::Static(count), |t, state, round| {
-        let (a, taus) = (&state[0], &state[1]);
-        let reflection = compute_reflection(t, a, shape, round, 0);
-        let products = compute_reflection_products(t, op, a, &reflection, shape, round)?;
-        let new = apply_reflection(t, a, &reflection, &products, shape, round)?;
-        let noted = record_factor(t, taus, &reflection, shape, count, round)?;
-        Ok(vec![new, noted])
+        Ok(reflect_column(t, op, [&state[0], &state[1]], shape, round)?.to_vec())
     })
+}
+
+/// The matrix and the factors τ with the reflection of the iteration's column.
+pub(super) fn reflect_column(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    [a, taus]: [&TypedTensor; 2],
+    shape: &MatrixBatch,
+    round: TensorValue,
+) -> TranslateResult<[TypedTensor; 2]> {
+    let reflection = compute_reflection(t, a, shape, round, 0);
+    let products = compute_reflection_products(t, op, a, &reflection, shape, round)?;
+    let new = apply_reflection(t, a, &reflection, &products, shape, round)?;
+    let count = shape.smaller_size();
+    let taus = record_factor(t, taus, &reflection, shape, count, round)?;
+    Ok([new, taus])
 }
 
 /// The factors τ with that of the iteration.
