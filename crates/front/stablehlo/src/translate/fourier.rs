@@ -3,7 +3,8 @@
 //!
 //! For `n = a b`, with `j = j1 b + j2` and `k = k1 + a k2`, a transform of length `a` over `j1`
 //! times `w_n^(j2 k1)` is followed by one of length `b` over `j2`. Each is a product with a constant
-//! matrix.
+//! matrix. The first one leaves `k1` behind `j2`, so that `k2` gets its place before `k1` without a
+//! permutation (T. G. Stockham, "High-speed convolution and correlation", 1966).
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
@@ -19,7 +20,7 @@ use spirula_tensor::ir::{
 };
 
 /// Maximum of the factors that are tried.
-const RADIX: u64 = 16;
+const RADIX: u64 = 8;
 /// Maximum length of an unfactored transform whose matrix is a constant.
 const MATRIX: u64 = 64;
 /// Maximum prime length of a transform that is a product with a matrix; longer ones are
@@ -176,30 +177,17 @@ fn transform_stage(
     let a = choose_factor(n);
     let b = n / a;
     let twiddle = (b > 1).then(|| make_twiddles(t, tensor.element, [a, b], direction));
+    let lengths = [outer, a, b, inner];
     let scale_here = if b > 1 { 1.0 } else { scale };
     let done = if a > DIRECT {
         let shape = [outer, a, b * inner];
-        let whole = t.reshape_tensor(
-            op,
-            tensor,
-            shape.map(DimExtent::Static).into_iter().collect(),
-        )?;
+        let whole = t.reshape_tensor(op, tensor, static_shape(shape))?;
         let sums = transform_by_convolution(t, op, &whole, shape, direction, scale_here)?;
-        let shape: TensorShape = [outer, a, b, inner]
-            .map(DimExtent::Static)
-            .into_iter()
-            .collect();
-        let sums = t.reshape_tensor(op, &sums, shape.clone())?;
         match &twiddle {
-            Some(twiddle) => t.map_points(&shape, |t, s, point| {
-                let value = t.read_element(s, &sums, point);
-                let root = t.read_element(s, twiddle, &point[1..3]);
-                Ok(ScalarBuilder::new(&mut s.body).multiply_values(&value, &root))
-            })?,
+            Some(twiddle) => multiply_by_twiddles(t, op, &sums, twiddle, lengths)?,
             None => sums,
         }
     } else {
-        let lengths = [outer, a, b, inner];
         transform_by_matrix(
             t,
             op,
@@ -210,35 +198,36 @@ fn transform_stage(
             scale_here,
         )?
     };
-    if b == 1 {
-        let shape = [outer, n, inner]
-            .map(DimExtent::Static)
-            .into_iter()
-            .collect();
-        return t.reshape_tensor(op, &done, shape);
+    let rest = [outer, b, a * inner];
+    let mut done = t.reshape_tensor(op, &done, static_shape(rest))?;
+    if b > 1 {
+        done = transform_stage(t, op, &done, rest, direction, scale)?;
     }
-    let shape = [outer * a, b, inner]
-        .map(DimExtent::Static)
-        .into_iter()
-        .collect();
-    let rest = t.reshape_tensor(op, &done, shape)?;
-    let rest = transform_stage(t, op, &rest, [outer * a, b, inner], direction, scale)?;
-    let shape: TensorShape = [outer, n, inner]
-        .map(DimExtent::Static)
-        .into_iter()
-        .collect();
-    t.gather_elements(&rest, &shape, |c, point| {
-        let by = c.body.intern_i64(a as i64);
-        let (k1, k2) = (
-            c.apply_binary(Scalar::SMod, point[1], by),
-            c.apply_binary(Scalar::SDiv, point[1], by),
-        );
-        let row = c.mul(point[0], by);
-        vec![c.add(row, k1), k2, point[2]]
+    t.reshape_tensor(op, &done, static_shape([outer, n, inner]))
+}
+
+fn static_shape<const RANK: usize>(sizes: [u64; RANK]) -> TensorShape {
+    sizes.map(DimExtent::Static).into_iter().collect()
+}
+
+/// Transforms of length `a` times roots of unity, with the dimension of length `b` before theirs.
+fn multiply_by_twiddles(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    sums: &TypedTensor,
+    twiddle: &TypedTensor,
+    [outer, a, b, inner]: [u64; 4],
+) -> TranslateResult<TypedTensor> {
+    let sums = t.reshape_tensor(op, sums, static_shape([outer, a, b, inner]))?;
+    t.map_points(&static_shape([outer, b, a, inner]), |t, s, point| {
+        let value = t.read_element(s, &sums, &[point[0], point[2], point[1], point[3]]);
+        let root = t.read_element(s, twiddle, &point[1..3]);
+        Ok(ScalarBuilder::new(&mut s.body).multiply_values(&value, &root))
     })
 }
 
-/// Transforms of length `a` as products with a matrix, times roots of unity.
+/// Transforms of length `a` as products with a matrix, times roots of unity. The results have the dimension of length `b`
+/// before theirs.
 fn transform_by_matrix(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -249,9 +238,9 @@ fn transform_by_matrix(
     scale: f64,
 ) -> TranslateResult<TypedTensor> {
     let matrix = make_transform_matrix(t, tensor.element, a, direction);
-    let mut s = StructuredOp::with_parallel_axes(&[outer, a, b, inner].map(DimExtent::Static));
+    let mut s = StructuredOp::with_parallel_axes(&[outer, b, a, inner].map(DimExtent::Static));
     let point = s.axis_indices();
-    let [o, k1, j2, i] = [0, 1, 2, 3].map(|at| point[at]);
+    let [o, j2, k1, i] = [0, 1, 2, 3].map(|at| point[at]);
     let j1 = s.add_axis(DimExtent::Static(a), AxisKind::Reduction);
     let mut c = ScalarBuilder::new(&mut s.body);
     let (by, modulus) = (c.body.intern_i64(b as i64), c.body.intern_i64(a as i64));
@@ -268,7 +257,7 @@ fn transform_by_matrix(
     let root = t.read_element(&mut s, &matrix, &position);
     let mut value = t.sum_of_products(op, &mut s, &element, &root, None, tensor.element)?;
     if let Some(twiddle) = twiddle {
-        let root = t.read_element(&mut s, twiddle, &[k1, j2]);
+        let root = t.read_element(&mut s, twiddle, &[j2, k1]);
         value = ScalarBuilder::new(&mut s.body).multiply_values(&value, &root);
     }
     if scale != 1.0 {
@@ -476,7 +465,7 @@ fn make_transform_matrix(
     make_unity_roots(t, element, &[a, a], a, direction, turns)
 }
 
-/// `w_n^(k1 j2)` for `n = a b`.
+/// `w_n^(j2 k1)` for `n = a b`.
 fn make_twiddles(
     t: &mut StablehloTranslator<'_>,
     element: TensorElement,
@@ -484,6 +473,6 @@ fn make_twiddles(
     direction: FourierDirection,
 ) -> TypedTensor {
     let n = a * b;
-    let turns = (0..a).flat_map(move |k| (0..b).map(move |j| k * j % n));
-    make_unity_roots(t, element, &[a, b], n, direction, turns)
+    let turns = (0..b).flat_map(move |j| (0..a).map(move |k| k * j % n));
+    make_unity_roots(t, element, &[b, a], n, direction, turns)
 }
