@@ -201,7 +201,7 @@ impl BulgeChase<'_> {
             .to_vec()
     }
 
-    /// Applies all reflections to the matrix and, on one side, to the unitary matrix if there is one.
+    /// Applies all reflections to the matrix and, on one side, to the adjoint of the unitary matrix if there is one.
     pub fn run(
         &self,
         t: &mut StablehloTranslator<'_>,
@@ -245,8 +245,8 @@ impl BulgeChase<'_> {
             });
             after.extend(state[1..first].iter().cloned());
             after.push(step.set_corners(t, &reflection, &both));
-            for vectors in &state[first + 1..] {
-                after.push(step.reflect(t, &reflection, vectors, ReflectedSide::Columns));
+            for adjoint in &state[first + 1..] {
+                after.push(step.reflect(t, &reflection, adjoint, ReflectedSide::Rows));
             }
             Ok(after)
         })?;

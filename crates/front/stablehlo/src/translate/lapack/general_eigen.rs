@@ -49,14 +49,15 @@ pub(super) fn translate_geev(
         results.push(t.reshape_tensor(call.op, &part, shape.batch_shape_with(&[shape.rows]))?);
     }
     let system = SchurSystem {
-        op: call.op,
         values: join_parts(&values),
         matrix: form.matrix,
         shape: &scaled.shape,
     };
     for (side, letter) in sides {
         let vectors = match &form.vectors {
-            Some(unitary) if letter == 'V' => find_vectors(t, &system, unitary, &diagonal, side)?,
+            Some(unitary) if letter == 'V' => {
+                find_vectors(t, call.op, &system, unitary, &diagonal, side)?
+            }
             _ => t.emit_zeros(system.values.element, &scaled.shape.full_shape()),
         };
         results.push(t.reshape_tensor(call.op, &vectors, shape.full_shape())?);
@@ -82,6 +83,7 @@ fn join_parts(values: &[TypedTensor]) -> TypedTensor {
 /// Normalised vectors of the matrices before they were balanced.
 fn find_vectors(
     t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
     system: &SchurSystem<'_>,
     unitary: &TypedTensor,
     diagonal: &TypedTensor,
@@ -102,7 +104,7 @@ fn find_vectors(
             })?
         }
     };
-    let product = multiply_matrices(t, system.op, unitary, &solved, system.shape)?;
+    let product = multiply_matrices(t, op, unitary, &solved, system.shape)?;
     let vectors = t.map_points(&system.shape.full_shape(), |t, s, point| {
         let (outer, row, _) = split_matrix_position(point);
         let own = t.read_element(s, &product, point);

@@ -13,6 +13,7 @@ use super::scalar_step::{
 use super::shift::{compute_complex_shift, compute_real_shift, standardise_pair};
 use crate::translate::element::TensorElement;
 use crate::translate::error::TranslateResult;
+use crate::translate::linear::{matrix_position, split_matrix_position};
 use crate::translate::scalar::{ElementValue, ScalarBuilder};
 use crate::translate::translator::{StablehloTranslator, TypedTensor};
 use spirula_program::{ScalarOp as Scalar, ScalarType as Ty};
@@ -44,7 +45,10 @@ pub(super) fn reduce_to_schur(
 ) -> TranslateResult<SchurForm> {
     let batch = TensorShape::from_slice(&[DimExtent::Static(count)]);
     let info = t.emit_zeros(TensorElement::I32, &batch);
-    let has_vectors = vectors.is_some();
+    let adjoint = match &vectors {
+        Some(vectors) => Some(transpose_conjugate(t, vectors)?),
+        None => None,
+    };
     let iteration = SchurIteration {
         element: matrix.element,
         size,
@@ -56,7 +60,7 @@ pub(super) fn reduce_to_schur(
         info,
         matrix,
     ];
-    initial.extend(vectors);
+    initial.extend(adjoint);
     let goes_on = |t: &StablehloTranslator<'_>, s: &mut StructuredOp, state: &[TypedTensor]| {
         let number = read_scalar(t, s, &state[0]);
         let mut c = ScalarBuilder::new(&mut s.body);
@@ -64,10 +68,27 @@ pub(super) fn reduce_to_schur(
         c.lt(number.node(), end)
     };
     let reduced = repeat_while(t, &initial, goes_on, |t, state| iteration.run(t, state))?;
+    let vectors = match reduced.get(5) {
+        Some(adjoint) => Some(transpose_conjugate(t, adjoint)?),
+        None => None,
+    };
     Ok(SchurForm {
         info: reduced[3].clone(),
         matrix: reduced[4].clone(),
-        vectors: has_vectors.then(|| reduced[5].clone()),
+        vectors,
+    })
+}
+
+/// The adjoint of each matrix. Iterations update it by rows, which are contiguous.
+fn transpose_conjugate(
+    t: &mut StablehloTranslator<'_>,
+    tensor: &TypedTensor,
+) -> TranslateResult<TypedTensor> {
+    let shape = t.tensor_shape(tensor);
+    t.map_points(&shape, |t, s, point| {
+        let (outer, row, column) = split_matrix_position(point);
+        let own = t.read_element(s, tensor, &matrix_position(outer, column, row));
+        Ok(ScalarBuilder::new(&mut s.body).conjugate_value(&own))
     })
 }
 
@@ -107,7 +128,7 @@ impl SchurIteration {
     }
 
     /// The state has the number of the matrix, its last row that has no eigenvalue yet, iterations without success, `info`
-    /// of all matrices, the matrices, and their unitary matrices.
+    /// of all matrices, the matrices, and the adjoints of their unitary matrices.
     fn run(
         &self,
         t: &mut StablehloTranslator<'_>,
