@@ -1,6 +1,6 @@
 //! `syevd` and `heevd`: eigenvalues and vectors of Hermitian matrices by Jacobi's method.
 
-use super::jacobi::{JacobiPairing, compute_rotation_column};
+use super::jacobi::{JacobiPairing, compute_rotation_column, rotate_value};
 use super::{
     LapackCall, MatrixBatch, append_index, build_identity, finish_all, make_success_info,
     read_iteration_number,
@@ -59,10 +59,9 @@ pub(super) fn translate_syevd(
                 let rows =
                     RotationColumn::from_rotations(t, s, &rotations, pairs, outer, row, round);
                 let mut c = ScalarBuilder::new(&mut s.body);
-                let own = c.scale_value(&own, rows.cosine);
                 let sine = c.conjugate_value(&rows.sine);
                 let other = c.multiply_values(&sine, &other);
-                Ok(c.add_values(&own, &other))
+                Ok(rotate_value(&mut c, &own, rows.versine, &other))
             })?;
             let vectors = t.map_points(&whole, |t, s, point| {
                 let (outer, row, column) = split_matrix_position(point);
@@ -118,7 +117,7 @@ fn find_iteration_partner(
         .0
 }
 
-/// The rotations of an iteration: cosine and sine of the column of each index.
+/// The rotations of an iteration: 1 minus cosine, and sine, of the column of each index.
 fn compute_symmetric_rotations(
     t: &mut StablehloTranslator<'_>,
     a: &TypedTensor,
@@ -139,9 +138,9 @@ fn compute_symmetric_rotations(
     let nothing = c.make_constant_value(a.element, 0.0);
     let between = c.select_value(pair.exists, &between, &nothing);
     let (first, second) = (a_first.node(), a_second.node());
-    let (cosine, sine) = compute_rotation_column(&mut c, first, second, &between, pair.is_first);
+    let (versine, sine) = compute_rotation_column(&mut c, first, second, &between, pair.is_first);
     let values = [
-        ElementValue::new(a.element.component_element(), cosine),
+        ElementValue::new(a.element.component_element(), versine),
         sine,
     ];
     finish_all(t, s, &values)
@@ -151,7 +150,8 @@ fn compute_symmetric_rotations(
 pub(super) struct RotationColumn {
     index: ScalarNode,
     partner: ScalarNode,
-    cosine: ScalarNode,
+    /// 1 minus the cosine.
+    versine: ScalarNode,
     sine: ElementValue,
 }
 
@@ -169,7 +169,7 @@ impl RotationColumn {
         RotationColumn {
             index,
             partner: find_iteration_partner(s, pairs, index, round),
-            cosine: t
+            versine: t
                 .read_element(s, &rotations[0], &append_index(outer, index))
                 .node(),
             sine: t.read_element(s, &rotations[1], &append_index(outer, index)),
@@ -187,8 +187,7 @@ impl RotationColumn {
         let own = t.read_element(s, tensor, &position(self.index));
         let other = t.read_element(s, tensor, &position(self.partner));
         let mut c = ScalarBuilder::new(&mut s.body);
-        let own = c.scale_value(&own, self.cosine);
         let other = c.multiply_values(&other, &self.sine);
-        c.add_values(&own, &other)
+        rotate_value(&mut c, &own, self.versine, &other)
     }
 }

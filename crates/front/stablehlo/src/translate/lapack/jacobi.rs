@@ -84,8 +84,9 @@ impl JacobiPairing {
     }
 }
 
-/// The column of the rotation for one index of a pair: its element on the diagonal, which is real,
-/// and that in the partner's row. The rotation annihilates `between`, the off-diagonal element of a
+/// The column of the rotation for one index of a pair: 1 minus its element on the diagonal, which is
+/// real, and that in the partner's row. Of small angles, a rounded cosine would be too large on the
+/// average (H. Rutishauser, "The Jacobi method for real symmetric matrices", 1966). The rotation annihilates `between`, the off-diagonal element of a
 /// Hermitian matrix with `first` and `second` on the diagonal.
 pub(super) fn compute_rotation_column(
     c: &mut ScalarBuilder<'_>,
@@ -119,6 +120,9 @@ pub(super) fn compute_rotation_column(
     let root = c.apply_binary(Scalar::Hypot, tangent, one);
     let cosine = c.reciprocal(root);
     let sine = c.mul(tangent, cosine);
+    let square = c.square(sine);
+    let above_one = c.add(one, cosine);
+    let versine = c.div(square, above_one);
     let divisor = c.of_real(element, divisor);
     let phase = c.divide_values(between, &divisor);
     let above = c.scale_value(&phase, sine);
@@ -127,5 +131,17 @@ pub(super) fn compute_rotation_column(
     let below = c.scale_value(&below, minus);
     let nothing = c.make_constant_value(element, 0.0);
     let sine = c.select_value(is_first, &below, &above);
-    (cosine, c.select_value(is_zero, &nothing, &sine))
+    (versine, c.select_value(is_zero, &nothing, &sine))
+}
+
+/// An element times the cosine, of which `versine` is the difference from 1, plus another element.
+pub(super) fn rotate_value(
+    c: &mut ScalarBuilder<'_>,
+    own: &ElementValue,
+    versine: ScalarNode,
+    other: &ElementValue,
+) -> ElementValue {
+    let less = c.scale_value(own, versine);
+    let change = c.subtract_values(other, &less);
+    c.add_values(own, &change)
 }

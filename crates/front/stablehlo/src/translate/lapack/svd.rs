@@ -166,9 +166,9 @@ fn compute_column_rotations(
     let mut c = ScalarBuilder::new(&mut s.body);
     let nothing = c.make_constant_value(work.element, 0.0);
     let between = c.select_value(pair.exists, &between, &nothing);
-    let (cosine, sine) = compute_rotation_column(&mut c, first, second, &between, pair.is_first);
+    let (versine, sine) = compute_rotation_column(&mut c, first, second, &between, pair.is_first);
     let values = [
-        ElementValue::new(work.element.component_element(), cosine),
+        ElementValue::new(work.element.component_element(), versine),
         sine,
     ];
     Ok(finish_all(t, s, &values))

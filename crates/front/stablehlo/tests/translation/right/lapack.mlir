@@ -96,3 +96,24 @@ func.func @tridiagonal_reduction_of_an_upper_triangle() {
   check.expect_almost_eq_const %r#3, dense<[(1.9970367393181616, -0.07692685129269346), (1.816496580927726, -0.4082482904638631)]> : tensor<2xcomplex<f64>>
   return
 }
+
+// Second differences: rotations by small angles must not stretch the vectors.
+func.func @eigenvalues_in_single_precision() {
+  %i = stablehlo.iota dim = 0 : tensor<32x32xi32>
+  %j = stablehlo.iota dim = 1 : tensor<32x32xi32>
+  %difference = stablehlo.subtract %i, %j : tensor<32x32xi32>
+  %distance = stablehlo.abs %difference : tensor<32x32xi32>
+  %none = stablehlo.constant dense<0> : tensor<32x32xi32>
+  %one = stablehlo.constant dense<1> : tensor<32x32xi32>
+  %own = stablehlo.compare EQ, %distance, %none : (tensor<32x32xi32>, tensor<32x32xi32>) -> tensor<32x32xi1>
+  %beside = stablehlo.compare EQ, %distance, %one : (tensor<32x32xi32>, tensor<32x32xi32>) -> tensor<32x32xi1>
+  %two = stablehlo.constant dense<2.0> : tensor<32x32xf32>
+  %minus = stablehlo.constant dense<-1.0> : tensor<32x32xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<32x32xf32>
+  %band = stablehlo.select %beside, %minus, %zero : tensor<32x32xi1>, tensor<32x32xf32>
+  %a = stablehlo.select %own, %two, %band : tensor<32x32xi1>, tensor<32x32xf32>
+  %r:3 = stablehlo.custom_call @lapack_ssyevd_ffi(%a) {mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}} : (tensor<32x32xf32>) -> (tensor<32x32xf32>, tensor<32xf32>, tensor<i32>)
+  %expected = stablehlo.constant dense<[0.00905615485, 0.0361426055, 0.0810140528, 0.143264134, 0.222329103, 0.317492934, 0.427893811, 0.552531924, 0.690278532, 0.839886181, 1.0, 1.16916997, 1.34586407, 1.52848213, 1.71537032, 1.90483617, 2.09516383, 2.28462968, 2.47151787, 2.65413593, 2.83083003, 3.0, 3.16011382, 3.30972147, 3.44746808, 3.57210619, 3.68250707, 3.7776709, 3.85673587, 3.91898595, 3.96385739, 3.99094385]> : tensor<32xf32>
+  check.expect_almost_eq %r#1, %expected {tolerance = 3.0e-6 : f64} : tensor<32xf32>
+  return
+}
