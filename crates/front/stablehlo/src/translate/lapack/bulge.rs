@@ -2,6 +2,7 @@
 //!
 //! The unitary matrix of a reflection has an effect on few rows and columns. So each step updates the matrix in place.
 
+use super::narrow_reflection::{NarrowReflection, ReflectedSide};
 use super::scalar_step::{
     add_sizes, choose_limits, compute_scalars, limit_index, read_scalar, repeat_while,
     replace_elements,
@@ -12,6 +13,7 @@ use crate::translate::element::TensorElement;
 use crate::translate::error::TranslateResult;
 use crate::translate::scalar::{ElementValue, ScalarBuilder};
 use crate::translate::translator::{StablehloTranslator, TypedTensor};
+use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{AxisKind, DimExtent, ScalarNode, StructuredOp};
 
 /// The reflections of one iteration.
@@ -20,6 +22,8 @@ pub(super) struct BulgeChase<'a> {
     pub size: u64,
     /// The number of elements of each reflection.
     pub width: u64,
+    /// Whether the matrix is needed outside of the block.
+    pub is_whole: bool,
     pub block: &'a ActiveBlock,
     pub plan: &'a IterationPlan,
 }
@@ -28,6 +32,7 @@ pub(super) struct BulgeChase<'a> {
 /// stays before it.
 struct ChaseNumbers {
     number: TypedTensor,
+    first: TypedTensor,
     last: TypedTensor,
     begin: TypedTensor,
     column: Vec<TypedTensor>,
@@ -37,7 +42,8 @@ struct ChaseNumbers {
 
 impl ChaseNumbers {
     fn list(&self) -> Vec<TypedTensor> {
-        let mut list = vec![self.number.clone(), self.last.clone(), self.begin.clone()];
+        let numbers = [&self.number, &self.first, &self.last, &self.begin];
+        let mut list = numbers.map(TypedTensor::clone).to_vec();
         list.extend(self.column.iter().cloned());
         list.extend(self.is_pair.iter().cloned());
         list.extend(self.pair.iter().cloned());
@@ -46,12 +52,13 @@ impl ChaseNumbers {
 
     /// The same numbers as a loop carries them.
     fn rebind(&self, list: &[TypedTensor]) -> ChaseNumbers {
-        let (column, rest) = list[3..].split_at(self.column.len());
+        let (column, rest) = list[4..].split_at(self.column.len());
         let (is_pair, pair) = rest.split_at(usize::from(self.is_pair.is_some()));
         ChaseNumbers {
             number: list[0].clone(),
-            last: list[1].clone(),
-            begin: list[2].clone(),
+            first: list[1].clone(),
+            last: list[2].clone(),
+            begin: list[3].clone(),
             column: column.to_vec(),
             is_pair: is_pair.first().cloned(),
             pair: pair.to_vec(),
@@ -66,18 +73,10 @@ struct ChaseStep<'a> {
     row: &'a TypedTensor,
 }
 
-/// A reflection: τ, the elements of v after the first, and elements of the matrix after it.
+/// A reflection, and elements of the matrix after it.
 struct StepReflection {
-    tau: TypedTensor,
-    tail: Vec<TypedTensor>,
+    narrow: NarrowReflection,
     corners: Vec<TypedTensor>,
-}
-
-/// The side of a matrix on which a reflection is applied.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ReflectedSide {
-    Rows,
-    Columns,
 }
 
 impl BulgeChase<'_> {
@@ -212,6 +211,7 @@ impl BulgeChase<'_> {
     ) -> TranslateResult<Vec<TypedTensor>> {
         let numbers = ChaseNumbers {
             number: self.block.number.clone(),
+            first: self.block.first.clone(),
             last: self.block.last.clone(),
             begin: begin.clone(),
             column,
@@ -236,8 +236,10 @@ impl BulgeChase<'_> {
                 row: &state[0],
             };
             let reflection = step.find_reflection(t, &state[first]);
-            let rows = step.reflect(t, &reflection, &state[first], ReflectedSide::Rows);
-            let both = step.reflect(t, &reflection, &rows, ReflectedSide::Columns);
+            let [columns, rows, whole] = step.find_ranges(t);
+            let (matrix, narrow) = (&state[first], &reflection.narrow);
+            let left = narrow.apply(t, matrix, ReflectedSide::Rows, columns, self.size)?;
+            let both = narrow.apply(t, &left, ReflectedSide::Columns, rows, self.size)?;
             let mut after = compute_scalars(t, |t, s| {
                 let row = read_scalar(t, s, step.row).node();
                 let next = ScalarBuilder::new(&mut s.body).add_constant(row, 1.0);
@@ -246,7 +248,8 @@ impl BulgeChase<'_> {
             after.extend(state[1..first].iter().cloned());
             after.push(step.set_corners(t, &reflection, &both));
             for adjoint in &state[first + 1..] {
-                after.push(step.reflect(t, &reflection, adjoint, ReflectedSide::Rows));
+                let whole = whole.clone();
+                after.push(narrow.apply(t, adjoint, ReflectedSide::Rows, whole, self.size)?);
             }
             Ok(after)
         })?;
@@ -301,8 +304,12 @@ impl ChaseStep<'_> {
         let (tau, rest) = values.split_at(1);
         let (tail, corners) = rest.split_at(self.chase.width as usize - 1);
         StepReflection {
-            tau: tau[0].clone(),
-            tail: tail.to_vec(),
+            narrow: NarrowReflection {
+                number: self.numbers.number.clone(),
+                row: self.row.clone(),
+                tau: tau[0].clone(),
+                tail: tail.to_vec(),
+            },
             corners: corners.to_vec(),
         }
     }
@@ -336,67 +343,28 @@ impl ChaseStep<'_> {
             .collect()
     }
 
-    /// A matrix with a reflection applied to its rows or columns.
-    fn reflect(
-        &self,
-        t: &mut StablehloTranslator<'_>,
-        reflection: &StepReflection,
-        matrix: &TypedTensor,
-        side: ReflectedSide,
-    ) -> TypedTensor {
-        let size = DimExtent::Static(self.chase.size);
-        let mut s = StructuredOp::with_parallel_axes(&[size]);
-        let across = s.axis_indices()[0];
-        let number = read_scalar(t, &mut s, &self.numbers.number).node();
-        let row = read_scalar(t, &mut s, self.row).node();
-        let tau = read_scalar(t, &mut s, &reflection.tau);
-        let mut sum = t.read_element(&mut s, matrix, &side.position(number, row, across));
-        for (at, tail) in reflection.tail.iter().enumerate() {
-            let tail = read_scalar(t, &mut s, tail);
+    /// The ranges of columns and of rows that the reflection changes, and that of all columns of the adjoint.
+    fn find_ranges(&self, t: &mut StablehloTranslator<'_>) -> [[TypedTensor; 2]; 3] {
+        let ends = compute_scalars(t, |t, s| {
+            let [row, first, last] = [self.row, &self.numbers.first, &self.numbers.last]
+                .map(|tensor| read_scalar(t, s, tensor).node());
             let mut c = ScalarBuilder::new(&mut s.body);
-            let index = c.add_constant(row, at as f64 + 1.0);
-            let index = limit_index(&mut c, index, self.chase.size);
-            let own = t.read_element(&mut s, matrix, &side.position(number, index, across));
-            let mut c = ScalarBuilder::new(&mut s.body);
-            let factor = side.conjugate_rows(&mut c, &tail);
-            let product = c.multiply_values(&factor, &own);
-            sum = c.add_values(&sum, &product);
-        }
-        let mut c = ScalarBuilder::new(&mut s.body);
-        let tau = side.conjugate_rows(&mut c, &tau);
-        let sum = c.multiply_values(&tau, &sum);
-        let sums = t.finish_structured(s, &sum);
-        let mut result = matrix.clone();
-        for at in 0..self.chase.width as usize {
-            let before = result;
-            result = replace_elements(t, &before, &[self.chase.size], |t, s, point| {
-                let number = read_scalar(t, s, &self.numbers.number).node();
-                let row = read_scalar(t, s, self.row).node();
-                let change = t.read_element(s, &sums, point);
-                let index = ScalarBuilder::new(&mut s.body).add_constant(row, at as f64);
-                let position = side.position(number, index, point[0]);
-                let own = t.read_element(s, &before, &position);
-                let mut c = ScalarBuilder::new(&mut s.body);
-                let end = c.body.intern_i64(self.chase.size as i64);
-                let exists = c.lt(index, end);
-                let zero = c.make_constant_value(self.chase.element, 0.0);
-                let own = c.select_value(exists, &own, &zero);
-                let tail = at
-                    .checked_sub(1)
-                    .map(|at| read_scalar(t, s, &reflection.tail[at]));
-                let mut c = ScalarBuilder::new(&mut s.body);
-                let change = match tail {
-                    Some(tail) if side == ReflectedSide::Columns => {
-                        let tail = c.conjugate_value(&tail);
-                        c.multiply_values(&change, &tail)
-                    }
-                    Some(tail) => c.multiply_values(&change, &tail),
-                    None => change,
-                };
-                (position, c.subtract_values(&own, &change))
-            });
-        }
-        result
+            let end = c.add_constant(last, 1.0);
+            let zero = c.body.intern_i64(0);
+            let size = c.body.intern_i64(self.chase.size as i64);
+            let next = c.add_constant(row, self.chase.width as f64 + 1.0);
+            let row_end = c.apply_binary(Scalar::SMin, next, end);
+            let (column_end, row_start) = if self.chase.is_whole {
+                (size, zero)
+            } else {
+                (end, first)
+            };
+            let nodes = [row, column_end, row_start, row_end, zero, size];
+            nodes
+                .map(|node| ElementValue::new(TensorElement::I64, node))
+                .to_vec()
+        });
+        [0, 2, 4].map(|at| [ends[at].clone(), ends[at + 1].clone()])
     }
 
     /// The matrix with the elements that a reflection is known to lead to: a column below the subdiagonal, or a block of two.
@@ -440,8 +408,8 @@ impl ChaseStep<'_> {
                 let outside = c.body.intern_i64(-1);
                 at_row = c.select(exists, at_row, outside);
                 let (pair_row, pair_column) = (
-                    c.apply_binary(spirula_program::ScalarOp::SDiv, point[0], two),
-                    c.apply_binary(spirula_program::ScalarOp::SMod, point[0], two),
+                    c.apply_binary(Scalar::SDiv, point[0], two),
+                    c.apply_binary(Scalar::SMod, point[0], two),
                 );
                 let (pair_row, pair_column) = (c.add(row, pair_row), c.add(row, pair_column));
                 at_row = c.select(is_pair, pair_row, at_row);
@@ -449,28 +417,5 @@ impl ChaseStep<'_> {
             }
             (vec![number, at_row, at_column], value)
         })
-    }
-}
-
-impl ReflectedSide {
-    /// The position of an element in a reflected row or column.
-    fn position(
-        self,
-        number: ScalarNode,
-        index: ScalarNode,
-        across: ScalarNode,
-    ) -> Vec<ScalarNode> {
-        match self {
-            ReflectedSide::Rows => vec![number, index, across],
-            ReflectedSide::Columns => vec![number, across, index],
-        }
-    }
-
-    /// The conjugate of a value for rows, the value itself for columns.
-    fn conjugate_rows(self, c: &mut ScalarBuilder<'_>, value: &ElementValue) -> ElementValue {
-        match self {
-            ReflectedSide::Rows => c.conjugate_value(value),
-            ReflectedSide::Columns => value.clone(),
-        }
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn translate_gees(
     }
     let has_vectors = call.read_letter(t, "mode")? == 'V';
     let scaled = ScaledMatrices::from_tensor(t, call.op, &a, &shape)?;
-    let form = scaled.find_schur_form(t, call.op, has_vectors)?;
+    let form = scaled.find_schur_form(t, call.op, has_vectors, true)?;
     let triangular = scaled.restore_scale(t, &form.matrix)?;
     let info = scaled.merge_info(t, &form.info, shape.rows as i64)?;
     let whole = shape.full_shape();
@@ -120,6 +120,7 @@ impl ScaledMatrices {
         t: &mut StablehloTranslator<'_>,
         op: MlirOp,
         has_vectors: bool,
+        needs_form: bool,
     ) -> TranslateResult<SchurForm> {
         let form = reduce_to_hessenberg(t, op, &self.matrix, &self.shape)?;
         let vectors = if has_vectors {
@@ -128,8 +129,7 @@ impl ScaledMatrices {
             None
         };
         let matrix = self.keep_band(t, &form.matrix, 1)?;
-        let count = self.shape.batch[0].as_static().unwrap_or(0);
-        let mut form = reduce_to_schur(t, matrix, vectors, [count, self.shape.rows])?;
+        let mut form = reduce_to_schur(t, &matrix, vectors.as_ref(), &self.shape, needs_form)?;
         let is_real = self.matrix.element.component_count() == 1;
         form.matrix = self.keep_band(t, &form.matrix, i64::from(is_real))?;
         Ok(form)

@@ -41,7 +41,7 @@ pub(super) fn translate_geev(
     let [balanced, diagonal] = balance_matrices(t, &scaled.matrix, &scaled.shape)?;
     scaled.matrix = balanced;
     let has_vectors = sides.iter().any(|(_, letter)| *letter == 'V');
-    let form = scaled.find_schur_form(t, call.op, has_vectors)?;
+    let form = scaled.find_schur_form(t, call.op, has_vectors, has_vectors)?;
     let mut results = Vec::new();
     let values = find_eigenvalues(t, &form.matrix, &scaled.shape)?;
     for part in &values {

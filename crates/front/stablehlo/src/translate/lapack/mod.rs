@@ -16,6 +16,7 @@ mod general_eigen;
 mod hessenberg;
 mod jacobi;
 mod lu;
+mod narrow_reflection;
 mod pivoted_qr;
 mod qr;
 mod reflections;

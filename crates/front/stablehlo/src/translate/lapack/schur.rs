@@ -5,7 +5,9 @@
 //! ends with its eigenvalues or sends a bulge through it. A test of M. Ahues and F. Tisseur ("A new deflation criterion for
 //! the QR algorithm", 1997) decides which elements are negligible.
 
+use super::MatrixBatch;
 use super::bulge::BulgeChase;
+use super::narrow_reflection::choose_room;
 use super::scalar_step::{
     add_sizes, choose_limits, compute_scalars, limit_index, make_integer, read_scalar,
     repeat_while, replace_elements,
@@ -18,7 +20,7 @@ use crate::translate::scalar::{ElementValue, ScalarBuilder};
 use crate::translate::translator::{StablehloTranslator, TypedTensor};
 use spirula_program::{ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{
-    AxisKind, DimExtent, ScalarCombiner, ScalarNode, StructuredOp, TensorReduction, TensorShape,
+    AxisKind, DimExtent, ScalarCombiner, ScalarNode, StructuredOp, TensorReduction,
 };
 
 /// Most iterations for one eigenvalue or pair.
@@ -36,22 +38,30 @@ pub(super) struct SchurForm {
     pub info: TypedTensor,
 }
 
-/// Reduces `count` matrices of `size` rows, which have the shape `count` × `size` × `size` and finite elements.
+/// Reduces matrices with one dimension of a batch and finite elements. If only eigenvalues are needed, the rest of the
+/// result has no meaning.
 pub(super) fn reduce_to_schur(
     t: &mut StablehloTranslator<'_>,
-    matrix: TypedTensor,
-    vectors: Option<TypedTensor>,
-    [count, size]: [u64; 2],
+    matrix: &TypedTensor,
+    vectors: Option<&TypedTensor>,
+    shape: &MatrixBatch,
+    needs_form: bool,
 ) -> TranslateResult<SchurForm> {
-    let batch = TensorShape::from_slice(&[DimExtent::Static(count)]);
-    let info = t.emit_zeros(TensorElement::I32, &batch);
-    let adjoint = match &vectors {
-        Some(vectors) => Some(transpose_conjugate(t, vectors)?),
+    let (size, count) = (shape.rows, shape.batch[0].as_static().unwrap_or(0));
+    let info = t.emit_zeros(TensorElement::I32, &shape.batch);
+    let room = choose_room(matrix.element, size);
+    let matrix = enlarge_matrices(t, matrix, shape, room)?;
+    let adjoint = match vectors {
+        Some(vectors) => {
+            let adjoint = build_adjoints(t, vectors, shape)?;
+            Some(enlarge_matrices(t, &adjoint, shape, room)?)
+        }
         None => None,
     };
     let iteration = SchurIteration {
         element: matrix.element,
         size,
+        is_whole: needs_form,
     };
     let mut initial = vec![
         make_integer(t, 0),
@@ -69,25 +79,45 @@ pub(super) fn reduce_to_schur(
     };
     let reduced = repeat_while(t, &initial, goes_on, |t, state| iteration.run(t, state))?;
     let vectors = match reduced.get(5) {
-        Some(adjoint) => Some(transpose_conjugate(t, adjoint)?),
+        Some(adjoint) => Some(build_adjoints(t, adjoint, shape)?),
         None => None,
     };
+    let matrix = t.gather_elements(&reduced[4], &shape.full_shape(), |_, point| point.to_vec())?;
     Ok(SchurForm {
         info: reduced[3].clone(),
-        matrix: reduced[4].clone(),
+        matrix,
         vectors,
     })
 }
 
-/// The adjoint of each matrix. Iterations update it by rows, which are contiguous.
-fn transpose_conjugate(
+/// Matrices with further rows and columns of zeros.
+fn enlarge_matrices(
     t: &mut StablehloTranslator<'_>,
-    tensor: &TypedTensor,
+    matrix: &TypedTensor,
+    shape: &MatrixBatch,
+    room: [u64; 2],
 ) -> TranslateResult<TypedTensor> {
-    let shape = t.tensor_shape(tensor);
-    t.map_points(&shape, |t, s, point| {
+    t.map_points(&shape.batch_shape_with(&room), |t, s, point| {
+        let (_, row, column) = split_matrix_position(point);
+        let own = t.read_element(s, matrix, point);
+        let mut c = ScalarBuilder::new(&mut s.body);
+        let size = c.body.intern_i64(shape.rows as i64);
+        let (has_row, has_column) = (c.lt(row, size), c.lt(column, size));
+        let exists = c.and(has_row, has_column);
+        let zero = c.make_constant_value(matrix.element, 0.0);
+        Ok(c.select_value(exists, &own, &zero))
+    })
+}
+
+/// The adjoints of matrices. Iterations update them by rows, which are contiguous.
+fn build_adjoints(
+    t: &mut StablehloTranslator<'_>,
+    matrix: &TypedTensor,
+    shape: &MatrixBatch,
+) -> TranslateResult<TypedTensor> {
+    t.map_points(&shape.full_shape(), |t, s, point| {
         let (outer, row, column) = split_matrix_position(point);
-        let own = t.read_element(s, tensor, &matrix_position(outer, column, row));
+        let own = t.read_element(s, matrix, &matrix_position(outer, column, row));
         Ok(ScalarBuilder::new(&mut s.body).conjugate_value(&own))
     })
 }
@@ -96,6 +126,7 @@ fn transpose_conjugate(
 struct SchurIteration {
     element: TensorElement,
     size: u64,
+    is_whole: bool,
 }
 
 /// The place of an iteration: the number of the matrix, and the first and last row of the block.
@@ -147,6 +178,7 @@ impl SchurIteration {
             element: self.element,
             size: self.size,
             width: self.width(),
+            is_whole: self.is_whole,
             block: &block,
             plan: &plan,
         };
