@@ -80,7 +80,7 @@ pub(super) fn record_factor(
 /// The reflection of a column: the element of R, τ, and the factor that turns the column below the
 /// diagonal into v.
 pub(super) struct HouseholderReflector {
-    corner: TypedTensor,
+    pub corner: TypedTensor,
     pub tau: TypedTensor,
     pub scale: TypedTensor,
 }

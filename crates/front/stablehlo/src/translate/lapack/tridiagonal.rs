@@ -3,14 +3,13 @@
 //!
 //! The upper form is the lower form of the matrix whose rows and columns are in reverse order.
 
-use super::qr::{compute_reflection, record_factor};
-use super::similarity::SimilarityStep;
+use super::similarity::reduce_by_reflections;
 use super::{LapackCall, MatrixBatch, append_index, make_success_info};
 use crate::translate::error::TranslateResult;
 use crate::translate::linear::{matrix_position, split_matrix_position};
 use crate::translate::scalar::{ElementValue, ScalarBuilder};
 use crate::translate::translator::{StablehloTranslator, TypedTensor};
-use spirula_tensor::ir::{DimExtent, ScalarNode};
+use spirula_tensor::ir::ScalarNode;
 
 /// Which of both triangles has the matrix.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,34 +48,17 @@ pub(super) fn translate_sytrd(
     };
     let full = complete_matrix(t, &a, &shape, triangle)?;
     let count = shape.rows.saturating_sub(1);
-    let taus = t.emit_zeros(a.element, &shape.batch_shape_with(&[count]));
-    let initial = [full.clone(), full, taus];
-    let reduced = t.iterate_tensors(&initial, DimExtent::Static(count), |t, state, round| {
-        let (matrix, packed, taus) = (&state[0], &state[1], &state[2]);
-        let reflection = compute_reflection(t, matrix, &shape, round, 1);
-        let step = SimilarityStep {
-            op: call.op,
-            matrix,
-            reflection: &reflection,
-            shape: &shape,
-            round,
-        };
-        let left = step.reflect_rows(t)?;
-        let both = step.reflect_columns(t, &left)?;
-        let packed = step.pack_reflection(t, packed)?;
-        let taus = record_factor(t, taus, &reflection, &shape, count, round)?;
-        Ok(vec![both, packed, taus])
-    })?;
+    let [reduced, taus] = reduce_by_reflections(t, call.op, &full, &shape)?;
     let info = make_success_info(t, &shape);
     let mut results = vec![merge_results(t, &a, &reduced, &shape, triangle)?];
-    results.push(read_band(t, &reduced[0], &shape, triangle, 0)?);
-    results.push(read_band(t, &reduced[0], &shape, triangle, 1)?);
+    results.push(read_band(t, &reduced, &shape, triangle, 0)?);
+    results.push(read_band(t, &reduced, &shape, triangle, 1)?);
     results.push(
         t.map_points(&shape.batch_shape_with(&[count]), |t, s, point| {
             let (outer, at) = (&point[..point.len() - 1], point[point.len() - 1]);
             let mut c = ScalarBuilder::new(&mut s.body);
             let at = triangle.to_lower_index(&mut c, at, count);
-            Ok(t.read_element(s, &reduced[2], &append_index(outer, at)))
+            Ok(t.read_element(s, &taus, &append_index(outer, at)))
         })?,
     );
     results.push(info);
@@ -111,7 +93,7 @@ fn complete_matrix(
 fn merge_results(
     t: &mut StablehloTranslator<'_>,
     a: &TypedTensor,
-    reduced: &[TypedTensor],
+    reduced: &TypedTensor,
     shape: &MatrixBatch,
     triangle: StoredTriangle,
 ) -> TranslateResult<TypedTensor> {
@@ -122,10 +104,9 @@ fn merge_results(
         let row = triangle.to_lower_index(&mut c, row, shape.rows);
         let column = triangle.to_lower_index(&mut c, column, shape.rows);
         let position = matrix_position(outer, row, column);
-        let band = t.read_element(s, &reduced[0], &position);
-        let vector = t.read_element(s, &reduced[1], &position);
+        let vector = t.read_element(s, reduced, &position);
         let mut c = ScalarBuilder::new(&mut s.body);
-        let band = c.of_real(a.element, band.node());
+        let band = c.of_real(a.element, vector.node());
         let beside = c.add_constant(column, 1.0);
         let (is_vector, is_other) = (c.lt(beside, row), c.lt(row, column));
         let value = c.select_value(is_vector, &vector, &band);
