@@ -44,6 +44,11 @@ const VHLO: &[(u64, &str)] = &[
     (18, "bounds"),
     (19, "result_accuracy_mode"),
     (20, "result_accuracy"),
+    (21, "sub_axis_info"),
+    (22, "axis_ref"),
+    (23, "replica_group_mesh_axes"),
+    (24, "mesh_axis"),
+    (25, "mesh"),
 ];
 
 fn find_code_name(table: &'static [(u64, &'static str)], code: u64) -> Option<&'static str> {
@@ -227,7 +232,10 @@ impl<'a> BytecodeReader<'a> {
                     let value = data.read_signed_varint()?;
                     (self.module.integer_attribute(value, 64), value == 0)
                 }
-                FieldKind::Attribute => (self.read_field(name, field.name, data)?, false),
+                FieldKind::Attribute => match self.read_field(name, field.name, data)? {
+                    Some(attr) => (attr, false),
+                    None => continue,
+                },
             };
             if field.always || !is_default {
                 named.push((self.module.intern_text(field.name), attr));
@@ -236,27 +244,32 @@ impl<'a> BytecodeReader<'a> {
         Ok(DialectBody::Fields(named.into()))
     }
 
-    /// A field that is neither a number nor numbers.
+    /// A field that is neither a number nor numbers; `None` if it is optional and missing.
     fn read_field(
         &mut self,
         name: &str,
         field: &str,
         data: &mut BytecodeCursor<'a>,
-    ) -> BytecodeResult<MlirAttr> {
+    ) -> BytecodeResult<Option<MlirAttr>> {
         let kind = match (name, field) {
             ("dot_algorithm", "allow_imprecise_accumulation") => AttributeKind::Integer {
                 value: i128::from(data.read_signed_varint()? != 0),
                 ty: self.module.types.integer_type(1),
             },
             ("dot_algorithm", _) => AttributeKind::Type(self.read_type(data)?),
-            ("result_accuracy", "mode") => return self.read_attribute(data),
+            ("mesh", "device_ids") => return self.optional_attribute(data),
+            ("axis_ref", "sub_axis_info") if data.read_varint()? == 0 => return Ok(None),
+            ("result_accuracy", "mode")
+            | ("axis_ref" | "mesh_axis" | "mesh" | "replica_group_mesh_axes", _) => {
+                return self.read_attribute(data).map(Some);
+            }
             _ => {
                 let bits = data.read_signed_varint()? as u64;
                 let ty = self.module.types.float_type(MlirFloat::F64);
                 AttributeKind::Float { bits, ty }
             }
         };
-        Ok(self.module.attributes.intern(kind))
+        Ok(Some(self.module.attributes.intern(kind)))
     }
 
     fn symbol_ref(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<AttributeKind> {

@@ -145,6 +145,32 @@ const FIELDS: &[(&str, &[AttributeField])] = &[
             attribute_field("mode"),
         ],
     ),
+    (
+        "sub_axis_info",
+        &[
+            always_printed_field(integer_field("pre_size")),
+            always_printed_field(integer_field("size")),
+        ],
+    ),
+    (
+        "axis_ref",
+        &[attribute_field("name"), attribute_field("sub_axis_info")],
+    ),
+    (
+        "mesh_axis",
+        &[
+            attribute_field("name"),
+            always_printed_field(integer_field("size")),
+        ],
+    ),
+    (
+        "mesh",
+        &[attribute_field("axes"), attribute_field("device_ids")],
+    ),
+    (
+        "replica_group_mesh_axes",
+        &[attribute_field("mesh"), attribute_field("axes")],
+    ),
 ];
 
 /// The dialects whose attributes are known, with their `.`.

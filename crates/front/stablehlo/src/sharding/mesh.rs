@@ -63,6 +63,11 @@ impl DeviceMesh {
             None if device < self.device_count() => device,
             None => 0,
         };
+        self.coordinates_at(index)
+    }
+
+    /// The coordinates of the device at a position in row-major order.
+    pub fn coordinates_at(&self, index: u64) -> Vec<u64> {
         let mut rest = index;
         let mut coordinates = vec![0; self.axes.len()];
         for (coordinate, axis) in coordinates.iter_mut().zip(&self.axes).rev() {

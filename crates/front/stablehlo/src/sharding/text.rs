@@ -204,7 +204,7 @@ impl<'m> ShardingText<'m> {
 }
 
 /// The mesh of a name.
-fn find_mesh(module: &MlirModule, name: &str) -> Option<DeviceMesh> {
+pub(super) fn find_mesh(module: &MlirModule, name: &str) -> Option<DeviceMesh> {
     let blocks = module
         .regions(module.root())
         .flat_map(|region| module.blocks(region));

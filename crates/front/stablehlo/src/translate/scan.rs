@@ -7,6 +7,7 @@ use super::scalar_region;
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
 use crate::dialect::records::{CollectiveAttributes, CollectivePermuteAttributes, ScanAttributes};
 use crate::mlir::MlirOp;
+use crate::sharding::read_replica_groups;
 use spirula_program::ScalarType as Ty;
 use spirula_tensor::ir::{DimExtent, StructuredOp, TensorShape, TensorValue};
 
@@ -172,9 +173,8 @@ pub(super) fn translate_trivial_collective(
     op: MlirOp,
 ) -> TranslateResult<()> {
     let CollectiveAttributes { replica_groups, .. } = t.read_attributes(op)?;
-    let groups = replica_groups.and_then(|groups| groups.elements(t.module));
-    let shape = groups.and_then(|groups| t.module.types.static_shape(groups.ty));
-    if shape.is_none_or(|shape| shape.last() != Some(&1)) {
+    let groups = replica_groups.and_then(|groups| read_replica_groups(t.module, groups));
+    if groups.is_none_or(|groups| groups.iter().any(|group| group.len() != 1)) {
         let name = t.module.op_name(op);
         return Err(t.unsupported_error(op, format!("{name} among several devices")));
     }

@@ -1,12 +1,13 @@
 //! Attributes of collectives.
 
 use crate::dialect::properties::attribute_record;
-use crate::dialect::values::{ChannelHandle, ElementsAttribute, IntegerElements, NamedInteger};
+use crate::dialect::values::{ChannelHandle, IntegerElements, NamedInteger};
+use crate::mlir::MlirAttr;
 
 attribute_record! {
     /// The attributes that collectives share.
     struct CollectiveAttributes {
-        replica_groups: Option<ElementsAttribute>,
+        replica_groups: Option<MlirAttr>,
         channel_handle: Option<ChannelHandle>,
     }
 }

@@ -8,6 +8,7 @@ use crate::dialect::records::{
     GatherDimensionAttributes, ScatterDimensionAttributes,
 };
 use crate::mlir::{MlirBlock, MlirOp};
+use crate::sharding::read_replica_groups;
 use crate::translate::error::TranslateResult;
 use crate::translate::reduction::find_wide_format;
 use crate::translate::scalar::{ElementValue, ScalarBuilder};
@@ -56,28 +57,16 @@ fn read_groups(t: &StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<Vec<V
         replica_groups,
         channel_handle,
     } = t.read_attributes(op)?;
-    let groups = replica_groups.and_then(|groups| groups.elements(t.module));
-    let shape = groups.and_then(|groups| t.module.types.static_shape(groups.ty));
-    let Some(&[_, width]) = shape.as_deref() else {
-        return Err(t.unsupported_error(op, "form of replica groups"));
-    };
+    let groups = replica_groups.and_then(|groups| read_replica_groups(t.module, groups));
+    let groups = groups.ok_or_else(|| t.unsupported_error(op, "form of replica groups"))?;
     if channel_handle.is_none() {
         // The groups are of replicas, of which there is one.
         return Ok((0..t.shards.count()).map(|shard| vec![shard]).collect());
     }
-    let ids = replica_groups
-        .and_then(|groups| t.module.as_integers(groups.0))
-        .unwrap_or_default();
     let shards = shards_of_devices(t);
-    let find = |id: &i64| {
-        shards
-            .iter()
-            .position(|device| i64::try_from(*device) == Ok(*id))
-    };
-    let width = usize::try_from(width).unwrap_or(0).max(1);
-    let groups = ids
-        .chunks(width)
-        .map(|group| group.iter().filter_map(find).collect());
+    let find = |id: &u64| shards.iter().position(|device| device == id);
+    let groups = groups.iter();
+    let groups = groups.map(|group| group.iter().filter_map(find).collect());
     Ok(groups
         .filter(|group: &Vec<usize>| !group.is_empty())
         .collect())

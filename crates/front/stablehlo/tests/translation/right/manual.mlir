@@ -11,14 +11,14 @@ func.func @collectives() {
       %c = sdy.sharding_constraint %s <@mesh, []> : tensor<i32>
       stablehlo.return %c : tensor<i32>
     }) : (tensor<1x1xi32>) -> tensor<1x1xi32>
-    %all = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids}> : (tensor<1x1xi32>) -> tensor<1x2xi32>
+    %all = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>, #stablehlo.mesh_axis<name = "y", size = 2>]>, axes = [#stablehlo.axis_ref<name = "y">]>, use_global_device_ids}> : (tensor<1x1xi32>) -> tensor<1x2xi32>
     %id = stablehlo.partition_id : tensor<ui32>
     %ids = stablehlo.reshape %id : (tensor<ui32>) -> tensor<1xui32>
     %sent = "stablehlo.collective_permute"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 3], [3, 1]]> : tensor<2x2xi64>}> : (tensor<1x1xi32>) -> tensor<1x1xi32>
     %ten = stablehlo.constant dense<10> : tensor<1x1xi32>
     %more = stablehlo.add %a, %ten : tensor<1x1xi32>
     %pair = stablehlo.concatenate %a, %more, dim = 1 : (tensor<1x1xi32>, tensor<1x1xi32>) -> tensor<1x2xi32>
-    %turned = "stablehlo.all_to_all"(%pair) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, concat_dimension = 0 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, split_count = 2 : i64, split_dimension = 1 : i64}> : (tensor<1x2xi32>) -> tensor<2x1xi32>
+    %turned = "stablehlo.all_to_all"(%pair) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, concat_dimension = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "y">]>, split_count = 2 : i64, split_dimension = 1 : i64}> : (tensor<1x2xi32>) -> tensor<2x1xi32>
     %long = stablehlo.reshape %pair : (tensor<1x2xi32>) -> tensor<2xi32>
     %part = "stablehlo.reduce_scatter"(%long) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, scatter_dimension = 0 : i64, use_global_device_ids}> ({
     ^bb0(%l: tensor<i32>, %r: tensor<i32>):
