@@ -34,7 +34,7 @@ mod error;
 mod event;
 mod executable;
 mod execute;
-mod ffi;
+pub mod ffi;
 pub mod generated;
 mod handle;
 mod host_array;

@@ -62,9 +62,13 @@ fn find_element(name: &str) -> u32 {
 
 /// A call with the memory of its operands and results.
 pub struct HostMemoryCall<'a> {
+    /// The function, with the types of operands and results.
     pub signature: &'a ForeignSignature,
+    /// The memory of the operands.
     pub operands: Vec<*mut c_void>,
+    /// The memory of the results.
     pub results: Vec<*mut c_void>,
+    /// Data of the execution for handlers.
     pub user_data: &'a [UserData],
 }
 

@@ -122,15 +122,16 @@ impl Drop for OwnedUserData {
 /// Arguments of `PJRT_FFI_Register_Handler`.
 #[derive(Clone, Copy)]
 #[repr(C)]
+#[allow(missing_docs, reason = "the extension's header documents the fields")]
 pub struct RegisterHandlerArgs {
-    struct_size: usize,
-    target_name: *const c_char,
-    target_name_size: usize,
-    api_version: c_int,
-    handler: *mut c_void,
-    platform_name: *const c_char,
-    platform_name_size: usize,
-    traits: u32,
+    pub struct_size: usize,
+    pub target_name: *const c_char,
+    pub target_name_size: usize,
+    pub api_version: c_int,
+    pub handler: *mut c_void,
+    pub platform_name: *const c_char,
+    pub platform_name_size: usize,
+    pub traits: u32,
 }
 
 // SAFETY: the struct consists of numbers and pointers.
@@ -172,10 +173,12 @@ type ExtensionFunction<A> = unsafe extern "C" fn(*mut A) -> *mut PjrtError;
 /// The extension.
 #[repr(C)]
 pub struct FfiExtension {
+    /// The type of the extension, and the next one.
     pub base: PjrtExtensionBase,
     type_id_register: ExtensionFunction<TypeRegisterArgs>,
     user_data_add: ExtensionFunction<UserDataAddArgs>,
-    register_handler: ExtensionFunction<RegisterHandlerArgs>,
+    /// Registers a function.
+    pub register_handler: ExtensionFunction<RegisterHandlerArgs>,
 }
 
 impl FfiExtension {

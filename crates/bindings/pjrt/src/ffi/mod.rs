@@ -6,8 +6,8 @@
 
 mod api;
 mod call;
-mod extension;
-mod interface;
+pub mod extension;
+pub mod interface;
 mod registry;
 
 pub use call::{HostCallSites, HostMemoryCall};

@@ -4,6 +4,7 @@
 #![allow(unsafe_op_in_unsafe_fn)] // Each call keeps the contract of the table.
 
 mod caller;
+mod host_functions;
 mod hostile;
 mod programs;
 mod sharded;
