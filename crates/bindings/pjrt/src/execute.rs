@@ -12,7 +12,7 @@ use crate::generated::{
     PjrtExecuteOptions, PjrtLoadedExecutableExecuteArgs,
 };
 use crate::handle::{ApiObject, allocate, free, get_ref, get_shared, get_slice};
-use crate::host_call::RunningProgram;
+use crate::host_call::{ProgramEnd, RunningProgram};
 use crate::module::{CompiledModule, ENTRY};
 use crate::queue::{DeviceArrayId, DeviceHeap, DeviceState, JobProgress, JobPromise, JobWeight};
 use crate::sharded_run::{ShardedArguments, run_sharded};
@@ -335,7 +335,9 @@ fn run_module(
     let running = RunningProgram {
         module: module.clone(),
         user_data,
-        end: Box::new(move |state, values| store_results(state, &arguments, values, &results)),
+        end: move |state: &mut DeviceState, values| {
+            store_results(state, &arguments, values, &results)
+        },
     };
     call_program(state, running, given)
 }
@@ -343,7 +345,7 @@ fn run_module(
 /// Calls a program with arguments that belong to it.
 pub fn call_program(
     state: &mut DeviceState,
-    running: RunningProgram,
+    running: RunningProgram<impl ProgramEnd>,
     arguments: Vec<ResidentValue>,
 ) -> PluginResult<JobProgress> {
     let module = running.module.clone();

@@ -21,14 +21,21 @@ use std::sync::Arc;
 type DeviceSession<'p> = ProgramSession<'p, DeviceMachine<'static>>;
 
 /// What happens with the results of a program.
-pub type ProgramEnd =
-    Box<dyn FnOnce(&mut DeviceState, Vec<ResidentValue>) -> PluginResult<()> + Send>;
+pub trait ProgramEnd:
+    FnOnce(&mut DeviceState, Vec<ResidentValue>) -> PluginResult<()> + Send + 'static
+{
+}
+
+impl<E> ProgramEnd for E where
+    E: FnOnce(&mut DeviceState, Vec<ResidentValue>) -> PluginResult<()> + Send + 'static
+{
+}
 
 /// A program that runs, with what its functions of the host and its caller need.
-pub struct RunningProgram {
+pub struct RunningProgram<E> {
     pub module: Arc<CompiledModule>,
     pub user_data: Vec<SharedUserData>,
-    pub end: ProgramEnd,
+    pub end: E,
 }
 
 /// Whether a program calls functions of the host.
@@ -87,7 +94,7 @@ impl CallMemory {
     }
 }
 
-impl RunningProgram {
+impl<E: ProgramEnd> RunningProgram<E> {
     /// Starts the program.
     pub fn start(
         self,
@@ -179,7 +186,7 @@ struct PreparedHostCall {
 }
 
 impl PreparedHostCall {
-    fn run(&mut self, program: &RunningProgram) -> Result<(), ForeignFailure> {
+    fn run<E>(&mut self, program: &RunningProgram<E>) -> Result<(), ForeignFailure> {
         let signature = self.paused.signature(&program.module.program);
         let target = find_target(&signature.target);
         let target = target.ok_or_else(|| signature.missing_function())?;

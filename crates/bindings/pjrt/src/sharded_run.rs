@@ -35,9 +35,9 @@ pub fn run_sharded(
     let running = RunningProgram {
         module: module.clone(),
         user_data,
-        end: Box::new(move |state, values| {
+        end: move |state: &mut DeviceState, values| {
             store_results(state, &of_end, &arguments, &results, values)
-        }),
+        },
     };
     call_program(state, running, given)
 }
