@@ -107,7 +107,14 @@ impl WorkEvent {
         }
     }
 
-    fn call_when_ready(&self, callback: EventCallback) {
+    /// Calls a function with an argument when the work has ended: at once, or on the thread that ends it. The function may
+    /// wait for other jobs of the device.
+    pub fn call_function_when_ready(
+        &self,
+        function: PjrtEventOnReadyCallback,
+        argument: *mut c_void,
+    ) {
+        let callback = EventCallback { function, argument };
         let mut state = self.lock();
         match state.result.clone() {
             None => state.callbacks.push(callback),
@@ -174,10 +181,9 @@ impl PluginCall for PjrtEventOnReadyArgs {
         if self.callback.is_none() {
             return Err(PluginError::invalid("there is no callback"));
         }
-        event.0.call_when_ready(EventCallback {
-            function: self.callback,
-            argument: self.user_arg,
-        });
+        event
+            .0
+            .call_function_when_ready(self.callback, self.user_arg);
         Ok(())
     }
 }

@@ -17,8 +17,8 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 /// The heap of a device.
@@ -248,6 +248,8 @@ struct QueueShared {
     /// Wakes those that wait for the end of the thread.
     ended: Condvar,
     state: Mutex<DeviceState>,
+    /// The thread that runs the jobs.
+    runner: OnceLock<ThreadId>,
 }
 
 #[derive(Default)]
@@ -286,6 +288,7 @@ impl DeviceQueue {
             wake: Condvar::new(),
             ended: Condvar::new(),
             state: Mutex::new(state),
+            runner: OnceLock::new(),
         });
         let builder = thread::Builder::new().name("spirula-device".to_owned());
         let of_thread = shared.clone();
@@ -341,7 +344,8 @@ impl DeviceQueue {
     }
 
     /// Runs a job and waits for its result. While the device waits for the host, the job runs at once: the host may wait for a
-    /// lock that the caller holds, such as that of Python.
+    /// lock that the caller holds, such as that of Python. A function that is called at the end of a job runs on the device's
+    /// thread; if it waits, the thread runs the jobs before first.
     pub fn run<R: Send + 'static>(
         &self,
         job: impl FnOnce(&mut DeviceState) -> PluginResult<R> + Send + 'static,
@@ -361,6 +365,9 @@ impl DeviceQueue {
                 Ok(())
             },
         );
+        if self.shared.is_runner() {
+            self.shared.run_until(&event);
+        }
         loop {
             let is_in_host = self.shared.lock_jobs().is_in_host;
             let job = if is_in_host { take_job(&job) } else { None };
@@ -445,25 +452,41 @@ impl QueueShared {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the calling thread is that of the device.
+    fn is_runner(&self) -> bool {
+        self.runner.get() == Some(&thread::current().id())
+    }
+
     /// Runs jobs until the queue is closed.
     fn run_all(&self) {
+        self.runner.get_or_init(|| thread::current().id());
         let mut jobs = self.lock_jobs();
-        loop {
-            if let Some(job) = jobs.take_next() {
-                jobs.is_busy = true;
-                drop(jobs);
-                let ended = self.run_job(job.promise, job.work);
-                self.lock_jobs().is_busy = false;
-                ended.complete();
-                jobs = self.lock_jobs();
-            } else if jobs.is_closed && jobs.waiting.is_empty() {
-                self.ended.notify_all();
-                return;
-            } else {
-                let woken = self.wake.wait(jobs);
-                jobs = woken.unwrap_or_else(PoisonError::into_inner);
-            }
+        while !jobs.is_closed || !jobs.waiting.is_empty() {
+            jobs = self.run_next(jobs);
         }
+        self.ended.notify_all();
+    }
+
+    /// Runs jobs on the device's thread until an event is complete.
+    fn run_until(&self, event: &WorkEvent) {
+        let mut jobs = self.lock_jobs();
+        while event.result().is_none() {
+            jobs = self.run_next(jobs);
+        }
+    }
+
+    /// Runs the next job, or waits for one.
+    fn run_next<'a>(&'a self, mut jobs: MutexGuard<'a, JobList>) -> MutexGuard<'a, JobList> {
+        let Some(job) = jobs.take_next() else {
+            let woken = self.wake.wait(jobs);
+            return woken.unwrap_or_else(PoisonError::into_inner);
+        };
+        jobs.is_busy = true;
+        drop(jobs);
+        let ended = self.run_job(job.promise, job.work);
+        self.lock_jobs().is_busy = false;
+        ended.complete();
+        self.lock_jobs()
     }
 
     /// Runs a job. A panic is the error of this job only.

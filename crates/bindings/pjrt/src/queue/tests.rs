@@ -80,6 +80,45 @@ fn callers_are_answered_while_a_job_waits_for_the_host() {
     assert_eq!(event.wait(), Ok(()));
 }
 
+/// What the function of an event in the next test gets.
+struct AddressQuestion {
+    queue: Arc<DeviceQueue>,
+    answer: Mutex<std::sync::mpsc::Sender<PluginResult<u32>>>,
+}
+
+/// A function of an event may wait for a job, though others are before it and the thread of the device calls the function.
+#[test]
+fn functions_of_events_may_wait_for_jobs() {
+    unsafe extern "C" fn ask(_: *mut crate::generated::PjrtError, argument: *mut std::ffi::c_void) {
+        // SAFETY: the argument is that of the registration below, which is called once.
+        let question = unsafe { Box::from_raw(argument.cast::<AddressQuestion>()) };
+        let answer = question.queue.run(|_| Ok(3));
+        let sender = question.answer.lock().expect("nobody panics");
+        sender.send(answer).expect("the test waits");
+    }
+    let queue = open_queue();
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let [first, second] = [(); 2].map(|()| WorkEvent::new());
+    let (begin, started) = std::sync::mpsc::channel();
+    let (answer, answered) = std::sync::mpsc::channel();
+    let promise = JobPromise::from_event(&first);
+    queue.submit(JobWeight::Heavy, promise, move |_| {
+        started.recv().expect("the test begins");
+        Ok(())
+    });
+    let promise = JobPromise::from_event(&second);
+    queue.submit(JobWeight::Heavy, promise, note(&log, "second"));
+    let question = AddressQuestion {
+        queue: queue.clone(),
+        answer: Mutex::new(answer),
+    };
+    let argument = Box::into_raw(Box::new(question));
+    first.call_function_when_ready(Some(ask), argument.cast());
+    begin.send(()).expect("the job waits");
+    assert_eq!(answered.recv(), Ok(Ok(3)));
+    assert_eq!(*log.lock().expect("nobody panics"), ["second"]);
+}
+
 /// A panic of the host is the error of its job only.
 #[test]
 fn a_panic_of_the_host_is_an_error_of_its_job() {
