@@ -8,6 +8,7 @@
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
+use super::real_fourier::{transform_half, transform_real};
 use super::scalar::ScalarBuilder;
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::FftType;
@@ -54,11 +55,16 @@ pub(super) fn translate_fft(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tran
     let length = *lengths.last().unwrap_or(&1) as u64;
     let complex = TensorElement::Complex(float);
     let others: Vec<usize> = (first..last).rev().collect();
-    let mut tensor = t.convert_tensor(op, &operand, complex)?;
+    let is_even = length > 0 && length.is_multiple_of(2);
     let result = match fft_type {
         FftType::InverseReal => {
+            let mut tensor = operand;
             for axis in others {
                 tensor = transform_dimension(t, op, &tensor, axis, FourierDirection::Inverse)?;
+            }
+            if is_even {
+                let result = transform_half(t, op, &tensor, length)?;
+                return t.bind_result(op, result);
             }
             tensor = mirror_conjugate_half(t, op, &tensor, length)?;
             let whole = transform_dimension(t, op, &tensor, last, FourierDirection::Inverse)?;
@@ -69,8 +75,14 @@ pub(super) fn translate_fft(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tran
                 FftType::Inverse => FourierDirection::Inverse,
                 _ => FourierDirection::Forward,
             };
-            tensor = transform_dimension(t, op, &tensor, last, direction)?;
-            if fft_type == FftType::Real {
+            let is_real = fft_type == FftType::Real;
+            let mut tensor = if is_real && is_even {
+                transform_real(t, op, &operand, complex, length)?
+            } else {
+                let tensor = t.convert_tensor(op, &operand, complex)?;
+                transform_dimension(t, op, &tensor, last, direction)?
+            };
+            if is_real && !is_even {
                 let mut shape = t.tensor_shape(&tensor);
                 shape[last] = DimExtent::Static(if length == 0 { 0 } else { length / 2 + 1 });
                 tensor = t.gather_elements(&tensor, &shape, |_, point| point.to_vec())?;
@@ -84,7 +96,7 @@ pub(super) fn translate_fft(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tran
     t.bind_result(op, result)
 }
 
-/// A tensor of conjugate symmetry, from its first half.
+/// A tensor of conjugate symmetry and odd length, from its first half.
 fn mirror_conjugate_half(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -114,30 +126,25 @@ fn mirror_conjugate_half(
         let mut c = ScalarBuilder::new(&mut s.body);
         let negative = c.neg(val.nodes[1]);
         val.nodes[1] = c.select(is_given, val.nodes[1], negative);
-        // Elements that are their own mirror image are real.
+        // The element that is its own mirror image is real.
         let (zero, nothing) = (
             c.body.intern_i64(0),
             c.integer_constant(tensor.element.storage_type(), 0),
         );
         let is_first = c.eq(point[last], zero);
         val.nodes[1] = c.select(is_first, nothing, val.nodes[1]);
-        if length.is_multiple_of(2) {
-            let middle = c.body.intern_i64(length as i64 / 2);
-            let is_middle = c.eq(point[last], middle);
-            val.nodes[1] = c.select(is_middle, nothing, val.nodes[1]);
-        }
         Ok(val)
     })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum FourierDirection {
+pub(super) enum FourierDirection {
     Forward,
     Inverse,
 }
 
 /// A transform along a dimension.
-fn transform_dimension(
+pub(super) fn transform_dimension(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     tensor: &TypedTensor,
@@ -387,7 +394,7 @@ fn choose_factor(n: u64) -> u64 {
 }
 
 /// Roots of unity `w^turn` for `w = e^(∓2πi/n)`, as a constant.
-fn make_unity_roots(
+pub(super) fn make_unity_roots(
     t: &mut StablehloTranslator<'_>,
     element: TensorElement,
     shape: &[u64],

@@ -38,6 +38,7 @@ mod product;
 mod quantized;
 mod ragged;
 mod random;
+mod real_fourier;
 mod reduction;
 mod region_scalars;
 mod result_check;
