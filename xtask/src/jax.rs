@@ -6,11 +6,10 @@
 use crate::tools;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
-use std::fmt::Write as _;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 /// Folder of the Python module, which JAX finds as a package of `jax_plugins`.
 const MODULE: &str = "crates/bindings/pjrt/python";
@@ -21,16 +20,8 @@ const TESTS: [&str; 3] = ["test_jax", "test_sharding", "test_host_functions"];
 /// Checks of the conformance harness that pass at least. Others ask for extensions that the plugin has no use for.
 const CONFORMANCE: usize = 52;
 
-/// Runs pytest. The first argument is the device that JAX's tests believe to be on; they skip those of others.
-const PYTEST: &str = "
-import sys, pytest
-class Device:
-    def pytest_collection_modifyitems(self, items):
-        import jax
-        if sys.argv[1]:
-            jax.config.update('jax_test_dut', sys.argv[1])
-sys.exit(pytest.main(sys.argv[2:], plugins=[Device()]))
-";
+/// The script that runs test files of a checkout.
+const SUITE: &str = "crates/bindings/pjrt/python/suite/run_suite.py";
 
 /// Arguments of the task.
 #[derive(ClapArgs)]
@@ -42,7 +33,7 @@ pub struct JaxOptions {
     #[arg(long, value_name = "PATH")]
     library: Option<PathBuf>,
     /// Checkout of JAX at the tag of the installed release, whose test files are run
-    #[arg(long, value_name = "FOLDER", requires = "files")]
+    #[arg(long, value_name = "FOLDER")]
     checkout: Option<PathBuf>,
     /// Platforms that JAX may use, the one to be tested first
     #[arg(long, value_name = "LIST", default_value = "spirula")]
@@ -50,16 +41,25 @@ pub struct JaxOptions {
     /// Device that the test files believe to be on, such as `cpu`; by default that of the platform
     #[arg(long, value_name = "NAME", default_value = "")]
     device: String,
-    /// Seconds after which a test file has failed
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+    /// Seconds after which a test of the checkout has failed
+    #[arg(long, value_name = "SECONDS", default_value_t = 150)]
     timeout: u64,
+    /// Processes that run tests of the checkout at a time
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    jobs: usize,
+    /// Folder for the outcomes of tests of the checkout, by default `target/jax-suite`; tests with an outcome are left out
+    #[arg(long, value_name = "FOLDER")]
+    state: Option<PathBuf>,
+    /// Folder with the outcomes on another platform; tests that pass there count
+    #[arg(long, value_name = "FOLDER")]
+    baseline: Option<PathBuf>,
     /// File for the table, as Markdown; by default standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// File for the names of tests that failed, with their reasons
     #[arg(long, value_name = "FILE")]
     failures: Option<PathBuf>,
-    /// Test files of the checkout, such as `lax_test.py`
+    /// Test files of the checkout, such as `lax_test.py`; by default all that run programs on a device
     files: Vec<String>,
 }
 
@@ -122,14 +122,6 @@ fn build_library(root: &Path) -> Result<PathBuf> {
     Ok(root.join("target/debug/libspirula_pjrt.so"))
 }
 
-/// The numbers of a run of pytest.
-#[derive(Default)]
-struct FileOutcome {
-    passed: usize,
-    failed: usize,
-    skipped: usize,
-}
-
 impl<'a> JaxRun<'a> {
     fn new(root: &'a Path, python: &'a Path, library: &Path) -> Result<JaxRun<'a>> {
         let library = library.canonicalize();
@@ -172,95 +164,40 @@ impl<'a> JaxRun<'a> {
         Ok(())
     }
 
-    /// Runs test files of a checkout one after the other.
+    /// Runs test files of a checkout, and writes a table of the outcomes of the tests.
     fn run_files(&self, checkout: &Path, options: &JaxOptions) -> Result<()> {
-        let folder = checkout.join("tests");
-        let mut table = String::from("| File | Passed | Failed | Skipped | Seconds |\n");
-        table.push_str("| --- | ---: | ---: | ---: | ---: |\n");
-        let mut failures = String::new();
-        for file in &options.files {
-            let start = Instant::now();
-            let mut tests = self.start_python(&options.platforms);
-            tests.current_dir(&folder);
-            tests.args(["-c", PYTEST, &options.device]).args([
-                "-q",
-                "-rf",
-                "--tb=line",
-                "-p",
-                "no:cacheprovider",
-            ]);
-            let mut timed = Command::new("timeout");
-            timed
-                .arg(options.timeout.to_string())
-                .arg(tests.get_program());
-            timed.args(tests.get_args()).arg(file).current_dir(&folder);
-            timed.envs(
-                tests
-                    .get_envs()
-                    .filter_map(|(name, value)| Some((name, value?))),
-            );
-            let output = timed.output().context("timeout does not start")?;
-            let report = String::from_utf8_lossy(&output.stdout);
-            let outcome = read_outcome(&report)
-                .with_context(|| format!("{file} ended without a summary:\n{report}"))?;
-            let FileOutcome {
-                passed,
-                failed,
-                skipped,
-            } = outcome;
-            let seconds = start.elapsed().as_secs();
-            writeln!(
-                table,
-                "| {file} | {passed} | {failed} | {skipped} | {seconds} |"
-            )?;
-            let failed = report
-                .lines()
-                .filter_map(|line| line.strip_prefix("FAILED "));
-            failed.for_each(|line| failures.extend([line, "\n"]));
+        let script = self.root.join(SUITE);
+        let state = match &options.state {
+            Some(state) => state.clone(),
+            None => self.root.join("target/jax-suite"),
+        };
+        let start = |arguments: &[&OsStr]| {
+            let mut python = self.start_python(&options.platforms);
+            python.arg(&script).arg("--checkout").arg(checkout);
+            python.arg("--state").arg(&state).args(arguments);
+            python
+        };
+        let mut tests = start(&[]);
+        tests.env("SUITE_DEVICE", &options.device);
+        tests.args(["--jobs", &options.jobs.to_string()]);
+        tests.args(["--timeout", &options.timeout.to_string()]);
+        ensure!(
+            tests.args(&options.files).status()?.success(),
+            "the tests did not end"
+        );
+        let table = state.join("table.md");
+        let mut report = start(&[OsStr::new("--report"), table.as_os_str()]);
+        if let Some(path) = &options.failures {
+            report.arg("--failures").arg(path);
         }
+        if let Some(baseline) = &options.baseline {
+            report.arg("--baseline").arg(baseline);
+        }
+        ensure!(report.status()?.success(), "there is no report");
         match &options.output {
-            Some(path) => fs::write(path, &table)?,
-            None => print!("{table}"),
-        }
-        match &options.failures {
-            Some(path) => fs::write(path, &failures)?,
-            None => print!("{failures}"),
+            Some(path) => drop(fs::copy(&table, path)?),
+            None => print!("{}", fs::read_to_string(&table)?),
         }
         Ok(())
-    }
-}
-
-/// Reads the last line of pytest: `1 failed, 22 passed, 5 skipped in 4.74s`.
-fn read_outcome(report: &str) -> Option<FileOutcome> {
-    let summary = report.lines().rfind(|line| !line.trim().is_empty())?;
-    let (counts, _) = summary.trim_matches('=').rsplit_once(" in ")?;
-    let mut outcome = FileOutcome::default();
-    for part in counts.split(", ") {
-        let (count, what) = part.trim().split_once(' ')?;
-        let count = count.parse().ok()?;
-        match what {
-            "passed" => outcome.passed = count,
-            "failed" | "error" | "errors" => outcome.failed += count,
-            "skipped" => outcome.skipped = count,
-            _ => {}
-        }
-    }
-    Some(outcome)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn summaries_are_read() {
-        let report =
-            "..F\nFAILED a.py::T::t - E\n1 failed, 22 passed, 5 skipped, 1 warning in 4.74s\n";
-        let outcome = read_outcome(report).unwrap();
-        assert_eq!(
-            [outcome.passed, outcome.failed, outcome.skipped],
-            [22, 1, 5]
-        );
-        assert!(read_outcome("Segmentation fault").is_none());
     }
 }
