@@ -3,7 +3,9 @@
 `cargo xtask jax` runs these tests with `JAX_PLATFORMS=spirula,cpu`.
 """
 
+import os
 import pickle
+import tempfile
 import threading
 import unittest
 
@@ -12,6 +14,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 from jax.experimental import serialize_executable
+from jax.experimental.compilation_cache import compilation_cache
 
 SPIRULA = jax.devices("spirula")[0]
 XLA = jax.devices("cpu")[0]
@@ -162,6 +165,31 @@ class ProgramTest(unittest.TestCase):
         found = [np.asarray(add(jax.device_put(np.zeros(10, np.float32), d))) for d in (SPIRULA, XLA)]
         np.testing.assert_array_equal(found[0], found[1])
         np.testing.assert_array_equal(found[0], [0, 0, 1, 2, 0, 0, 0, 0, 7, 8])
+
+    def test_executables_are_kept_on_disk(self):
+        options = {
+            "jax_persistent_cache_min_compile_time_secs": 0.0,
+            "jax_persistent_cache_min_entry_size_bytes": -1,
+        }
+        before = {name: getattr(jax.config, name) for name in options}
+        with tempfile.TemporaryDirectory() as folder, jax.default_device(SPIRULA):
+            compilation_cache.reset_cache()
+            compilation_cache.set_cache_dir(folder)
+            for name, value in options.items():
+                jax.config.update(name, value)
+            try:
+                for _ in range(2):
+                    jax.clear_caches()
+                    found = float(jax.jit(lambda x: jnp.cosh(x).sum())(jnp.zeros(7)))
+                    self.assertEqual(found, 7.0)
+                    names = [name for name in os.listdir(folder) if name.endswith("-cache")]
+                    kept = [name for name in names if name.startswith("jit__lambda")]
+                    self.assertEqual(len(kept), 1, names)
+            finally:
+                compilation_cache.reset_cache()
+                for name, value in before.items():
+                    jax.config.update(name, value)
+                jax.config.update("jax_compilation_cache_dir", None)
 
     def test_unknown_calls_are_named_and_the_device_goes_on(self):
         with jax.default_device(SPIRULA):

@@ -16,13 +16,14 @@ import os
 import pathlib
 import re
 import sys
+import types
 import warnings
 
 import jax
 from jax._src import xla_bridge
 
 # The releases of JAX that the plugin was tested with.
-_TESTED = ("0.10.2",)
+_TESTED = ("0.10.2", "0.11.2")
 
 # Platforms with the devices that they open, unless the environment names another.
 _PLATFORMS = {"spirula": "cpu", "spirula_vulkan": "vulkan"}
@@ -115,6 +116,21 @@ def _share_branches(platforms: tuple[str, ...]) -> None:
         module.platform_dependent = choose_branch
 
 
+def _allow_compilation_cache(platforms: tuple[str, ...]) -> None:
+    """Lets JAX keep executables on disk, which it does for platforms that it knows."""
+    from jax._src import compilation_cache
+
+    original = compilation_cache.is_cache_used
+
+    @functools.wraps(original)
+    def is_cache_used(backend):
+        if backend.platform in platforms:
+            backend = types.SimpleNamespace(platform="cpu", supports_executable_serialization=True)
+        return original(backend)
+
+    compilation_cache.is_cache_used = is_cache_used
+
+
 def _serve_host_functions(library: pathlib.Path) -> None:
     """Lets programs call functions of Python and C."""
     from . import host_functions
@@ -151,4 +167,5 @@ def initialize() -> None:
         for change in (_share_lowerings, _allow_donation):
             _adapt_jax(change, platform)
     _adapt_jax(_share_branches, tuple(_PLATFORMS))
+    _adapt_jax(_allow_compilation_cache, tuple(_PLATFORMS))
     _adapt_jax(_serve_host_functions, library)
