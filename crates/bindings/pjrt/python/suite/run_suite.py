@@ -123,6 +123,8 @@ def end_job(job: SuiteJob) -> bool:
     if unfinished:
         job.add_outcome(unfinished, "crashed", f"the process ended with {code}")
         return True
+    if code < 0:
+        return True
     # Codes 0, 1 and 5: all tests ran, some failed, there were none.
     if code not in (0, 1, 5):
         output = job.log.with_suffix(".txt").read_text(errors="replace").splitlines()
@@ -156,7 +158,7 @@ def run_jobs(options: argparse.Namespace, jobs: collections.deque[SuiteJob]) -> 
             if job.process.poll() is None:
                 continue
             running.remove(job)
-            if end_job(job) or job.process.returncode < 0:
+            if end_job(job):
                 jobs.append(job)
         if time.time() > end:
             for job in running:
