@@ -109,7 +109,7 @@ pub fn exp(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     [c.select(is_real, size, re), c.select(is_real, b, im)]
 }
 
-/// Real part `expm1(a) cos b - 2 sin²(b/2)`.
+/// Real part `expm1(a) cos b - 2 sin²(b/2)`. The result of a real number is real, also where it is infinite.
 pub fn expm1(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let less = c.expm1(a);
     let (cosine, sine) = (
@@ -122,7 +122,10 @@ pub fn expm1(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let twice = c.add(square, square);
     let product = c.mul(less, cosine);
     let size = c.apply_unary(ScalarOp::Exp, a);
-    [c.sub(product, twice), c.mul(size, sine)]
+    let (re, im) = (c.sub(product, twice), c.mul(size, sine));
+    let zero = c.constant_like(a, 0.0);
+    let is_real = c.eq(b, zero);
+    [c.select(is_real, less, re), c.select(is_real, b, im)]
 }
 
 /// Near the unit circle the absolute value is taken from its distance to 1.
@@ -261,8 +264,9 @@ pub fn cosh(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     [c.mul(high, cosine), c.mul(low, sine)]
 }
 
-/// Kahan's formula, which avoids cancellation, with `t = tan b`, `s = sinh a`, `r = cosh a`, `d = 1
-/// + t² / (1 / s² …)`.
+/// Kahan's formula, which avoids cancellation, with `t = tan b`, `s = sinh a`, `r = cosh a` and
+/// `d = 1 + t² / (1 / s² …)`. Infinities are those of C (ISO/IEC 9899, G.6.2.6): an infinite real part gives 1 or -1, and
+/// an infinite imaginary part alone gives NaN.
 pub fn tanh(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let t = c.apply_unary(ScalarOp::Tan, b);
     let square = c.square(t);
@@ -290,6 +294,14 @@ pub fn tanh(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let far = c.mul(sine, cosine);
     let far = c.mul_constant(far, 4.0);
     let far = c.mul(far, decay);
+    let infinity = c.constant_like(a, f64::INFINITY);
+    let is_end = c.eq(size, infinity);
+    let (zero, nan) = (c.constant_like(a, 0.0), c.constant_like(a, f64::NAN));
+    let zero = c.copy_sign(zero, b);
+    let far = c.select(is_end, zero, far);
+    let is_known = c.is_finite(b);
+    let is_known = c.or(is_known, is_end);
+    let end = c.select(is_known, end, nan);
     [c.select(is_near, re, end), c.select(is_near, im, far)]
 }
 
