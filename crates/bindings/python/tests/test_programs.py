@@ -211,12 +211,15 @@ class ThreadsTest(unittest.TestCase):
     def test_other_threads_run_meanwhile(self):
         program = sp.compile(SLOW)
         program(1.0)
+        enough = threading.Event()
         ended = threading.Event()
         counted = 0
 
         def work():
-            for _ in range(5):
+            calls = 0
+            while not enough.is_set() and calls < 2000:
                 program(1.0)
+                calls += 1
             ended.set()
 
         # A thread that holds the lock of the interpreter would be asked for it only after this time.
@@ -227,6 +230,8 @@ class ThreadsTest(unittest.TestCase):
             thread.start()
             while not ended.is_set():
                 counted += 1
+                if counted > 5:
+                    enough.set()
                 time.sleep(0)
             thread.join()
         finally:
