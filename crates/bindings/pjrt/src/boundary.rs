@@ -4,9 +4,8 @@
 //! A function works on a copy of its struct of arguments, in which the fields that the caller does not know are zero. What
 //! the caller knows is copied back. So a caller of an older or newer interface is served without a check of each field.
 
-use crate::error::{PluginError, PluginResult};
+use crate::error::{PluginError, PluginResult, catch_panic};
 use crate::generated::PjrtError;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 /// A struct that begins with its size in bytes, `struct_size`.
@@ -103,7 +102,7 @@ pub unsafe extern "C" fn enter_infallible_call<A: PluginCall>(arguments: *mut A)
 }
 
 unsafe fn answer_call<A: PluginCall>(arguments: *mut A) -> PluginResult<()> {
-    let answered = catch_unwind(AssertUnwindSafe(|| {
+    let answered = catch_panic(|| {
         let copy = read_struct(arguments).map_err(|mut error| {
             error.message = format!("{}: {}", A::FUNCTION, error.message);
             error
@@ -114,9 +113,9 @@ unsafe fn answer_call<A: PluginCall>(arguments: *mut A) -> PluginResult<()> {
             write_struct(arguments, &copy);
         }
         answered
-    }));
+    });
     answered
-        .unwrap_or_else(|payload| Err(PluginError::from_panic(&*payload)))
+        .flatten()
         .map_err(|error| error.within(A::FUNCTION))
 }
 

@@ -9,6 +9,7 @@ use spirula::CompileError;
 use spirula_program::{ForeignFailureKind, ProgramError};
 use spirula_runtime::DeviceError;
 use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Result of a function of the plugin.
 pub type PluginResult<T> = Result<T, PluginError>;
@@ -25,6 +26,11 @@ pub struct PluginError {
 impl ApiObject for PluginError {
     type Opaque = PjrtError;
     const NAME: &'static str = "error";
+}
+
+/// Runs a function. Its panic is an error.
+pub fn catch_panic<R>(run: impl FnOnce() -> R) -> PluginResult<R> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|payload| PluginError::from_panic(&*payload))
 }
 
 impl PluginError {
@@ -52,7 +58,7 @@ impl PluginError {
     }
 
     /// The error of a panic.
-    pub fn from_panic(payload: &(dyn Any + Send)) -> PluginError {
+    fn from_panic(payload: &(dyn Any + Send)) -> PluginError {
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
         PluginError::internal(format!(

@@ -5,7 +5,7 @@
 //! thread takes longer than such a job.
 
 use crate::element::ArrayType;
-use crate::error::{PluginError, PluginResult};
+use crate::error::{PluginError, PluginResult, catch_panic};
 use crate::event::WorkEvent;
 use crate::host_array::make_zeros;
 use crate::module::CompiledModule;
@@ -15,7 +15,6 @@ use spirula_runtime::{ComputeDevice, DeviceMachine};
 use std::cell::RefCell;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::{self, ThreadId};
@@ -442,10 +441,10 @@ impl QueueShared {
     fn do_host_work(&self, work: HostWork) -> PluginResult<JobWork> {
         let before = std::mem::replace(&mut self.lock_jobs().is_in_host, true);
         HOST_WORK.with_borrow_mut(|queues| queues.push(self));
-        let done = catch_unwind(AssertUnwindSafe(work));
+        let done = catch_panic(work);
         HOST_WORK.with_borrow_mut(|queues| queues.pop());
         self.lock_jobs().is_in_host = before;
-        done.map_err(|payload| PluginError::from_panic(&*payload))
+        done
     }
 
     fn lock_jobs(&self) -> MutexGuard<'_, JobList> {
@@ -496,19 +495,12 @@ impl QueueShared {
         work: impl FnOnce(&mut DeviceState) -> PluginResult<JobProgress>,
     ) -> EndedJob {
         let mut state = self.lock_state();
-        let run = |state: &mut DeviceState| {
-            let result = catch_unwind(AssertUnwindSafe(|| work(state)));
-            result.unwrap_or_else(|payload| Err(PluginError::from_panic(&*payload)))
-        };
-        let mut progress = run(&mut state);
+        let mut progress = catch_panic(|| work(&mut state)).flatten();
         while let Ok(JobProgress::Host(host)) = progress {
             drop(state);
             let next = self.do_host_work(host);
             state = self.lock_state();
-            progress = next.and_then(|next| {
-                let result = catch_unwind(AssertUnwindSafe(|| next(&mut state)));
-                result.unwrap_or_else(|payload| Err(PluginError::from_panic(&*payload)))
-            });
+            progress = next.and_then(|next| catch_panic(|| next(&mut state)).flatten());
         }
         let result = progress.map(|_| ());
         if let Err(error) = &result {
