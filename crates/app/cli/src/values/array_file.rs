@@ -19,8 +19,11 @@ const MOST_MEMBER: u64 = 1 << 32;
 /// The extension of members of a `.npz` file.
 const NPY: &str = ".npy";
 
+/// The extension of NumPy's files of several arrays.
+const NPZ: &str = "npz";
+
 /// Extensions of files of several arrays.
-const SEVERAL_ARRAYS: [&str; 2] = ["npz", "safetensors"];
+const SEVERAL_ARRAYS: [&str; 2] = [NPZ, "safetensors"];
 
 /// An array of a file, as the command line names it: `FILE.npy`, or `FILE.npz[NAME]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,14 +52,19 @@ impl ArrayPath {
         }
     }
 
-    /// Whether it means all arrays of a file.
+    /// Whether it means all arrays of a file of several.
     pub fn is_whole_file(&self) -> bool {
+        self.member.is_none() && self.has_several()
+    }
+
+    /// Whether the file is one of several arrays. Any other extension means `.npy`.
+    fn has_several(&self) -> bool {
         let mut extensions = SEVERAL_ARRAYS.iter();
-        self.member.is_none() && extensions.any(|e| files::has_extension(&self.path, e))
+        extensions.any(|extension| files::has_extension(&self.path, extension))
     }
 }
 
-/// The files of arrays that were opened, so that each is read once.
+/// The files of several arrays that were opened, so that each is read once.
 #[derive(Default)]
 pub struct ArrayFiles {
     opened: HashMap<PathBuf, ArrayFile>,
@@ -68,6 +76,9 @@ impl ArrayFiles {
     /// # Errors
     /// When the file cannot be read, or has no such array.
     pub fn read_array(&mut self, path: &ArrayPath) -> Result<ElementArray, CommandFailure> {
+        if !path.has_several() {
+            return read_npy_file(&path.path);
+        }
         let file = self.open(&path.path)?;
         match &path.member {
             Some(name) => file.read_member(name),
@@ -91,6 +102,15 @@ impl ArrayFiles {
     }
 }
 
+/// Reads the array of a `.npy` file.
+///
+/// # Errors
+/// When the file cannot be read, or is malformed.
+pub fn read_npy_file(path: &Path) -> Result<ElementArray, CommandFailure> {
+    let input = files::read_input_file(path)?;
+    read_npy(&input.bytes).map_err(|e| CommandFailure::from_message(format!("{}: {e}", input.name)))
+}
+
 /// A file of arrays with their names.
 struct ArrayFile {
     /// Its path in messages.
@@ -99,8 +119,6 @@ struct ArrayFile {
 }
 
 enum ArrayFileContents {
-    /// One array without a name.
-    Npy(Vec<u8>),
     Npz(ZipArchive<Cursor<Vec<u8>>>),
     SafeTensors {
         bytes: Vec<u8>,
@@ -111,7 +129,7 @@ enum ArrayFileContents {
 }
 
 impl ArrayFile {
-    /// Opens a file. Its extension tells its format; any other extension than `.npz` and `.safetensors` means `.npy`.
+    /// Opens a file of several arrays. The extension `.npz` tells its format; any other means `.safetensors`.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -119,11 +137,10 @@ impl ArrayFile {
         let input = files::read_input_file(path)?;
         let title = input.name;
         let failed = |error: String| CommandFailure::from_message(format!("{title}: {error}"));
-        let [npz, safetensors] = SEVERAL_ARRAYS.map(|e| files::has_extension(path, e));
-        let contents = if npz {
+        let contents = if files::has_extension(path, NPZ) {
             let archive = ZipArchive::new(Cursor::new(input.bytes));
             ArrayFileContents::Npz(archive.map_err(|e| failed(e.to_string()))?)
-        } else if safetensors {
+        } else {
             let read = SafeTensors::read_metadata(&input.bytes);
             let (header, metadata) = read.map_err(|e| failed(e.to_string()))?;
             ArrayFileContents::SafeTensors {
@@ -131,8 +148,6 @@ impl ArrayFile {
                 bytes: input.bytes,
                 metadata,
             }
-        } else {
-            ArrayFileContents::Npy(input.bytes)
         };
         Ok(ArrayFile { title, contents })
     }
@@ -143,7 +158,6 @@ impl ArrayFile {
     /// When a name is no text.
     fn list_members(&self) -> Result<Vec<String>, CommandFailure> {
         match &self.contents {
-            ArrayFileContents::Npy(_) => Ok(Vec::new()),
             ArrayFileContents::Npz(archive) => {
                 let names = archive.file_names().map(|name| {
                     let name = name.map_err(|e| self.fail(&e.to_string()))?;
@@ -165,7 +179,6 @@ impl ArrayFile {
     /// When there is none of this name, or it is malformed.
     fn read_member(&mut self, name: &str) -> Result<ElementArray, CommandFailure> {
         let read = match &mut self.contents {
-            ArrayFileContents::Npy(_) => Err("it has one array, without a name".to_owned()),
             ArrayFileContents::Npz(archive) => read_zip_member(archive, name),
             ArrayFileContents::SafeTensors {
                 bytes,
@@ -182,10 +195,6 @@ impl ArrayFile {
     /// When it has several, or the array is malformed.
     fn read_only_member(&mut self) -> Result<ElementArray, CommandFailure> {
         let title = &self.title;
-        if let ArrayFileContents::Npy(bytes) = &self.contents {
-            let read = read_npy(bytes);
-            return read.map_err(|e| self.fail(&e.to_string()));
-        }
         let names = self.list_members()?;
         match names.as_slice() {
             [only] => self.read_member(only),

@@ -20,6 +20,6 @@ pub mod summary;
 pub mod tensor;
 pub mod texels;
 
-pub use array_file::{ArrayFiles, ArrayPath};
+pub use array_file::{ArrayFiles, ArrayPath, read_npy_file};
 pub use contents::ArrayContents;
 pub use spec::{ArgSpec, ArgTarget, ValueSpec, parse_hex_bytes};

@@ -122,8 +122,7 @@ def end_job(job: SuiteJob) -> bool:
     unfinished = job.find_unfinished()
     if unfinished:
         job.add_outcome(unfinished, "crashed", f"the process ended with {code}")
-        return True
-    if code < 0:
+    if unfinished or code < 0:
         return True
     # Codes 0, 1 and 5: all tests ran, some failed, there were none.
     if code not in (0, 1, 5):
@@ -136,8 +135,10 @@ def end_job(job: SuiteJob) -> bool:
 
 def stop_if_stuck(job: SuiteJob, seconds: int) -> None:
     """Ends the process of a test that takes much longer than it may, such as one that never returns to Python."""
+    if not job.log.exists() or time.time() - job.log.stat().st_mtime <= 2 * seconds:
+        return
     unfinished = job.find_unfinished()
-    if unfinished and time.time() - job.log.stat().st_mtime > 2 * seconds:
+    if unfinished:
         job.process.kill()
         job.process.wait()
         job.add_outcome(unfinished, "stopped", f"after {2 * seconds} s")

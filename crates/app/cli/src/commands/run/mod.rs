@@ -74,6 +74,8 @@ pub(super) fn known_shapes(given: &[ArgSpec]) -> Vec<Vec<u64>> {
     let known = in_order.map_while(|arg| match &arg.value {
         ValueSpec::Scalar(..) => Some(Vec::new()),
         ValueSpec::Array { shape, .. } => Some(sizes(shape)),
+        // Its arrays are bound by their names.
+        ValueSpec::File(path) if path.is_whole_file() => None,
         ValueSpec::File(path) => {
             let array = ArrayFiles::default().read_array(path).ok()?;
             Some(sizes(array.shape()))

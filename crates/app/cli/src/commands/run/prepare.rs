@@ -2,14 +2,13 @@
 
 use super::bind::BoundParameter;
 use crate::cli::{CommandFailure, files};
-use crate::values::{ArrayContents, ArrayFiles, ValueSpec};
+use crate::values::{ArrayContents, ArrayFiles, ValueSpec, read_npy_file};
 use spirula_runtime::data::{
-    ElementArray, ElementNumber, ElementType, generate_elements, measure_shape, read_npy,
+    ElementArray, ElementNumber, ElementType, generate_elements, measure_shape,
 };
 use spirula_runtime::type_names::TypeNames;
 use spirula_runtime::{DeviceError, ImageShape, PipeShape, SamplerState};
 use spirula_spirv::reflect::{EntryInterface, InterfaceParam, ParamKind};
-use std::path::Path;
 
 /// A value, ready for the device.
 #[derive(Debug)]
@@ -251,7 +250,7 @@ fn make_filled_array(
         (_, Err(text)) => return Err(CommandFailure::from_message(text)),
         (_, Ok(Some(fill))) => generate_elements(element, count, &fill).map_err(|_| too_large())?,
         (ArrayContents::File(path), _) if files::has_extension(path, "npy") => {
-            let array = from_npy(path)?;
+            let array = read_npy_file(path)?;
             if array.element() != element || array.element_count() != count {
                 let (path, has) = (path.display(), array.shape_text());
                 return Err(CommandFailure::from_message(format!(
@@ -265,12 +264,6 @@ fn make_filled_array(
     };
     ElementArray::new(element, shape.to_vec(), bytes)
         .map_err(|e| CommandFailure::from_message(e.to_string()))
-}
-
-/// Reads a `.npy` file.
-pub fn from_npy(path: &Path) -> Result<ElementArray, CommandFailure> {
-    let input = files::read_input_file(path)?;
-    read_npy(&input.bytes).map_err(|e| CommandFailure::from_message(format!("{}: {e}", input.name)))
 }
 
 /// Size of an address, in bytes.

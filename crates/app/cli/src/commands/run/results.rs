@@ -1,13 +1,14 @@
 //! Results of a run: buffers are shown, saved, drawn and compared.
 
 use super::bind::{BoundParameter, ValueLabel};
-use super::prepare::{PreparedValue, from_npy};
+use super::prepare::PreparedValue;
 use super::stages::StageTimings;
 use crate::cli::args::RunArgs;
 use crate::cli::files::{self, has_extension};
 use crate::cli::stderr::print_stderr_line;
 use crate::cli::{CommandFailure, CommandResult, failure};
 use crate::values::compare::{ArrayTolerance, compare_arrays};
+use crate::values::read_npy_file;
 use crate::values::{image, summary};
 use spirula_runtime::data::{ElementArray, ElementType, write_npy};
 use spirula_runtime::{ComputeDevice, ResourceHandle};
@@ -60,7 +61,7 @@ impl RequestedResults {
             files::check_writable(&target.path)?;
         }
         let check = targets(&args.check).into_iter().map(|target| {
-            let want = from_npy(&target.path)?;
+            let want = read_npy_file(&target.path)?;
             Ok((target, want))
         });
         let check = check.collect::<Result<_, CommandFailure>>()?;
