@@ -154,6 +154,32 @@ fn deep_nesting_is_refused() {
     }
 }
 
+/// A location that was reached by many calls, in the forms that it may have.
+#[test]
+fn deep_calls_are_locations() {
+    let depth = 10_000;
+    let operation = |location: &str| format!("module attributes {{x = loc({location})}} {{}}\n");
+    let mut inline = "\"a.py\":1:1".to_owned();
+    for line in 2..depth {
+        inline = format!("callsite(\"a.py\":{line}:1 at {inline})");
+    }
+    let mut aliases = "#loc1 = loc(\"a.py\":1:1)\n".to_owned();
+    for line in 2..depth {
+        let before = line - 1;
+        aliases += &format!("#loc{line} = loc(callsite(\"a.py\":{line}:1 at #loc{before}))\n");
+    }
+    let last = operation(&format!("#loc{}", depth - 1));
+    for text in [
+        operation(&inline),
+        format!("{aliases}{last}"),
+        format!("{last}{aliases}"),
+    ] {
+        let module = parse_text(text.as_bytes()).expect("calls may be deep");
+        let printed = module.to_generic_text(SsaNumbering::Scoped);
+        assert!(printed.contains(&inline), "the location is printed");
+    }
+}
+
 #[test]
 fn claims_are_not_believed() {
     for text in [

@@ -6,8 +6,8 @@ use super::cursor::{BytecodeCursor, BytecodeResult};
 use super::entries::BytecodeReader;
 use crate::dialect::{self, AttributeSyntax, FieldKind};
 use crate::mlir::{
-    AttributeKind, DialectBody, IntegerSignedness, LocationKind, MlirAttr, MlirFloat, MlirLoc,
-    MlirType, MlirTypeKind, NamedAttribute,
+    AttributeKind, DialectBody, IntegerSignedness, MlirAttr, MlirFloat, MlirType, MlirTypeKind,
+    NamedAttribute,
 };
 
 /// Attributes of StableHLO by their codes.
@@ -357,71 +357,4 @@ impl<'a> BytecodeReader<'a> {
             Err(message) => data.report_error(message),
         }
     }
-
-    fn location_attribute(
-        &mut self,
-        code: u64,
-        data: &mut BytecodeCursor<'a>,
-    ) -> BytecodeResult<MlirLoc> {
-        let kind = match code {
-            10 => LocationKind::CallSite {
-                callee: self.read_location(data)?,
-                caller: self.read_location(data)?,
-            },
-            11 => {
-                let file = self.read_name(data)?;
-                let point = (
-                    saturate_to_u32(data.read_varint()?),
-                    saturate_to_u32(data.read_varint()?),
-                );
-                LocationKind::File {
-                    file,
-                    start: point,
-                    end: point,
-                }
-            }
-            12 | 13 => {
-                let count = data.read_count()?;
-                let parts: BytecodeResult<Vec<MlirLoc>> =
-                    (0..count).map(|_| self.read_location(data)).collect();
-                let metadata = match code {
-                    13 => Some(self.read_attribute(data)?),
-                    _ => None,
-                };
-                LocationKind::Fused {
-                    parts: parts?.into(),
-                    metadata,
-                }
-            }
-            14 => LocationKind::Name {
-                name: self.read_name(data)?,
-                child: self.read_location(data)?,
-            },
-            22 => self.file_range(data)?,
-            _ => LocationKind::Unknown,
-        };
-        Ok(self.module.locations.intern(kind))
-    }
-
-    /// A file with up to four numbers: line and column of the start, and of the end.
-    fn file_range(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<LocationKind> {
-        let file = self.read_name(data)?;
-        let count = data.read_count()?;
-        let numbers: BytecodeResult<Vec<u32>> = (0..count)
-            .map(|_| data.read_varint().map(saturate_to_u32))
-            .collect();
-        let numbers = numbers?;
-        let at = |position: usize| numbers.get(position).copied();
-        let start = (at(0).unwrap_or(0), at(1).unwrap_or(0));
-        let end = match (at(2), at(3)) {
-            (Some(line), Some(column)) => (line, column),
-            (Some(column), None) => (start.0, column),
-            _ => start,
-        };
-        Ok(LocationKind::File { file, start, end })
-    }
-}
-
-fn saturate_to_u32(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -10,6 +10,7 @@ mod body;
 mod cursor;
 mod entries;
 mod file;
+mod location;
 mod sharding;
 mod types;
 mod vhlo;

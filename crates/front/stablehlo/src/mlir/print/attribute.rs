@@ -390,13 +390,7 @@ impl MlirPrinter<'_> {
                     self.out.push(')');
                 }
             }
-            LocationKind::CallSite { callee, caller } => {
-                self.out.push_str("callsite(");
-                self.write_location(*callee);
-                self.out.push_str(" at ");
-                self.write_location(*caller);
-                self.out.push(')');
-            }
+            LocationKind::CallSite { .. } => self.write_call_sites(loc),
             LocationKind::Fused { parts, metadata } => {
                 self.out.push_str("fused");
                 if let Some(metadata) = metadata {
@@ -409,5 +403,21 @@ impl MlirPrinter<'_> {
                 self.out.push(']');
             }
         }
+    }
+
+    /// `callsite(… at …)`. The callers, which form long chains, are written in a loop.
+    fn write_call_sites(&mut self, first: MlirLoc) {
+        let module = self.module;
+        let mut loc = first;
+        let mut open = 0;
+        while let LocationKind::CallSite { callee, caller } = module.locations.kind(loc) {
+            self.out.push_str("callsite(");
+            self.write_location(*callee);
+            self.out.push_str(" at ");
+            open += 1;
+            loc = *caller;
+        }
+        self.write_location(loc);
+        self.out.extend(std::iter::repeat_n(')', open));
     }
 }

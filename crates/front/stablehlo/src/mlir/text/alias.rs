@@ -91,20 +91,42 @@ impl<'a> MlirParser<'a> {
         Ok(meaning)
     }
 
+    /// Reads the aliases of locations that stand further on, in their order: each means those before it, and chains of them
+    /// are as deep as the stack of the program that wrote the module.
+    fn read_location_aliases(&mut self) -> MlirParseResult<()> {
+        let bytes = self.cursor.bytes;
+        let definitions = self.aliases.definitions.iter().flatten();
+        let is_location = |at: usize| bytes[at..].trim_ascii_start().starts_with(b"loc(");
+        let locations = definitions.filter(|(_, at)| is_location(**at));
+        let mut locations: Vec<(usize, &'a [u8])> =
+            locations.map(|(key, at)| (*at, *key)).collect();
+        locations.sort_unstable();
+        let back = self.cursor.pos;
+        for (at, key) in locations {
+            if !self.aliases.known.contains_key(key) {
+                self.cursor.pos = at;
+                self.alias_value(key)?;
+            }
+        }
+        self.cursor.pos = back;
+        Ok(())
+    }
+
     /// The meaning of an alias, read where it is defined if it was not read yet.
-    fn resolve_alias(&mut self, start: usize) -> MlirParseResult<AliasTarget> {
-        let key = &self.cursor.bytes[start..self.cursor.pos];
+    fn resolve_alias(&mut self, start: usize, end: usize) -> MlirParseResult<AliasTarget> {
+        let key = &self.cursor.bytes[start..end];
         if let Some(&meaning) = self.aliases.known.get(key) {
             return Ok(meaning);
         }
-        let bytes = self.cursor.bytes;
-        let definitions = self
-            .aliases
-            .definitions
-            .get_or_insert_with(|| index_aliases(bytes));
-        let Some(&definition) = definitions.get(key) else {
+        if self.aliases.definitions.is_none() {
+            self.aliases.definitions = Some(index_aliases(self.cursor.bytes));
+            self.read_location_aliases()?;
+            return self.resolve_alias(start, end);
+        }
+        let definitions = self.aliases.definitions.as_ref();
+        let Some(&definition) = definitions.and_then(|all| all.get(key)) else {
             let name = String::from_utf8_lossy(key).into_owned();
-            let place = SourceLocation::from_text_range(start, self.cursor.pos);
+            let place = SourceLocation::from_text_range(start, end);
             return self
                 .cursor
                 .error_at(place, format!("the alias `{name}` is not defined"));
@@ -119,7 +141,7 @@ impl<'a> MlirParser<'a> {
 
     /// The attribute of the alias `#name`, which begins at `start` and was read.
     pub fn attribute_alias(&mut self, start: usize) -> MlirParseResult<MlirAttr> {
-        match self.resolve_alias(start)? {
+        match self.resolve_alias(start, self.cursor.pos)? {
             AliasTarget::Attribute(attr) => Ok(attr),
             AliasTarget::Type(_) => self
                 .cursor
@@ -129,7 +151,7 @@ impl<'a> MlirParser<'a> {
 
     /// The type of the alias `!name`, which begins at `start` and was read.
     pub fn type_alias(&mut self, start: usize) -> MlirParseResult<MlirType> {
-        match self.resolve_alias(start)? {
+        match self.resolve_alias(start, self.cursor.pos)? {
             AliasTarget::Type(ty) => Ok(ty),
             AliasTarget::Attribute(_) => self
                 .cursor

@@ -35,12 +35,9 @@ impl MlirParser<'_> {
             _ => match self.cursor.read_word() {
                 "unknown" => LocationKind::Unknown,
                 "callsite" => {
-                    self.cursor.expect_punctuation("(")?;
-                    let callee = self.location_body()?;
-                    self.cursor.expect_word("at")?;
-                    let caller = self.location_body()?;
-                    self.cursor.expect_punctuation(")")?;
-                    LocationKind::CallSite { callee, caller }
+                    let loc = self.parse_call_sites()?;
+                    self.cursor.leave_nesting();
+                    return Ok(loc);
                 }
                 "fused" => {
                     let mut metadata = None;
@@ -57,6 +54,27 @@ impl MlirParser<'_> {
         };
         self.cursor.leave_nesting();
         Ok(self.module.locations.intern(kind))
+    }
+
+    /// The places after a first `callsite`. The callers, which form long chains, are read in a loop.
+    fn parse_call_sites(&mut self) -> MlirParseResult<MlirLoc> {
+        let mut callees = Vec::new();
+        loop {
+            self.cursor.expect_punctuation("(")?;
+            callees.push(self.location_body()?);
+            self.cursor.expect_word("at")?;
+            if !self.cursor.eat_word("callsite") {
+                break;
+            }
+        }
+        let mut location = self.location_body()?;
+        for callee in callees.into_iter().rev() {
+            self.cursor.expect_punctuation(")")?;
+            let caller = location;
+            let kind = LocationKind::CallSite { callee, caller };
+            location = self.module.locations.intern(kind);
+        }
+        Ok(location)
     }
 
     fn location_alias(&mut self) -> MlirParseResult<MlirLoc> {
