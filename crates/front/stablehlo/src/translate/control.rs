@@ -5,6 +5,7 @@ use super::error::TranslateResult;
 use super::expectation;
 use super::foreign;
 use super::lapack;
+use super::mhlo_call;
 use super::sort;
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
 use super::window;
@@ -54,6 +55,9 @@ pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transl
     if let Some(name) = target.strip_prefix("check.") {
         return expectation::translate_check_call(t, op, name);
     }
+    if let Some(name) = mhlo_call::find_operation(target) {
+        return t.on_values(op, |t| mhlo_call::translate_mhlo_call(t, op, name));
+    }
     match target {
         "stablehlo.dynamic_reduce_window" => window::dynamic_reduce_window(t, op),
         "ApproxTopK" => sort::approximate_top_k(t, op),
@@ -82,7 +86,9 @@ pub(super) fn is_own_target(target: &str) -> bool {
         "shape_assertion",
         "stablehlo.dynamic_reduce_window",
     ];
-    target.starts_with("check.") || names.contains(&target)
+    target.starts_with("check.")
+        || names.contains(&target)
+        || mhlo_call::find_operation(target).is_some()
 }
 
 /// Boundaries of manual computations in programs that were made with Shardy off. With one device they change nothing.

@@ -31,6 +31,7 @@ mod gather;
 mod lapack;
 mod linear;
 mod manual;
+mod mhlo_call;
 mod movement;
 mod normalization;
 mod parameter_names;

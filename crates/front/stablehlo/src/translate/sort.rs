@@ -140,15 +140,29 @@ fn emit_sort(
 /// `chlo.top_k`: the greatest elements of the last dimension and their indices. Equal elements keep
 /// their order; NaN is above all numbers.
 pub(super) fn top_k(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let TopKAttributes { k } = t.read_attributes(op)?;
+    take_extremes(t, op, k, true)
+}
+
+/// The `k` greatest or least elements of the last dimension of the operand, and their indices.
+pub(super) fn take_extremes(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    k: i64,
+    greatest: bool,
+) -> TranslateResult<()> {
     let operand = t.tensor_operand(op, 0)?;
     let mut shape = t.tensor_shape(&operand);
-    let TopKAttributes { k } = t.read_attributes(op)?;
     let rank = shape.len();
     let last = shape.last().map(|size| size.as_static());
     let fits = last.is_some_and(|size| 0 <= k && size.is_none_or(|size| k as u64 <= size));
     t.ensure_holds(op, fits, "takes more than there is")?;
     let index = t.result_element(op, 1)?;
-    let sorted = t.sort_last_dimension(op, operand, index, ComparisonDirection::Greater)?;
+    let direction = match greatest {
+        true => ComparisonDirection::Greater,
+        false => ComparisonDirection::Less,
+    };
+    let sorted = t.sort_last_dimension(op, operand, index, direction)?;
     shape[rank - 1] = DimExtent::Static(k as u64);
     let mut results = Vec::new();
     for tensor in sorted {

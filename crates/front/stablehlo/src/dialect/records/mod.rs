@@ -23,7 +23,7 @@ pub(crate) use movement::{
 };
 pub(crate) use program::{
     CallAttributes, CompositeAttributes, CustomCallAttributes, ForeignCallAttributes,
-    FuncAttributes, ShapeAssertionAttributes, TargetParameters,
+    FuncAttributes, MhloCallAttributes, ShapeAssertionAttributes, TargetParameters,
 };
 pub(crate) use sharding::ManualComputationAttributes;
 pub(crate) use structured::{

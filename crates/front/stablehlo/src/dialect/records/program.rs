@@ -82,6 +82,13 @@ attribute_record! {
 }
 
 attribute_record! {
+    /// Attributes of `custom_call @mhlo.…`, an operation that StableHLO does not have.
+    struct MhloCallAttributes {
+        attributes as "mhlo.attributes": Option<MlirAttr>,
+    }
+}
+
+attribute_record! {
     /// Attributes of `custom_call @shape_assertion`.
     struct ShapeAssertionAttributes<'m> {
         error_message: Option<StringValue<'m>>,
