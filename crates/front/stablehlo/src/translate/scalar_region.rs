@@ -59,7 +59,7 @@ fn scalar_block(
         if module.is_return(*op) {
             let operands = module.operands(*op).iter();
             return operands
-                .map(|value| resolve_scalar(t, body, *op, *value))
+                .map(|value| resolve_scalar(t, body, *op, *value, wide))
                 .collect();
         }
         scalar_op(t, body, *op, wide, depth)?;
@@ -97,6 +97,7 @@ fn resolve_scalar(
     body: &mut NodeGraph,
     op: MlirOp,
     value: Mlir,
+    wide: Option<MlirFloat>,
 ) -> TranslateResult<ElementValue> {
     if let Some(val) = t.scalars.get(value) {
         return Ok(val.clone());
@@ -104,7 +105,7 @@ fn resolve_scalar(
     let constant = t.module.defining_op(value);
     let constant = constant.filter(|op| t.module.opcode(*op) == Some(MlirOpcode::Constant));
     match constant {
-        Some(constant) => constant_val(t, body, constant, None),
+        Some(constant) => constant_val(t, body, constant, wide),
         None => Err(t.unsupported_error(op, "region that uses a value from outside")),
     }
 }
@@ -154,7 +155,7 @@ fn scalar_op(
     }
     let operands = module.operands(op).iter();
     let operands: Vec<ElementValue> = operands
-        .map(|value| resolve_scalar(t, body, op, *value))
+        .map(|value| resolve_scalar(t, body, op, *value, wide))
         .collect::<TranslateResult<_>>()?;
     let callee = match opcode {
         Some(MlirOpcode::FuncCall) => CallAttributes::read(module, op)
