@@ -11,6 +11,7 @@ mod suite;
 mod test;
 mod tidy;
 mod tools;
+mod torch;
 mod wheel;
 mod words;
 
@@ -51,6 +52,8 @@ enum Task {
     Suite(suite::SuiteOptions),
     /// Run all checks that a change must pass
     Test,
+    /// Check the backend of `torch.compile` and the plugin for PyTorch/XLA with PyTorch
+    Torch(torch::TorchOptions),
     /// Make the Python package as a wheel, or test it
     Wheel(wheel::WheelOptions),
     /// Count words per sentence in the documents
@@ -72,6 +75,9 @@ fn main() -> ExitCode {
         }
         Task::Suite(options) => suite::run_suite(&options),
         Task::Test => find_repository_root().and_then(test::run_all_checks),
+        Task::Torch(options) => {
+            find_repository_root().and_then(|root| torch::run_torch(&root, &options))
+        }
         Task::Wheel(options) => {
             find_repository_root().and_then(|root| wheel::run_wheel(&root, &options))
         }

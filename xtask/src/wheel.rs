@@ -67,7 +67,10 @@ pub fn check_wheel(root: &Path, programs: &Path, environment: &[(&str, OsString)
 }
 
 /// Makes a wheel, and returns its path. Older ones in its folder are removed.
-fn build_wheel(root: &Path, programs: &Path, is_dev: bool) -> Result<PathBuf> {
+///
+/// # Errors
+/// When the build fails.
+pub fn build_wheel(root: &Path, programs: &Path, is_dev: bool) -> Result<PathBuf> {
     let wheels = root.join("target").join(WHEELS);
     let output = if is_dev { wheels.join("dev") } else { wheels };
     for old in list_wheels(&output) {

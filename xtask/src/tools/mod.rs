@@ -9,10 +9,12 @@ mod lavapipe;
 mod maturin;
 mod opencl;
 mod python;
+mod torch;
 mod validator;
 
 pub use jax::{find_or_fetch_jax, has_packages};
 pub use lavapipe::find_or_fetch_lavapipe;
 pub use maturin::{find_or_fetch_maturin, install_wheel};
 pub use opencl::find_or_fetch_opencl;
+pub use torch::find_or_fetch_torch;
 pub use validator::find_or_fetch_validator;
