@@ -43,8 +43,11 @@ pub(crate) unsafe extern "C" fn load_matrix<T: WidenedElement>(
     }
 }
 
-/// Rows and columns of blocks that are turned at once.
-const BLOCK: usize = 8;
+/// Rows and columns of blocks that are turned at once, in vector registers.
+const BLOCK: usize = 4;
+
+/// Rows of blocks that are turned one after the other: a line of the cache has so many elements of a column.
+const LINE: usize = 16;
 
 /// Reads a matrix that lies column by column.
 unsafe fn load_transposed<T: WidenedElement>(
@@ -53,20 +56,43 @@ unsafe fn load_transposed<T: WidenedElement>(
     stride: usize,
     [rows, columns]: [usize; 2],
 ) {
+    for line in (0..rows).step_by(LINE) {
+        for column in (0..columns).step_by(BLOCK) {
+            for row in (line..rows.min(line + LINE)).step_by(BLOCK) {
+                let size = [BLOCK.min(rows - row), BLOCK.min(columns - column)];
+                // SAFETY: the caller's promise for each element.
+                unsafe {
+                    let from = from.byte_add(column * stride).add(row);
+                    let to = to.add(row * columns + column);
+                    match size {
+                        // The compiler knows the sizes of whole blocks.
+                        [BLOCK, BLOCK] => turn_block(to, columns, from, stride, [BLOCK; 2]),
+                        _ => turn_block(to, columns, from, stride, size),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Turns a block of some rows and columns.
+#[inline(always)]
+unsafe fn turn_block<T: WidenedElement>(
+    to: *mut f32,
+    columns: usize,
+    from: *const T,
+    stride: usize,
+    [down, across]: [usize; 2],
+) {
+    let mut block = [[0.0; BLOCK]; BLOCK];
     // SAFETY: the caller's promise for each element.
     unsafe {
-        for (row, column) in block_origins(rows, columns) {
-            let (down, across) = (BLOCK.min(rows - row), BLOCK.min(columns - column));
-            let mut block = [[0.0; BLOCK]; BLOCK];
-            for (at, numbers) in block.iter_mut().enumerate().take(across) {
-                let from = from.byte_add((column + at) * stride).add(row);
-                T::widen_to_f32(numbers.as_mut_ptr(), from, down);
-            }
-            for below in 0..down {
-                let to = to.add((row + below) * columns + column);
-                let row = block.map(|column| column[below]);
-                std::ptr::copy_nonoverlapping(row.as_ptr(), to, across);
-            }
+        for (at, numbers) in block.iter_mut().enumerate().take(across) {
+            T::widen_to_f32(numbers.as_mut_ptr(), from.byte_add(at * stride), down);
+        }
+        for below in 0..down {
+            let row = block.map(|column| column[below]);
+            std::ptr::copy_nonoverlapping(row.as_ptr(), to.add(below * columns), across);
         }
     }
 }
@@ -81,6 +107,7 @@ pub(crate) trait WidenedElement: Copy {
 }
 
 impl WidenedElement for f32 {
+    #[inline(always)]
     unsafe fn widen_to_f32(to: *mut f32, from: *const f32, count: usize) {
         // SAFETY: the caller's promise; bytes, as nothing is said of their alignment.
         unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast(), count * 4) };
@@ -140,12 +167,6 @@ mod halves {
             super::widen_each(to.add(whole), from.add(whole), count - whole);
         }
     }
-}
-
-/// The origins of the blocks of a matrix.
-fn block_origins(rows: usize, columns: usize) -> impl Iterator<Item = (usize, usize)> {
-    let down = (0..rows).step_by(BLOCK);
-    down.flat_map(move |row| (0..columns).step_by(BLOCK).map(move |column| (row, column)))
 }
 
 /// Writes a matrix likewise.
