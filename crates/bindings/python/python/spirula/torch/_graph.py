@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch._prims_common import is_non_overlapping_and_dense
 from torch.utils import _pytree
 
 # Each of these modules enters its operations into the table.
@@ -204,8 +203,14 @@ class _GraphLowering:
 
 def _find_strides(tensor: torch.Tensor) -> tuple[int, ...] | None:
     """The strides of a dense tensor, where they are not those of rows. Repeated elements become elements of their own."""
-    if tensor.is_contiguous() or not is_non_overlapping_and_dense(tensor):
+    if tensor.is_contiguous():
         return None
+    step = 1
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1:
+            if stride != step:
+                return None
+            step *= size
     return tuple(tensor.stride())
 
 

@@ -36,6 +36,8 @@ class _IndexedPlaces:
 
     def gather(self, writer: HloWriter, operand: HloValue) -> HloValue:
         """The elements at the places."""
+        if 0 in self.shape:
+            return writer.make_constant(0, operand.dtype, self.shape)
         numbers = (
             f"#stablehlo.gather<offset_dims = {self.windows}, collapsed_slice_dims = {self.dimensions}, "
             f"start_index_map = {self.dimensions}, index_vector_dim = {len(self.batch)}>"
@@ -47,6 +49,8 @@ class _IndexedPlaces:
 
     def scatter(self, writer: HloWriter, operand: HloValue, updates: HloValue, operation: str | None) -> HloValue:
         """The operand with updates at the places, which replace the elements or are combined with them."""
+        if 0 in updates.shape:
+            return operand
         numbers = (
             f"#stablehlo.scatter<update_window_dims = {self.windows}, inserted_window_dims = {self.dimensions}, "
             f"scatter_dims_to_operand_dims = {self.dimensions}, index_vector_dim = {len(self.batch)}>"
