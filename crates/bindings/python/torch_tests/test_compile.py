@@ -152,6 +152,19 @@ class GraphTest(CompileCase):
             torch.testing.assert_close(self.compile(function)(x, y), function(z, y))
         torch.testing.assert_close(x, z)
 
+    def test_changes_of_intermediate_tensors(self):
+        """PyTorch runs graphs that change views of their own tensors."""
+
+        def function(x):
+            y = torch.zeros(4)
+            y[1:3].copy_(x)
+            return y + 1
+
+        x = torch.tensor([1.0, 2.0])
+        traced = torch.fx.experimental.proxy_tensor.make_fx(function)(x)
+        compiled = _backend.compile_static_graph(traced, spirula.Device("cpu"))
+        torch.testing.assert_close(compiled(x), function(x))
+
     def test_masks_and_indices(self):
         def function(x, places):
             x = x.masked_fill(x > 1, 0)

@@ -81,7 +81,7 @@ def compile_static_graph(module: torch.fx.GraphModule, device: _spirula.Device) 
     """A function that runs a graph whose sizes are known: one program, or several with PyTorch's operations between them."""
     module.graph.eliminate_dead_code()
     calls = [node for node in module.graph.nodes if node.op == "call_function"]
-    if not calls:
+    if not calls or any(_changes_intermediate(node) for node in calls):
         return module
     support = _Support()
     if all(support.is_node_supported({}, node) for node in calls):
@@ -94,6 +94,14 @@ def compile_static_graph(module: torch.fx.GraphModule, device: _spirula.Device) 
             run = _compile_whole(part, device)
             setattr(fused, node.target, _ProgramModule(run, isinstance(_find_output(part), torch.fx.Node)))
     return fused
+
+
+def _changes_intermediate(node: torch.fx.Node) -> bool:
+    """Whether an operation changes a tensor in place, other than an argument of the graph. Programs have no such tensors."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or not schema.is_mutable:
+        return False
+    return not (isinstance(node.args[0], torch.fx.Node) and node.args[0].op == "placeholder")
 
 
 def _find_output(module: torch.fx.GraphModule) -> Any:
