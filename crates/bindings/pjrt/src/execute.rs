@@ -14,6 +14,7 @@ use crate::generated::{
 use crate::handle::{ApiObject, allocate, free, get_ref, get_shared, get_slice};
 use crate::host_call::{ProgramEnd, RunningProgram};
 use crate::module::{CompiledModule, ENTRY};
+use crate::plugin::is_processor;
 use crate::queue::{DeviceArrayId, DeviceHeap, DeviceState, JobProgress, JobPromise, JobWeight};
 use crate::sharded_run::{ShardedArguments, run_sharded};
 use spirula_program::ResidentValue;
@@ -125,6 +126,10 @@ impl PluginCall for PjrtLoadedExecutableExecuteArgs {
         };
         let event = submission.event.clone();
         submission.submit(&devices[0], &buffers);
+        if module.calls_host && is_processor(&devices[0].info) {
+            // As on XLA's processor: what callbacks print is there, and their exceptions are those of the call.
+            event.wait()?;
+        }
         for (list, buffers) in outputs.into_iter().zip(buffers) {
             for (at, buffer) in buffers.into_iter().enumerate() {
                 list.add(at).write(allocate(buffer));
