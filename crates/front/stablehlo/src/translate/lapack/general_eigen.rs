@@ -4,10 +4,9 @@ use super::balance::balance_matrices;
 use super::eigenvectors::SchurSystem;
 use super::general::{ScaledMatrices, find_eigenvalues};
 use super::lu::reduce_largest_position;
+use super::matrix_product::{MatrixFactor, multiply_matrices};
 use super::scalar_step::{add_sizes, limit_index};
-use super::{
-    LapackCall, MatrixBatch, append_index, finish_all, reduce_real_largest, reduce_real_sum,
-};
+use super::{LapackCall, append_index, finish_all, reduce_real_largest, reduce_real_sum};
 use crate::mlir::MlirOp;
 use crate::translate::element::TensorElement;
 use crate::translate::error::TranslateResult;
@@ -104,7 +103,9 @@ fn find_vectors(
             })?
         }
     };
-    let product = multiply_matrices(t, op, unitary, &solved, system.shape)?;
+    let (left, right) = (MatrixFactor::plain(unitary), MatrixFactor::plain(&solved));
+    let whole = system.shape.full_shape();
+    let product = multiply_matrices(t, op, left, right, &whole, system.shape.rows)?;
     let vectors = t.map_points(&system.shape.full_shape(), |t, s, point| {
         let (outer, row, _) = split_matrix_position(point);
         let own = t.read_element(s, &product, point);
@@ -119,34 +120,6 @@ fn find_vectors(
         Ok(c.scale_value(&own, factor))
     })?;
     normalise_columns(t, system, unitary.element, &vectors)
-}
-
-/// The product of square matrices, of which the first may be real.
-fn multiply_matrices(
-    t: &mut StablehloTranslator<'_>,
-    op: MlirOp,
-    left: &TypedTensor,
-    right: &TypedTensor,
-    shape: &MatrixBatch,
-) -> TranslateResult<TypedTensor> {
-    let mut multiply = |right: &TypedTensor| -> TranslateResult<TypedTensor> {
-        let mut s = StructuredOp::with_parallel_axes(&shape.full_shape());
-        let point = s.axis_indices();
-        let (outer, row, column) = split_matrix_position(&point);
-        let k = s.add_axis(DimExtent::Static(shape.rows), AxisKind::Reduction);
-        let a = t.read_element(&mut s, left, &matrix_position(outer, row, k));
-        let b = t.read_element(&mut s, right, &matrix_position(outer, k, column));
-        let sum = t.sum_of_products(op, &mut s, &a, &b, None, right.element)?;
-        Ok(t.finish_structured(s, &sum))
-    };
-    if left.element == right.element {
-        return multiply(right);
-    }
-    let mut parts = Vec::new();
-    for part in &right.parts {
-        parts.extend(multiply(&TypedTensor::new(left.element, *part))?.parts);
-    }
-    Ok(TypedTensor::from_components(right.element, &parts))
 }
 
 /// Columns with norm 1, whose largest element is real. Those of real eigenvalues of a real matrix are real, and those of a

@@ -5,10 +5,12 @@
 //! T. Luk, 1985). In iteration r the partner of i is the index with i + partner = 2r modulo the
 //! number of moving players.
 
+use super::{append_index, read_iteration_number};
 use crate::translate::element::TensorElement;
 use crate::translate::scalar::{ElementValue, ScalarBuilder};
+use crate::translate::translator::{StablehloTranslator, TypedTensor};
 use spirula_program::ScalarOp as Scalar;
-use spirula_tensor::ir::{DimExtent, ScalarNode};
+use spirula_tensor::ir::{DimExtent, ScalarNode, StructuredOp, TensorValue};
 
 /// Indices that are paired.
 #[derive(Clone, Copy)]
@@ -144,4 +146,63 @@ pub(super) fn rotate_value(
     let less = c.scale_value(own, versine);
     let change = c.subtract_values(other, &less);
     c.add_values(own, &change)
+}
+
+/// The partner of an index in an iteration.
+pub(super) fn find_iteration_partner(
+    s: &mut StructuredOp,
+    pairs: JacobiPairing,
+    index: ScalarNode,
+    round: TensorValue,
+) -> ScalarNode {
+    let round = read_iteration_number(s, round);
+    pairs
+        .find_partner(&mut ScalarBuilder::new(&mut s.body), index, round)
+        .0
+}
+
+/// The column of a rotation at an index.
+pub(super) struct RotationColumn {
+    index: ScalarNode,
+    partner: ScalarNode,
+    /// 1 minus the cosine.
+    pub versine: ScalarNode,
+    pub sine: ElementValue,
+}
+
+impl RotationColumn {
+    /// Reads the column of an index.
+    pub fn from_rotations(
+        t: &StablehloTranslator<'_>,
+        s: &mut StructuredOp,
+        rotations: &[TypedTensor],
+        pairs: JacobiPairing,
+        outer: &[ScalarNode],
+        index: ScalarNode,
+        round: TensorValue,
+    ) -> RotationColumn {
+        RotationColumn {
+            index,
+            partner: find_iteration_partner(s, pairs, index, round),
+            versine: t
+                .read_element(s, &rotations[0], &append_index(outer, index))
+                .node(),
+            sine: t.read_element(s, &rotations[1], &append_index(outer, index)),
+        }
+    }
+
+    /// An element of a matrix times the rotation; a function computes positions in its row.
+    pub fn rotate_element(
+        &self,
+        t: &StablehloTranslator<'_>,
+        s: &mut StructuredOp,
+        tensor: &TypedTensor,
+        position: impl Fn(ScalarNode) -> Vec<ScalarNode>,
+    ) -> ElementValue {
+        let own = t.read_element(s, tensor, &position(self.index));
+        let other = t.read_element(s, tensor, &position(self.partner));
+        let mut c = ScalarBuilder::new(&mut s.body);
+        let other = c.multiply_values(&other, &self.sine);
+        rotate_value(&mut c, &own, self.versine, &other)
+    }
 }

@@ -8,23 +8,30 @@
 //! Operands, results and attributes are those of the handlers in jaxlib (`jaxlib/cpu/lapack.h`).
 
 mod balance;
+mod block_reflections;
 mod bulge;
+mod deflation;
+mod divide_conquer;
 mod eigen;
 mod eigenvectors;
 mod general;
 mod general_eigen;
+mod hermitian_reduction;
 mod hessenberg;
 mod jacobi;
 mod lu;
+mod matrix_product;
 mod narrow_reflection;
 mod pivoted_qr;
 mod qr;
 mod reflections;
 mod scalar_step;
 mod schur;
+mod secular;
 mod shift;
 mod similarity;
 mod svd;
+mod symmetric_jacobi;
 mod tridiagonal;
 mod tridiagonal_solve;
 
@@ -204,6 +211,11 @@ pub(super) fn translate_perturbed_solve(
     t.ensure_holds(op, fits, "has wrong operands for a tridiagonal system")?;
     let solution = tridiagonal_solve::solve_perturbed(t, op, &operands)?;
     t.bind_result(op, solution)
+}
+
+/// A shape of known sizes.
+fn list_extents(sizes: &[u64]) -> TensorShape {
+    sizes.iter().map(|size| DimExtent::Static(*size)).collect()
 }
 
 /// A position with another index appended.

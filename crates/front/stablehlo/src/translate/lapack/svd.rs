@@ -5,8 +5,8 @@
 //! are the singular values. A QR factorisation of them yields the left vectors. They are orthogonal
 //! even where a norm is 0, and complete.
 
-use super::eigen::{RotationColumn, columns_by};
-use super::jacobi::{JacobiPairing, compute_rotation_column};
+use super::eigen::columns_by;
+use super::jacobi::{JacobiPairing, RotationColumn, compute_rotation_column};
 use super::{
     LapackCall, MatrixBatch, append_index, build_identity, finish_all, make_success_info, qr,
     read_iteration_number, reduce_real_sum,

@@ -1,13 +1,12 @@
-//! `sytrd` and `hetrd`: reduction of Hermitian matrices to tridiagonal form by Householder's reflections, one column in
-//! each iteration.
+//! `sytrd` and `hetrd`: reduction of Hermitian matrices to tridiagonal form.
 //!
 //! The upper form is the lower form of the matrix whose rows and columns are in reverse order.
 
-use super::similarity::reduce_by_reflections;
+use super::hermitian_reduction::{TridiagonalForm, reduce_hermitian};
 use super::{LapackCall, MatrixBatch, append_index, make_success_info};
 use crate::translate::error::TranslateResult;
 use crate::translate::linear::{matrix_position, split_matrix_position};
-use crate::translate::scalar::{ElementValue, ScalarBuilder};
+use crate::translate::scalar::ScalarBuilder;
 use crate::translate::translator::{StablehloTranslator, TypedTensor};
 use spirula_tensor::ir::ScalarNode;
 
@@ -48,21 +47,13 @@ pub(super) fn translate_sytrd(
     };
     let full = complete_matrix(t, &a, &shape, triangle)?;
     let count = shape.rows.saturating_sub(1);
-    let [reduced, taus] = reduce_by_reflections(t, call.op, &full, &shape)?;
+    let form = reduce_hermitian(t, call.op, &full, &shape, count)?;
+    let matrix = merge_results(t, &a, &form, &shape, triangle)?;
+    let diagonal = reorder_elements(t, &form.diagonal, &shape, triangle, shape.rows)?;
+    let beside = reorder_elements(t, &form.beside, &shape, triangle, count)?;
+    let taus = reorder_elements(t, &form.taus, &shape, triangle, count)?;
     let info = make_success_info(t, &shape);
-    let mut results = vec![merge_results(t, &a, &reduced, &shape, triangle)?];
-    results.push(read_band(t, &reduced, &shape, triangle, 0)?);
-    results.push(read_band(t, &reduced, &shape, triangle, 1)?);
-    results.push(
-        t.map_points(&shape.batch_shape_with(&[count]), |t, s, point| {
-            let (outer, at) = (&point[..point.len() - 1], point[point.len() - 1]);
-            let mut c = ScalarBuilder::new(&mut s.body);
-            let at = triangle.to_lower_index(&mut c, at, count);
-            Ok(t.read_element(s, &taus, &append_index(outer, at)))
-        })?,
-    );
-    results.push(info);
-    Ok(results)
+    Ok(vec![matrix, diagonal, beside, taus, info])
 }
 
 /// The whole matrix of a triangle, in the lower form.
@@ -93,7 +84,7 @@ fn complete_matrix(
 fn merge_results(
     t: &mut StablehloTranslator<'_>,
     a: &TypedTensor,
-    reduced: &TypedTensor,
+    form: &TridiagonalForm,
     shape: &MatrixBatch,
     triangle: StoredTriangle,
 ) -> TranslateResult<TypedTensor> {
@@ -103,33 +94,32 @@ fn merge_results(
         let mut c = ScalarBuilder::new(&mut s.body);
         let row = triangle.to_lower_index(&mut c, row, shape.rows);
         let column = triangle.to_lower_index(&mut c, column, shape.rows);
-        let position = matrix_position(outer, row, column);
-        let vector = t.read_element(s, reduced, &position);
+        let vector = t.read_element(s, &form.vectors, &matrix_position(outer, column, row));
+        let [diagonal, beside] = [&form.diagonal, &form.beside].map(|tensor| {
+            t.read_element(s, tensor, &append_index(outer, column))
+                .node()
+        });
         let mut c = ScalarBuilder::new(&mut s.body);
-        let band = c.of_real(a.element, vector.node());
-        let beside = c.add_constant(column, 1.0);
-        let (is_vector, is_other) = (c.lt(beside, row), c.lt(row, column));
+        let is_diagonal = c.eq(row, column);
+        let band = c.select(is_diagonal, diagonal, beside);
+        let band = c.of_real(a.element, band);
+        let next = c.add_constant(column, 1.0);
+        let (is_vector, is_other) = (c.lt(next, row), c.lt(row, column));
         let value = c.select_value(is_vector, &vector, &band);
         Ok(c.select_value(is_other, &own, &value))
     })
 }
 
-/// The elements of the reduced matrix on the diagonal (0) or below it (1).
-fn read_band(
+/// The first elements of a tensor of the lower form, in the order of a triangle.
+fn reorder_elements(
     t: &mut StablehloTranslator<'_>,
-    matrix: &TypedTensor,
+    tensor: &TypedTensor,
     shape: &MatrixBatch,
     triangle: StoredTriangle,
-    offset: u64,
+    count: u64,
 ) -> TranslateResult<TypedTensor> {
-    let count = shape.rows.saturating_sub(offset);
-    t.map_points(&shape.batch_shape_with(&[count]), |t, s, point| {
+    t.gather_elements(tensor, &shape.batch_shape_with(&[count]), |c, point| {
         let (outer, at) = (&point[..point.len() - 1], point[point.len() - 1]);
-        let mut c = ScalarBuilder::new(&mut s.body);
-        let column = triangle.to_lower_index(&mut c, at, count);
-        let row = c.add_constant(column, offset as f64);
-        let value = t.read_element(s, matrix, &matrix_position(outer, row, column));
-        let element = matrix.element.component_element();
-        Ok(ElementValue::new(element, value.node()))
+        append_index(outer, triangle.to_lower_index(c, at, count))
     })
 }
