@@ -12,6 +12,8 @@ pub struct ScheduleProfile {
     pub flat: u64,
     /// Most invocations of a workgroup of a large flat dispatch.
     pub wide: u64,
+    /// Fewest points along the last axis of a map such that a workgroup has a part of one line; 0 for never.
+    pub lines: u64,
     /// Number of invocations of a workgroup that reduces together; a power of two.
     pub fold: u64,
     /// Fewest points of a reduction that are worth a workgroup. A quarter is enough where subgroups have contiguous reads and
@@ -95,6 +97,7 @@ impl ScheduleProfile {
     pub const CPU: ScheduleProfile = ScheduleProfile {
         flat: 64,
         wide: 128,
+        lines: 32,
         fold: 64,
         long: 512,
         folds: 4096,
@@ -127,6 +130,7 @@ impl ScheduleProfile {
     pub const GPU: ScheduleProfile = ScheduleProfile {
         flat: 256,
         wide: 256,
+        lines: 0,
         fold: 512,
         long: 512,
         folds: u64::MAX,

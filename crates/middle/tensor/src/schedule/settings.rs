@@ -59,6 +59,7 @@ impl ScheduleProfile {
     pub const SETTINGS: &[ProfileSetting] = settings! {
         "flat", "invocations of a workgroup of element-wise work", &[64, 128, 256, 512], |p| Some(p.flat), |p, n| p.flat = n;
         "wide", "most of them where there is much of it", &[256, 1024], |p| Some(p.wide), |p, n| p.wide = n;
+        "lines", "fewest points of a line that has workgroups of its own", &[32, 64, 1 << 20], |p| Some(p.lines), |p, n| p.lines = n;
         "fold", "invocations of a workgroup that folds together", &[64, 128, 256, 512], |p| Some(p.fold), |p, n| p.fold = n;
         "long", "fewest points of a fold that is worth a workgroup, four times those of one that subgroups read along", &[], |p| Some(p.long), |p, n| p.long = n;
         "kept", "most points of a row that an invocation keeps in registers", &[1, 8, 16, 32, 64], |p| Some(p.kept), |p, n| p.kept = n;

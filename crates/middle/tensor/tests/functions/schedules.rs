@@ -71,6 +71,40 @@ fn columns_are_folded_side_by_side() {
     }
 }
 
+/// A map whose points need their position has no division by the length of a line, on processors and for long lines. One that
+/// reads and writes the same places stays flat.
+#[test]
+fn long_lines_have_workgroups() {
+    let cases = [
+        ([3, 5, 100], true, ScheduleProfile::CPU, "lines"),
+        ([3, 1, 300], true, ScheduleProfile::CPU, "lines"),
+        ([3, 5, 100], false, ScheduleProfile::CPU, "flat"),
+        ([3, 5, 20], true, ScheduleProfile::CPU, "flat"),
+        ([1, 1, 300], true, ScheduleProfile::CPU, "flat"),
+        ([3, 5, 100], true, ScheduleProfile::GPU, "flat"),
+    ];
+    for (shape, has_columns, profile, strategy) in cases {
+        let mut b = TensorBuilder::new("main");
+        let x = parameter(&mut b, &shape);
+        let y = parameter(&mut b, &shape[..2]);
+        let mut s = StructuredOp::with_parallel_axes(&shape.map(DimExtent::Static));
+        let point = s.axis_indices();
+        let own = s.body.intern_element(x, ScalarType::I32, &point);
+        let column = s.body.intern_element(y, ScalarType::I32, &point[..2]);
+        let other = if has_columns { column } else { own };
+        let sum = s.body.apply_op(ScalarOp::Add, &[own, other]);
+        s.add_yield(sum);
+        let result = b.add_structured(s)[0];
+        b.add_result(result, false);
+        let function = b.finish_function();
+        let stages = stage(&function, profile, Some("distribute"));
+        assert!(stages.contains(&format!("schedule {strategy}")), "{stages}");
+        let arguments = arguments(&[shape.to_vec(), shape[..2].to_vec()]);
+        let expected = meaning(&function, &arguments);
+        assert_eq!(run(function, profile, &arguments), expected);
+    }
+}
+
 /// Long columns that are not enough to keep the device busy are folded in chunks, an invocation each.
 #[test]
 fn columns_are_folded_in_chunks() {

@@ -86,7 +86,7 @@ fn find_parallel_axes(nest: &TensorLoopNest) -> Vec<usize> {
 }
 
 /// Replaces the loops of axes by loops over workgroups and invocations.
-fn replace_axis_loops(
+pub(super) fn replace_axis_loops(
     nest: &mut TensorLoopNest,
     axes: &[usize],
     position: &[ScalarNode],

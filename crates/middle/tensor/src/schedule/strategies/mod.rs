@@ -7,6 +7,7 @@ mod cooperative;
 mod cross_lane_reduce;
 mod flat;
 mod in_memory_fragments;
+mod lines;
 mod look_back;
 mod rows;
 mod scan;
@@ -118,6 +119,11 @@ pub const STRATEGIES: &[ScheduleStrategy] = &[
         name: "cooperative",
         settings: &["fold", "long", "vector", "subgroup"],
         plan: cooperative::plan_cooperative,
+    },
+    ScheduleStrategy {
+        name: "lines",
+        settings: &["wide", "lines"],
+        plan: lines::plan_lines,
     },
     ScheduleStrategy {
         name: "flat",

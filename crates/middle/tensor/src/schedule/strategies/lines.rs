@@ -1,0 +1,86 @@
+//! Line strategy: a workgroup for a part of a line along the last parallel axis.
+//!
+//! In one loop over all points, an invocation divides its number to find its position. Processors divide slowly, and lanes of a
+//! vector one by one. Here the indices along the other axes follow from the number of the workgroup.
+
+use super::flat::replace_axis_loops;
+use crate::ir::{NodeData, ScalarNode, StructuredOp, unflatten_index};
+use crate::schedule::{LoopMapping, SchedulePlan, ScheduleRequest, TensorLoopNest};
+use spirula_program::ScalarOp;
+
+/// Invocations that run as one vector on any processor.
+const LANES: u64 = 8;
+
+#[derive(Debug)]
+struct LinesPlan;
+
+/// Suits maps of long lines whose points need their position.
+pub(super) fn plan_lines(request: &ScheduleRequest<'_>) -> Option<Box<dyn SchedulePlan>> {
+    let (op, profile) = (request.op, request.profile);
+    let sizes: Option<Vec<u64>> = op.axes.iter().map(|axis| axis.extent.as_static()).collect();
+    let sizes = sizes?;
+    let (last, others) = sizes.split_last()?;
+    let suits = profile.lines > 0
+        && *last >= profile.lines
+        && others.iter().any(|size| *size > 1)
+        && op.is_map()
+        && needs_position(request, op);
+    suits.then(|| Box::new(LinesPlan) as Box<dyn SchedulePlan>)
+}
+
+/// Whether points need more than the place of their results: an index, or an element at another place.
+fn needs_position(request: &ScheduleRequest<'_>, op: &StructuredOp) -> bool {
+    let is_wide = |axis: usize| op.axes[axis].extent.as_static() != Some(1);
+    let is_at_point = |value, indices: &[ScalarNode]| {
+        let shape = request.function.ty(value).shape.iter().copied();
+        let own = |(axis, node): (usize, &ScalarNode)| {
+            !is_wide(axis) || op.body.as_index(*node) == Some(axis as u32)
+        };
+        op.parallel_shape().eq(shape) && indices.iter().enumerate().all(own)
+    };
+    let needed = op.body.mark_reachable(&op.collect_roots());
+    let is_needed = |node: &ScalarNode| needed[node.index()];
+    let is_index = |node: &ScalarNode| {
+        let axis = op.body.as_index(*node);
+        axis.is_some_and(|axis| is_wide(axis as usize))
+    };
+    let is_yielded = op.yields.iter().any(|result| is_index(&result.value));
+    let uses = |node: ScalarNode| match op.body.node(node) {
+        NodeData::Element(value, indices) if !indices.is_empty() => !is_at_point(*value, indices),
+        _ => op.body.operands(node).iter().any(is_index),
+    };
+    is_yielded || op.body.node_ids().filter(is_needed).any(uses)
+}
+
+impl SchedulePlan for LinesPlan {
+    fn distribute(&mut self, nest: &mut TensorLoopNest) {
+        let axes: Vec<usize> = (0..nest.op.axes.len()).collect();
+        let sizes = axes.iter().map(|at| nest.loops[*at].extent as i64);
+        let mut sizes: Vec<i64> = sizes.collect();
+        let line = sizes.pop().unwrap_or(1) as u64;
+        let parts = line.div_ceil(nest.profile.wide);
+        let across = line.div_ceil(parts).next_multiple_of(LANES);
+        let parts = line.div_ceil(across);
+        let lines = sizes.iter().product::<i64>() as u64;
+        let group = nest.add_loop(lines * parts, LoopMapping::Workgroup(0));
+        let local = nest.add_loop(across, LoopMapping::Invocation(0));
+        let [group_counter, local_counter] = [group, local].map(|number| nest.loop_counter(number));
+        let points = &mut nest.points;
+        let count = points.intern_i64(parts as i64);
+        let part = points.apply_op(ScalarOp::SMod, &[group_counter, count]);
+        let number = points.apply_op(ScalarOp::SDiv, &[group_counter, count]);
+        let size = points.intern_i64(across as i64);
+        let first = points.apply_op(ScalarOp::Mul, &[part, size]);
+        let index = points.apply_op(ScalarOp::Add, &[first, local_counter]);
+        let end = points.intern_i64(line as i64);
+        let guard = points.apply_op(ScalarOp::SLt, &[index, end]);
+        nest.add_guard(guard);
+        let mut position = unflatten_index(&mut nest.points, number, &sizes);
+        position.push(index);
+        replace_axis_loops(nest, &axes, &position, [group, local]);
+    }
+
+    fn has_outer_guard(&self) -> bool {
+        true
+    }
+}
