@@ -17,7 +17,7 @@ use crate::translate::scalar::ScalarBuilder;
 use crate::translate::translator::{StablehloTranslator, TypedTensor};
 
 /// Most rows of matrices that are diagonalised by rotations.
-const SMALL: u64 = 16;
+pub(super) const SMALL: u64 = 16;
 /// `info` of matrices that are not finite.
 const NOT_FINITE: i64 = -4;
 
@@ -30,7 +30,12 @@ pub(super) fn translate_syevd(
     let is_lower = call.read_letter(t, "uplo")? == 'L';
     let full = complete_hermitian(t, &a, &shape, is_lower)?;
     if shape.rows > SMALL {
-        return find_spectrum(t, call.op, &full, &shape);
+        let spectrum = find_hermitian_spectrum(t, call.op, &full, &shape)?;
+        let vectors = t.gather_elements(&spectrum.vectors, &shape.full_shape(), |_, point| {
+            let (outer, row, column) = split_matrix_position(point);
+            matrix_position(outer, column, row)
+        })?;
+        return Ok(vec![vectors, spectrum.values, spectrum.info]);
     }
     let [values, vectors] = diagonalise_matrices(t, full, &shape)?;
     let ranked = t.sort_last_dimension(
@@ -44,13 +49,20 @@ pub(super) fn translate_syevd(
     Ok(vec![vectors, ranked[0].clone(), info])
 }
 
-/// Vectors, values and `info` of whole matrices by tridiagonal forms.
-fn find_spectrum(
+/// Eigenvalues in ascending order, vectors as rows, and `info`.
+pub(super) struct HermitianSpectrum {
+    pub values: TypedTensor,
+    pub vectors: TypedTensor,
+    pub info: TypedTensor,
+}
+
+/// The spectrum of whole matrices of two rows or more by tridiagonal forms.
+pub(super) fn find_hermitian_spectrum(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     matrix: &TypedTensor,
     shape: &MatrixBatch,
-) -> TranslateResult<Vec<TypedTensor>> {
+) -> TranslateResult<HermitianSpectrum> {
     let element = matrix.element;
     let scaled = ScaledMatrices::from_tensor(t, op, matrix, shape)?;
     let (inner, size) = (&scaled.shape, shape.rows);
@@ -78,22 +90,18 @@ fn find_spectrum(
         size,
     };
     let vectors = reflections.apply_to_rows(t, &vectors, inner)?;
-    let vectors = t.gather_elements(&vectors, &inner.full_shape(), |_, point| {
-        let (outer, row, column) = split_matrix_position(point);
-        matrix_position(outer, column, row)
-    })?;
     let values = scaled.restore_scale(t, &spectrum.values)?;
     let success = make_success_info(t, inner);
     let info = scaled.merge_info(t, &success, NOT_FINITE)?;
-    Ok(vec![
-        t.reshape_tensor(op, &vectors, shape.full_shape())?,
-        t.reshape_tensor(op, &values, shape.batch_shape_with(&[size]))?,
-        t.reshape_tensor(op, &info, shape.batch.clone())?,
-    ])
+    Ok(HermitianSpectrum {
+        values: t.reshape_tensor(op, &values, shape.batch_shape_with(&[size]))?,
+        vectors: t.reshape_tensor(op, &vectors, shape.full_shape())?,
+        info: t.reshape_tensor(op, &info, shape.batch.clone())?,
+    })
 }
 
 /// Columns of matrices in another order.
-pub(super) fn columns_by(
+fn columns_by(
     t: &mut StablehloTranslator<'_>,
     tensor: &TypedTensor,
     order: &TypedTensor,

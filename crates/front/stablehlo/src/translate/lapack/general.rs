@@ -71,7 +71,7 @@ impl ScaledMatrices {
         let mut s = StructuredOp::with_parallel_axes(&shape.batch);
         let outer = s.axis_indices();
         let row = s.add_axis(DimExtent::Static(shape.rows), AxisKind::Reduction);
-        let column = s.add_axis(DimExtent::Static(shape.rows), AxisKind::Reduction);
+        let column = s.add_axis(DimExtent::Static(shape.columns), AxisKind::Reduction);
         let own = t.read_element(&mut s, &a, &matrix_position(&outer, row, column));
         let mut c = ScalarBuilder::new(&mut s.body);
         let sizes: Vec<ScalarNode> = own.nodes.iter().map(|part| c.abs(*part)).collect();

@@ -46,6 +46,11 @@ impl JacobiPairing {
         DimExtent::Static(if self.count < 2 { 0 } else { rounds })
     }
 
+    /// Number of iterations that rotate each pair once.
+    pub fn sweep_length(self) -> DimExtent {
+        DimExtent::Static(self.moving_count() as u64)
+    }
+
     /// The partner of an index in an iteration, and whether there is one; without one, the index
     /// itself.
     pub fn find_partner(
