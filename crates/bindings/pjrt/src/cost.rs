@@ -1,8 +1,9 @@
 //! Costs of a program, estimated from its operations.
 
+use crate::trip_count::count_iterations;
 use spirula_stablehlo::mlir::{MlirModule, MlirOp, MlirType};
 
-/// Estimated costs of one execution. A loop counts once, as its number of iterations is unknown.
+/// Estimated costs of one execution. A loop counts once, except in the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ProgramCost {
     /// Operations on numbers.
@@ -11,14 +12,20 @@ pub struct ProgramCost {
     pub transcendentals: f64,
     /// Bytes of all operands and results.
     pub bytes: f64,
-    /// Whether there are loops.
-    pub has_loops: bool,
+    /// Operations and bytes of all iterations; infinite where a loop has no known number of iterations.
+    work: f64,
+    /// Whether functions are called.
+    calls: bool,
 }
 
 /// The most work of a program that takes less time than to wake a thread.
 const LIGHT_WORK: f64 = 65_536.0;
 /// Operations that take the time of a transcendental function.
 const TRANSCENDENTAL_WORK: f64 = 16.0;
+/// Operations that take the time of an operation without elements in a loop.
+const STEP_WORK: f64 = 16.0;
+/// Operations that a routine of LAPACK has for each product of an element and a row.
+const ROUTINE_WORK: f64 = 16.0;
 
 /// Operations that compute a function by many operations.
 const TRANSCENDENTALS: &[&str] = &[
@@ -73,10 +80,10 @@ impl ProgramCost {
 
     /// Whether an execution takes less time than to wake a thread.
     pub fn is_light(&self) -> bool {
-        let work = self.operations + TRANSCENDENTAL_WORK * self.transcendentals + self.bytes;
-        !self.has_loops && work <= LIGHT_WORK
+        self.work <= LIGHT_WORK
     }
 
+    /// Adds the costs of the operations in the regions of one.
     fn add_regions(&mut self, module: &MlirModule, op: MlirOp) {
         for region in module.regions(op) {
             for block in module.blocks(region) {
@@ -87,11 +94,30 @@ impl ProgramCost {
         }
     }
 
+    /// Adds the costs of the operations of a loop.
+    fn add_loop(&mut self, module: &MlirModule, op: MlirOp) {
+        let mut body = ProgramCost::default();
+        body.add_regions(module, op);
+        self.operations += body.operations;
+        self.transcendentals += body.transcendentals;
+        self.bytes += body.bytes;
+        self.calls |= body.calls;
+        let mut steps = 0.0;
+        for region in module.regions(op) {
+            for block in module.blocks(region) {
+                steps += STEP_WORK * module.ops(*block).len() as f64;
+            }
+        }
+        // Functions count by themselves, once.
+        let count = count_iterations(module, op).filter(|_| !body.calls);
+        self.work += count.unwrap_or(f64::INFINITY) * (body.work + steps);
+    }
+
     fn add_operation(&mut self, module: &MlirModule, op: MlirOp) {
         let Some(name) = module.op_name(op).strip_prefix("stablehlo.") else {
+            self.calls |= module.op_name(op) == "func.call";
             return self.add_regions(module, op);
         };
-        self.has_loops |= name == "while";
         let results = module.results(op).map(|result| module.type_of(result));
         let operands = module
             .operands(op)
@@ -99,26 +125,54 @@ impl ProgramCost {
             .map(|value| module.type_of(*value));
         let [results, operands]: [Vec<MlirType>; 2] = [results.collect(), operands.collect()];
         let types = results.iter().chain(&operands);
-        self.bytes += types.map(|ty| count_bytes(module, *ty)).sum::<f64>();
+        let bytes = types.map(|ty| count_bytes(module, *ty)).sum::<f64>();
+        self.bytes += bytes;
         let produced: f64 = results.iter().map(|ty| count_elements(module, *ty)).sum();
         let consumed = operands.iter().map(|ty| count_elements(module, *ty));
         let consumed: Vec<f64> = consumed.collect();
-        match name {
-            name if MOVEMENTS.contains(&name) => self.add_regions(module, op),
-            name if TRANSCENDENTALS.contains(&name) => self.transcendentals += produced,
+        let (operations, transcendentals) = match name {
+            name if MOVEMENTS.contains(&name) => (0.0, 0.0),
+            name if TRANSCENDENTALS.contains(&name) => (0.0, produced),
             // Each element of the result is a sum of products, one for each element of a row.
             "dot" | "dot_general" if consumed.len() == 2 && produced > 0.0 => {
-                self.operations += 2.0 * (consumed[0] * consumed[1] * produced).sqrt();
+                (2.0 * (consumed[0] * consumed[1] * produced).sqrt(), 0.0)
             }
-            "convolution" if consumed.len() == 2 => {
-                self.operations += 2.0 * produced * consumed[1];
-            }
+            "convolution" if consumed.len() == 2 => (2.0 * produced * consumed[1], 0.0),
             "reduce" | "reduce_window" | "scatter" | "sort" => {
-                self.operations += consumed.first().copied().unwrap_or(0.0);
+                (consumed.first().copied().unwrap_or(0.0), 0.0)
             }
-            _ => self.operations += produced,
+            _ => (produced, 0.0),
+        };
+        self.operations += operations;
+        self.transcendentals += transcendentals;
+        let moved = match name {
+            "dynamic_slice" => {
+                2.0 * results
+                    .iter()
+                    .map(|ty| count_bytes(module, *ty))
+                    .sum::<f64>()
+            }
+            // The rest stays in its place.
+            "dynamic_update_slice" if operands.len() > 1 => 2.0 * count_bytes(module, operands[1]),
+            _ => bytes,
+        };
+        self.work += operations + TRANSCENDENTAL_WORK * transcendentals + moved;
+        match name {
+            "while" => self.add_loop(module, op),
+            "custom_call" if is_routine(module, op) => {
+                self.work +=
+                    ROUTINE_WORK * consumed.iter().map(|count| count.powf(1.5)).sum::<f64>();
+            }
+            name if MOVEMENTS.contains(&name) => self.add_regions(module, op),
+            _ => {}
         }
     }
+}
+
+/// Whether an operation is a routine of LAPACK, which consists of loops.
+fn is_routine(module: &MlirModule, op: MlirOp) -> bool {
+    let target = module.find_text(op, "call_target_name");
+    target.is_some_and(|target| target.starts_with("lapack_"))
 }
 
 fn count_elements(module: &MlirModule, ty: MlirType) -> f64 {
@@ -129,4 +183,58 @@ fn count_bytes(module: &MlirModule, ty: MlirType) -> f64 {
     let element = module.types.element_type(ty);
     let bytes = module.types.element_bytes(element).unwrap_or(0);
     count_elements(module, ty) * bytes as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spirula_stablehlo::mlir::parse_text;
+
+    /// The cost of a program that adds a tensor of some size to itself in a loop.
+    fn cost_of_loop(size: u64, end: &str, extra: &str) -> ProgramCost {
+        let text = format!(
+            "func.func @main(%x: tensor<{size}xf32>, %n: tensor<i32>) -> tensor<{size}xf32> {{
+  %first = stablehlo.constant dense<2> : tensor<i32>
+  %end = stablehlo.constant dense<12> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %first, %y = %x) : tensor<i32>, tensor<{size}xf32>
+  cond {{
+    %less = stablehlo.compare LT, %i, {end}, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %less : tensor<i1>
+  }} do {{
+    %step = stablehlo.constant dense<2> : tensor<i32>
+    %next = stablehlo.add %i, %step : tensor<i32>
+    %z = stablehlo.add %y, %y : tensor<{size}xf32>
+    {extra}
+    stablehlo.return %next, %z : tensor<i32>, tensor<{size}xf32>
+  }}
+  return %r#1 : tensor<{size}xf32>
+}}
+func.func private @f(%i: tensor<i32>) -> tensor<i32> {{
+  return %i : tensor<i32>
+}}"
+        );
+        let module = parse_text(text.as_bytes()).expect("the program is right");
+        ProgramCost::from_module(&module)
+    }
+
+    #[test]
+    fn short_loops_are_light() {
+        assert!(cost_of_loop(16, "%end", "").is_light());
+        let call = "%c = func.call @f(%i) : (tensor<i32>) -> tensor<i32>";
+        for (size, end, extra) in [(16, "%n", ""), (16, "%end", call), (4096, "%end", "")] {
+            assert!(
+                !cost_of_loop(size, end, extra).is_light(),
+                "{size} {end} {extra}"
+            );
+        }
+    }
+
+    /// Five iterations count once.
+    #[test]
+    fn costs_count_loops_once() {
+        let [small, large] = [16, 32].map(|size| cost_of_loop(size, "%end", ""));
+        assert_eq!(large.operations - small.operations, 16.0);
+        let bytes = 16.0 * 4.0;
+        assert!((large.work - small.work) > 5.0 * (16.0 + 3.0 * bytes));
+    }
 }

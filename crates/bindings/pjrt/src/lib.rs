@@ -52,6 +52,7 @@ mod sharded_run;
 mod table;
 mod topology;
 mod transfer;
+mod trip_count;
 
 pub use ffi::FfiApi;
 
