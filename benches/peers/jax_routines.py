@@ -1,4 +1,4 @@
-"""Times of JAX's eigenvalues and Fourier transforms, beside another platform of JAX.
+"""Times of JAX's eigenvalues, singular values and Fourier transforms, beside another platform of JAX.
 
     cargo build --release -p spirula-pjrt
     PYTHONPATH=crates/bindings/pjrt/python SPIRULA_PJRT_LIBRARY=target/release/libspirula_pjrt.so \
@@ -29,6 +29,9 @@ jax.config.update("jax_enable_x64", True)
 # Seconds of calls of a routine on a platform, and the most calls.
 EFFORT = (1.0, 50)
 MATRICES = [(64, 64), (256, 256), (100, 8, 8)]
+# Shapes of Hermitian matrices, and of those whose singular values are computed.
+HERMITIAN = [(64, 64), (300, 300), (10, 300, 300)]
+GENERAL = [(64, 64), (300, 300)]
 LENGTHS = [1009, 4096, 10007, 65536, 100003, 1048576]
 
 
@@ -52,6 +55,16 @@ def eigenvalue_error(matrix, values):
     return np.abs(difference).max() / np.abs(matrix).max() / matrix.shape[-1] ** 2
 
 
+def adjoint(matrix):
+    return np.conj(np.swapaxes(matrix, -1, -2))
+
+
+def singular_error(matrix, results):
+    left, values, right = results
+    difference = left * values[..., None, :] @ right - matrix
+    return np.abs(difference).max() / values.max()
+
+
 def spectrum_error(numbers, spectrum):
     wanted = np.fft.rfft(numbers) if numbers.dtype.kind == "f" else np.fft.fft(numbers.astype(complex))
     return np.linalg.norm(spectrum - wanted) / np.linalg.norm(wanted) / np.log2(numbers.size)
@@ -65,6 +78,17 @@ def list_rows():
             size = " x ".join(map(str, shape))
             yield f"eig of {size}, {kind}", jnp.linalg.eig, argument, eigenvector_error
             yield f"eigvals of {size}, {kind}", jnp.linalg.eigvals, argument, eigenvalue_error
+    for shape in HERMITIAN:
+        for kind in ("float32", "float64", "complex64"):
+            argument = make_numbers(shape, kind)
+            size = " x ".join(map(str, shape))
+            yield f"eigh of {size}, {kind}", jnp.linalg.eigh, argument + adjoint(argument), eigenvector_error
+    for shape in GENERAL:
+        for kind in ("float32", "complex64"):
+            argument = make_numbers(shape, kind)
+            size = " x ".join(map(str, shape))
+            run = lambda x: jnp.linalg.svd(x, full_matrices=False)
+            yield f"svd of {size}, {kind}", run, argument, singular_error
     for length in LENGTHS:
         for kind in ("complex64", "complex128"):
             yield f"fft of {length}, {kind}", jnp.fft.fft, make_numbers(length, kind), spectrum_error
