@@ -1,7 +1,9 @@
 //! Costs of a program, estimated from its operations.
 
+use crate::module::ENTRY;
 use crate::trip_count::count_iterations;
-use spirula_stablehlo::mlir::{MlirModule, MlirOp, MlirType};
+use spirula_stablehlo::mlir::{AttributeKind, MlirModule, MlirOp, MlirType};
+use std::collections::HashMap;
 
 /// Estimated costs of one execution. A loop counts once, except in the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,8 +16,6 @@ pub struct ProgramCost {
     pub bytes: f64,
     /// Operations and bytes of all iterations; infinite where a loop has no known number of iterations.
     work: f64,
-    /// Whether functions are called.
-    calls: bool,
 }
 
 /// The most work of a program that takes less time than to wake a thread.
@@ -26,6 +26,9 @@ const TRANSCENDENTAL_WORK: f64 = 16.0;
 const STEP_WORK: f64 = 16.0;
 /// Operations that a routine of LAPACK has for each product of an element and a row.
 const ROUTINE_WORK: f64 = 16.0;
+
+/// Most functions of which each calls the next.
+const MAX_DEPTH: u32 = 64;
 
 /// Operations that compute a function by many operations.
 const TRANSCENDENTALS: &[&str] = &[
@@ -70,12 +73,64 @@ const MOVEMENTS: &[&str] = &[
     "optimization_barrier",
 ];
 
-impl ProgramCost {
-    /// The costs of all operations of a module.
-    pub fn from_module(module: &MlirModule) -> ProgramCost {
+/// The costs of the functions that a program calls, by their names. A function that is being counted has none yet.
+struct CalleeCosts<'m> {
+    module: &'m MlirModule,
+    known: HashMap<&'m str, Option<ProgramCost>>,
+    /// The number of functions that are being counted, each called by the one before.
+    depth: u32,
+}
+
+impl<'m> CalleeCosts<'m> {
+    /// The cost of a call. A function that calls itself, and one that many others lead to, have no known amount of work.
+    fn count_call(&mut self, op: MlirOp) -> ProgramCost {
+        let endless = ProgramCost {
+            work: f64::INFINITY,
+            ..ProgramCost::default()
+        };
+        let module = self.module;
+        let callee = module.find_attribute(op, "callee");
+        let name = match callee.map(|callee| module.attributes.kind(callee)) {
+            Some(AttributeKind::SymbolRef(path)) if path.len() == 1 => module.symbol_text(path[0]),
+            _ => return endless,
+        };
+        if let Some(known) = self.known.get(name) {
+            return known.unwrap_or(endless);
+        }
+        let function = module.find_function(name);
+        let Some(function) = function.filter(|_| self.depth < MAX_DEPTH) else {
+            return endless;
+        };
+        self.known.insert(name, None);
+        self.depth += 1;
         let mut cost = ProgramCost::default();
-        cost.add_regions(module, module.root());
+        cost.add_regions(self, function);
+        self.depth -= 1;
+        self.known.insert(name, Some(cost));
         cost
+    }
+}
+
+impl ProgramCost {
+    /// The costs of the operations of a module's entry point and of the functions that it calls.
+    pub fn from_module(module: &MlirModule) -> ProgramCost {
+        let mut callees = CalleeCosts {
+            module,
+            known: HashMap::new(),
+            depth: 0,
+        };
+        let mut cost = ProgramCost::default();
+        let entry = module.find_function(ENTRY);
+        cost.add_regions(&mut callees, entry.unwrap_or(module.root()));
+        cost
+    }
+
+    /// Adds the costs of a part of a program.
+    fn add_part(&mut self, part: &ProgramCost) {
+        self.operations += part.operations;
+        self.transcendentals += part.transcendentals;
+        self.bytes += part.bytes;
+        self.work += part.work;
     }
 
     /// Whether an execution takes less time than to wake a thread.
@@ -84,39 +139,38 @@ impl ProgramCost {
     }
 
     /// Adds the costs of the operations in the regions of one.
-    fn add_regions(&mut self, module: &MlirModule, op: MlirOp) {
+    fn add_regions(&mut self, callees: &mut CalleeCosts<'_>, op: MlirOp) {
+        let module = callees.module;
         for region in module.regions(op) {
             for block in module.blocks(region) {
                 for op in module.ops(*block) {
-                    self.add_operation(module, *op);
+                    self.add_operation(callees, *op);
                 }
             }
         }
     }
 
     /// Adds the costs of the operations of a loop.
-    fn add_loop(&mut self, module: &MlirModule, op: MlirOp) {
+    fn add_loop(&mut self, callees: &mut CalleeCosts<'_>, op: MlirOp) {
+        let module = callees.module;
         let mut body = ProgramCost::default();
-        body.add_regions(module, op);
-        self.operations += body.operations;
-        self.transcendentals += body.transcendentals;
-        self.bytes += body.bytes;
-        self.calls |= body.calls;
-        let mut steps = 0.0;
+        body.add_regions(callees, op);
         for region in module.regions(op) {
             for block in module.blocks(region) {
-                steps += STEP_WORK * module.ops(*block).len() as f64;
+                body.work += STEP_WORK * module.ops(*block).len() as f64;
             }
         }
-        // Functions count by themselves, once.
-        let count = count_iterations(module, op).filter(|_| !body.calls);
-        self.work += count.unwrap_or(f64::INFINITY) * (body.work + steps);
+        body.work *= count_iterations(module, op).unwrap_or(f64::INFINITY);
+        self.add_part(&body);
     }
 
-    fn add_operation(&mut self, module: &MlirModule, op: MlirOp) {
+    fn add_operation(&mut self, callees: &mut CalleeCosts<'_>, op: MlirOp) {
+        let module = callees.module;
         let Some(name) = module.op_name(op).strip_prefix("stablehlo.") else {
-            self.calls |= module.op_name(op) == "func.call";
-            return self.add_regions(module, op);
+            if module.op_name(op) == "func.call" {
+                self.add_part(&callees.count_call(op));
+            }
+            return self.add_regions(callees, op);
         };
         let results = module.results(op).map(|result| module.type_of(result));
         let operands = module
@@ -158,12 +212,12 @@ impl ProgramCost {
         };
         self.work += operations + TRANSCENDENTAL_WORK * transcendentals + moved;
         match name {
-            "while" => self.add_loop(module, op),
+            "while" => self.add_loop(callees, op),
             "custom_call" if is_routine(module, op) => {
                 self.work +=
                     ROUTINE_WORK * consumed.iter().map(|count| count.powf(1.5)).sum::<f64>();
             }
-            name if MOVEMENTS.contains(&name) => self.add_regions(module, op),
+            name if MOVEMENTS.contains(&name) => self.add_regions(callees, op),
             _ => {}
         }
     }
@@ -210,7 +264,12 @@ mod tests {
   return %r#1 : tensor<{size}xf32>
 }}
 func.func private @f(%i: tensor<i32>) -> tensor<i32> {{
-  return %i : tensor<i32>
+  %0 = stablehlo.add %i, %i : tensor<i32>
+  return %0 : tensor<i32>
+}}
+func.func private @g(%i: tensor<i32>) -> tensor<i32> {{
+  %0 = func.call @g(%i) : (tensor<i32>) -> tensor<i32>
+  return %0 : tensor<i32>
 }}"
         );
         let module = parse_text(text.as_bytes()).expect("the program is right");
@@ -219,14 +278,26 @@ func.func private @f(%i: tensor<i32>) -> tensor<i32> {{
 
     #[test]
     fn short_loops_are_light() {
+        let [call, endless] =
+            ["f", "g"].map(|f| format!("%c = func.call @{f}(%i) : (tensor<i32>) -> tensor<i32>"));
         assert!(cost_of_loop(16, "%end", "").is_light());
-        let call = "%c = func.call @f(%i) : (tensor<i32>) -> tensor<i32>";
-        for (size, end, extra) in [(16, "%n", ""), (16, "%end", call), (4096, "%end", "")] {
+        assert!(cost_of_loop(16, "%end", &call).is_light());
+        let heavy = [(16, "%n", ""), (16, "%end", &endless), (4096, "%end", "")];
+        for (size, end, extra) in heavy {
             assert!(
                 !cost_of_loop(size, end, extra).is_light(),
                 "{size} {end} {extra}"
             );
         }
+    }
+
+    /// A function counts for each call.
+    #[test]
+    fn costs_count_calls() {
+        let call = "%c = func.call @f(%i) : (tensor<i32>) -> tensor<i32>
+                    %d = func.call @f(%c) : (tensor<i32>) -> tensor<i32>";
+        let [without, with] = ["", call].map(|extra| cost_of_loop(16, "%end", extra));
+        assert_eq!(with.operations - without.operations, 2.0);
     }
 
     /// Five iterations count once.
