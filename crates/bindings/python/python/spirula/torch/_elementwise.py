@@ -79,7 +79,7 @@ _ROUNDING = {"ceil", "floor", "round_nearest_even"}
 def _enter_unary(name: str, operation: str) -> None:
     @lowers(f"{name}.default")
     def lower(writer: HloWriter, result: torch.Tensor, operand: HloValue) -> HloValue:
-        dtype = torch.float32 if operation == "abs" and operand.dtype.is_complex else result.dtype
+        dtype = result.dtype
         if operation == "abs" and operand.dtype.is_complex:
             return writer.make_value("abs", [operand], operand.shape, result.dtype)
         value = writer.convert(operand, dtype)
@@ -372,25 +372,33 @@ def lower_clamp(
 @lowers("copysign.Tensor")
 def lower_copysign(writer: HloWriter, result: torch.Tensor, left: Operand, right: Operand) -> HloValue:
     size, sign = align_operands(writer, tuple(result.shape), result.dtype, left, right)
-    words = {torch.float16: torch.int16, torch.bfloat16: torch.int16, torch.float32: torch.int32}
-    word = words.get(result.dtype, torch.int64)
-    if result.dtype not in (*words, torch.float64):
-        raise UnsupportedError(f"the sign of {result.dtype}")
-    bits = writer.make_value("bitcast_convert", [sign], sign.shape, word)
-    negative = writer.compare(bits, writer.make_constant(0, word, sign.shape), "LT")
     size = writer.map("abs", size)
-    return writer.select(negative, writer.map("negate", size), size)
+    return writer.select(_find_sign(writer, sign), writer.map("negate", size), size)
 
 
 @lowers("signbit.default")
 def lower_signbit(writer: HloWriter, result: torch.Tensor, operand: HloValue) -> HloValue:
-    zero = writer.make_constant(0, operand.dtype, operand.shape)
     if not operand.dtype.is_floating_point:
-        return writer.compare(operand, zero, "LT")
-    words = {torch.float16: torch.int16, torch.bfloat16: torch.int16, torch.float32: torch.int32}
-    word = words.get(operand.dtype, torch.int64)
-    bits = writer.make_value("bitcast_convert", [operand], operand.shape, word)
-    return writer.compare(bits, writer.make_constant(0, word, bits.shape), "LT")
+        return writer.compare(operand, writer.make_constant(0, operand.dtype, operand.shape), "LT")
+    return _find_sign(writer, operand)
+
+
+# Integers of the width of floats.
+_WORDS = {
+    torch.float16: torch.int16,
+    torch.bfloat16: torch.int16,
+    torch.float32: torch.int32,
+    torch.float64: torch.int64,
+}
+
+
+def _find_sign(writer: HloWriter, value: HloValue) -> HloValue:
+    """Whether the sign bits of floats are set, as they are of negative zero."""
+    if value.dtype not in _WORDS:
+        raise UnsupportedError(f"the sign of {value.dtype}")
+    word = _WORDS[value.dtype]
+    bits = writer.make_value("bitcast_convert", [value], value.shape, word)
+    return writer.compare(bits, writer.make_constant(0, word, value.shape), "LT")
 
 
 @lowers("complex.default")

@@ -90,7 +90,7 @@ def lower_index_select(
     if not operand.shape:
         return operand
     before = [None] * normalize_dimension(dimension, len(operand.shape))
-    index = writer.reshape(index, (result.numel() if not index.shape else index.shape[0],)) if not index.shape else index
+    index = index if index.shape else writer.reshape(index, (1,))
     return _IndexedPlaces(writer, operand.shape, [*before, index]).gather(writer, operand)
 
 

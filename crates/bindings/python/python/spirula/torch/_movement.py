@@ -8,7 +8,7 @@ import torch
 
 from spirula.torch._elementwise import align_operands
 from spirula.torch._table import lowers, normalize_dimension
-from spirula.torch._writer import HloValue, HloWriter, Number, UnsupportedError
+from spirula.torch._writer import HloValue, HloWriter, Number, UnsupportedError, format_numbers
 
 
 @lowers(
@@ -113,12 +113,11 @@ def lower_unbind(
 @lowers("flip.default")
 def lower_flip(writer: HloWriter, _: torch.Tensor, operand: HloValue, dimensions: Sequence[int]) -> HloValue:
     rank = len(operand.shape)
-    numbers = ", ".join(str(normalize_dimension(dimension, rank)) for dimension in dimensions)
+    numbers = [normalize_dimension(dimension, rank) for dimension in dimensions]
     if not numbers or not rank:
         return operand
-    return writer.make_value(
-        "reverse", [operand], operand.shape, operand.dtype, f"dimensions = array<i64: {numbers}>"
-    )
+    attributes = f"dimensions = {format_numbers(numbers)}"
+    return writer.make_value("reverse", [operand], operand.shape, operand.dtype, attributes)
 
 
 @lowers("repeat.default")
@@ -181,17 +180,12 @@ def _merge_strided(
     low, high, inside = [0] * rank, [0] * rank, [0] * rank
     low[dimension], inside[dimension] = places.start, places.step - 1
     high[dimension] = operand.shape[dimension] - places[-1] - 1
-    padding = ", ".join(
-        f"{name} = array<i64: {', '.join(map(str, sizes))}>"
-        for name, sizes in (("edge_padding_low", low), ("edge_padding_high", high), ("interior_padding", inside))
-    )
 
-    def spread(value: HloValue, fill: HloValue) -> HloValue:
-        return writer.make_value("pad", [value, fill], operand.shape, value.dtype, padding)
+    def spread(value: HloValue) -> HloValue:
+        return writer.pad(value, writer.make_constant(0, value.dtype), low, high, inside)
 
-    taken = writer.make_constant(True, torch.bool, source.shape)
-    mask = spread(taken, writer.make_constant(False, torch.bool))
-    return writer.select(mask, spread(source, writer.make_constant(0, source.dtype)), operand)
+    mask = spread(writer.make_constant(True, torch.bool, source.shape))
+    return writer.select(mask, spread(source), operand)
 
 
 @lowers("select_scatter.default")

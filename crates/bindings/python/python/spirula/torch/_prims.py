@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import torch
 
-from spirula.torch._elementwise import lower_bitwise_not
 from spirula.torch._reduction import lower_maximum, lower_minimum, lower_moments, lower_product, lower_sum
 from spirula.torch._table import LOWERINGS, LoweringFunction, find_operation, lowers
 from spirula.torch._writer import HloValue, HloWriter
@@ -21,7 +20,9 @@ _SAME = {
     "bitwise_and": "bitwise_and.Tensor",
     "bitwise_or": "bitwise_or.Tensor",
     "bitwise_xor": "bitwise_xor.Tensor",
+    "bitwise_not": "bitwise_not.default",
     "clone": "clone.default",
+    "div": "div.Tensor",
     "erf_inv": "erfinv.default",
     "eq": "eq.Tensor",
     "fmod": "fmod.Tensor",
@@ -58,17 +59,6 @@ def _enter_same_operations() -> None:
 
 
 _enter_same_operations()
-lowers("prims::bitwise_not.default")(lower_bitwise_not)
-
-
-@lowers("prims::div.default")
-def lower_quotient(writer: HloWriter, result: torch.Tensor, left: HloValue, right: HloValue) -> HloValue:
-    """A quotient; of integers it is rounded to zero."""
-    first, second = (
-        value if isinstance(value, HloValue) else writer.make_constant(value, result.dtype, tuple(result.shape))
-        for value in (left, right)
-    )
-    return writer.map("divide", first, second)
 
 
 @lowers("prims::broadcast_in_dim.default")

@@ -18,7 +18,7 @@ class _PoolingWindow:
     def __init__(
         self,
         operand: HloValue,
-        result: torch.Tensor,
+        shape: Sequence[int],
         kernel: Sequence[int],
         stride: Sequence[int],
         padding: Sequence[int],
@@ -30,7 +30,7 @@ class _PoolingWindow:
         self.padding = _repeat(padding, count)
         self.dilation = _repeat(dilation, count)
         self.first = len(operand.shape) - count
-        self.shape = tuple(result.shape)
+        self.shape = tuple(shape)
         # The last window may end after the padding, where sizes are rounded up.
         self.after = []
         for at in range(count):
@@ -73,7 +73,7 @@ def lower_max_pool(
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
 ) -> list[HloValue | Callable[[], HloValue]]:
-    window = _PoolingWindow(operand, results[0], kernel, stride, padding, dilation)
+    window = _PoolingWindow(operand, results[0].shape, kernel, stride, padding, dilation)
     value = window.reduce(writer, operand, "maximum", find_bound(operand.dtype, largest=False))
 
     def refuse() -> HloValue:
@@ -94,7 +94,7 @@ def lower_average_pool(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> HloValue:
-    window = _PoolingWindow(operand, result, kernel, stride, padding)
+    window = _PoolingWindow(operand, result.shape, kernel, stride, padding)
     dtype = torch.float32 if operand.dtype in (torch.float16, torch.bfloat16) else operand.dtype
     total = window.reduce(writer, writer.convert(operand, dtype), "add", 0)
     if divisor_override:
@@ -110,13 +110,10 @@ def _count_elements(
     writer: HloWriter, operand: HloValue, window: _PoolingWindow, with_padding: bool, dtype: torch.dtype
 ) -> HloValue:
     """The numbers of elements that the windows have, and of padding where it counts."""
-    shape = operand.shape[window.first :]
     ones = writer.make_constant(1, dtype, operand.shape)
     if not with_padding:
         return window.reduce(writer, ones, "add", 0)
     margins = [0] * window.first + window.padding
     padded = writer.pad(ones, writer.make_constant(1, dtype), margins, margins)
-    inner = _PoolingWindow.__new__(_PoolingWindow)
-    inner.__dict__.update(window.__dict__, padding=[0] * len(shape))
-    inner.after = [after - before for after, before in zip(window.after, window.padding, strict=True)]
+    inner = _PoolingWindow(padded, window.shape, window.sizes, window.strides, (0,))
     return inner.reduce(writer, padded, "add", 0)

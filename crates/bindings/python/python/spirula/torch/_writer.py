@@ -237,13 +237,21 @@ class HloWriter:
         starts[dimension], limits[dimension], strides[dimension] = start, limit, stride
         return self.slice(value, starts, limits, strides)
 
-    def pad(self, value: HloValue, fill: HloValue, low: Sequence[int], high: Sequence[int]) -> HloValue:
-        """Adds elements before and after each dimension. Negative numbers remove elements."""
-        shape = [size + before + after for size, before, after in zip(value.shape, low, high, strict=True)]
-        inside = format_numbers([0] * len(shape))
+    def pad(
+        self,
+        value: HloValue,
+        fill: HloValue,
+        low: Sequence[int],
+        high: Sequence[int],
+        inside: Sequence[int] | None = None,
+    ) -> HloValue:
+        """Adds elements before, after and between those of each dimension. Negative numbers remove elements."""
+        inside = inside or [0] * len(value.shape)
+        sizes = zip(value.shape, low, high, inside, strict=True)
+        shape = [before + size + max(size - 1, 0) * between + after for size, before, after, between in sizes]
         attributes = (
             f"edge_padding_low = {format_numbers(low)}, edge_padding_high = {format_numbers(high)}, "
-            f"interior_padding = {inside}"
+            f"interior_padding = {format_numbers(inside)}"
         )
         return self.make_value("pad", [value, fill], shape, value.dtype, attributes)
 
