@@ -44,7 +44,7 @@ pub(super) fn translate_syevd(
         TensorElement::I64,
         ComparisonDirection::Less,
     )?;
-    let vectors = columns_by(t, &vectors, &ranked[1], &shape)?;
+    let vectors = order_columns(t, &vectors, &ranked[1], &shape)?;
     let info = make_success_info(t, &shape);
     Ok(vec![vectors, ranked[0].clone(), info])
 }
@@ -101,7 +101,7 @@ pub(super) fn find_hermitian_spectrum(
 }
 
 /// Columns of matrices in another order.
-fn columns_by(
+fn order_columns(
     t: &mut StablehloTranslator<'_>,
     tensor: &TypedTensor,
     order: &TypedTensor,

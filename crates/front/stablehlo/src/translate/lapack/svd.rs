@@ -77,8 +77,8 @@ pub(super) fn translate_gesdd(
         let right = t.emit_zeros(a.element, &right_shape);
         return Ok(vec![a, values, left, right, info]);
     }
-    let columns = columns_by(t, &columns, &ranked[1], &tall)?;
-    let right = columns_by(t, &right, &ranked[1], &method.square_shape())?;
+    let columns = order_rows_as_columns(t, &columns, &ranked[1], &tall)?;
+    let right = order_rows_as_columns(t, &right, &ranked[1], &method.square_shape())?;
     let full = MatrixBatch {
         columns: if mode == 'A' { tall.rows } else { tall.columns },
         ..tall.clone()
@@ -95,7 +95,7 @@ pub(super) fn translate_gesdd(
 }
 
 /// Columns of matrices, which are rows of a tensor, in an order.
-fn columns_by(
+fn order_rows_as_columns(
     t: &mut StablehloTranslator<'_>,
     rows: &TypedTensor,
     order: &TypedTensor,
