@@ -2,6 +2,7 @@
 
 use spirula_segment::profile::SegmentProfile;
 use spirula_spirv::target::SpirvTarget;
+use spirula_stablehlo::memory_layout::EntryLayouts;
 use spirula_stablehlo::translate::{ForeignTargets, KnownArguments, ScatterWindows};
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
 
@@ -20,6 +21,8 @@ pub struct CompileOptions {
     pub windows: ScatterWindows,
     /// The custom calls of StableHLO that become foreign calls; by default all that are unknown.
     pub foreign: ForeignTargets,
+    /// Layouts in memory of the arguments and results of StableHLO; by default rows.
+    pub layouts: EntryLayouts,
     /// The kind of device that tensor programs are scheduled for.
     pub profile: ScheduleProfile,
     /// Schedules of single dispatches.

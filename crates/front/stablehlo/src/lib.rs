@@ -8,6 +8,7 @@
 //! - [`bytecode`]: reading MLIR bytecode and StableHLO's portable artifacts into the same modules.
 //! - [`find_exported_module`]: the module of a function that `jax.export` serialised.
 //! - [`verify_module`]: verification of a module.
+//! - [`memory_layout`]: the order of dimensions in memory that a program asks for.
 //! - [`sharding`]: layouts of tensors over several devices.
 //! - [`translate`]: translation of a module to the tensor IR.
 
@@ -15,6 +16,7 @@ pub mod bytecode;
 mod dialect;
 mod exported;
 mod input;
+pub mod memory_layout;
 pub mod mlir;
 pub mod sharding;
 pub mod translate;

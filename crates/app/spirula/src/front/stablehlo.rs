@@ -149,6 +149,7 @@ impl TensorSource for MlirModule {
             known: options.known.clone(),
             windows: options.windows,
             foreign: options.foreign.clone(),
+            layouts: options.layouts.clone(),
         };
         let translated = translate_for(self, entry, &choices);
         let translated = translated.map_err(to_compile_error)?;

@@ -7,6 +7,7 @@ use super::parameter_names::name_parameters;
 use super::result_check::ResultCheck;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{DeclaredSizes, StablehloTranslator, TranslatedValue, TypedTensor};
+use crate::memory_layout::{DimensionOrder, EntryLayouts};
 use crate::mlir::{MlirModule, MlirOp, MlirTypeKind, MlirValue as Mlir};
 use spirula_diagnostics::SourceLocation;
 use spirula_tensor::ir::{
@@ -75,6 +76,8 @@ pub struct TranslateOptions {
     pub windows: ScatterWindows,
     /// The custom calls that become foreign calls.
     pub foreign: ForeignTargets,
+    /// Layouts of the interface in memory; by default rows.
+    pub layouts: EntryLayouts,
 }
 
 impl Default for TranslateOptions {
@@ -83,6 +86,7 @@ impl Default for TranslateOptions {
             known: KnownArguments::default(),
             windows: ScatterWindows::default(),
             foreign: ForeignTargets::None,
+            layouts: EntryLayouts::default(),
         }
     }
 }
@@ -106,7 +110,6 @@ pub fn translate_for(
     let mut t = StablehloTranslator::new(module, entry);
     t.windows = options.windows;
     t.foreign.clone_from(&options.foreign);
-    let known = &options.known;
     let body = t.region_block(function, 0)?;
     let mut parameters = Vec::new();
     let names = name_parameters(module, function);
@@ -115,19 +118,22 @@ pub fn translate_for(
         let is_token = matches!(module.types.kind(ty), MlirTypeKind::Dialect { .. });
         parameters.push(match is_token {
             true => add_token(&mut t, name, argument),
-            false => add_parameter(&mut t, function, (at, name), argument, known)?,
+            false => add_parameter(&mut t, function, (at, name), argument, options)?,
         });
     }
     let results = t.translate_block(body)?;
     let mut interfaces = Vec::new();
-    for item in results {
-        let tensor = match item {
+    for (at, item) in results.into_iter().enumerate() {
+        let mut tensor = match item {
             TranslatedValue::Tensor(tensor) => tensor,
             TranslatedValue::Token => t.emit_zeros(TensorElement::Bool, &token_shape()),
             TranslatedValue::Tuple(_) => {
                 return Err(t.unsupported_error(function, "result that is a tuple"));
             }
         };
+        if let Some(order) = find_order(&options.layouts.results, at) {
+            tensor = store_in_order(&mut t, &tensor, order)?;
+        }
         interfaces.push(describe_interface(&t, &tensor));
         add_result(&mut t, function, &tensor)?;
     }
@@ -177,15 +183,36 @@ fn interleave_shape(shape: &TensorShape) -> TensorShape {
     shape
 }
 
+/// The order of an argument or result whose dimensions do not lie in rows.
+fn find_order(orders: &[Option<DimensionOrder>], at: usize) -> Option<&DimensionOrder> {
+    orders.get(at).and_then(Option::as_ref)
+}
+
+/// A tensor whose rows are those of another with this order of dimensions.
+fn store_in_order(
+    t: &mut StablehloTranslator<'_>,
+    tensor: &TypedTensor,
+    order: &DimensionOrder,
+) -> TranslateResult<TypedTensor> {
+    let shape = order.permute(&t.tensor_shape(tensor));
+    let shape = shape.into_iter().collect();
+    t.gather_elements(tensor, &shape, |_, point| order.restore(point))
+}
+
 /// Adds the parameter of a position and a name.
 fn add_parameter(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     (at, name): (usize, &str),
     argument: Mlir,
-    known: &KnownArguments,
+    options: &TranslateOptions,
 ) -> TranslateResult<InterfaceTensor> {
+    let known = &options.known;
+    let order = find_order(&options.layouts.parameters, at);
     let (element, mut declared) = t.tensor_type(op, t.module.type_of(argument))?;
+    if let Some(order) = order {
+        declared = order.permute(&declared).into_iter().collect();
+    }
     let rank = declared.len();
     if element.component_count() == 2 {
         declared.push(Some(2));
@@ -208,6 +235,10 @@ fn add_parameter(
     let value = t.builder.add_parameter(name, ty, element.is_unsigned());
     let mut tensor = split_components(t, element, value, &shape)?;
     let interface = describe_interface(t, &tensor);
+    if let Some(order) = order {
+        let shape: TensorShape = order.restore(&shape).into_iter().collect();
+        tensor = t.gather_elements(&tensor, &shape, |_, point| order.permute(point))?;
+    }
     t.track_parameter(&mut tensor, known.numbers.get(at).copied().flatten());
     t.bind_value(argument, TranslatedValue::Tensor(tensor));
     Ok(interface)
