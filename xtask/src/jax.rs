@@ -15,7 +15,12 @@ use std::process::Command;
 const MODULE: &str = "crates/bindings/pjrt/python";
 
 /// The tests in Python. Each has a process of its own, with its number of devices.
-const TESTS: [&str; 3] = ["test_jax", "test_sharding", "test_host_functions"];
+const TESTS: [&str; 4] = [
+    "test_jax",
+    "test_sharding",
+    "test_layouts",
+    "test_host_functions",
+];
 
 /// Checks of the conformance harness that pass at least. Others ask for extensions that the plugin has no use for.
 const CONFORMANCE: usize = 52;

@@ -14,6 +14,8 @@ use crate::host_array::{gather_dense, is_dense, is_within, make_zeros, scatter_d
 use crate::plugin::is_processor;
 use crate::queue::{DeviceArrayId, DeviceState, JobPromise, JobWeight};
 use spirula_program::ResidentValue;
+use spirula_stablehlo::memory_layout::DimensionOrder;
+use std::cmp::Reverse;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -208,21 +210,32 @@ struct LentMemory(*mut u8);
 // SAFETY: the caller has promised not to use it before the event of the job.
 unsafe impl Send for LentMemory {}
 
-/// Refuses a layout other than dense rows.
-unsafe fn check_device_layout(
+/// The type of an array that has a layout on the device: an order of its dimensions.
+///
+/// # Errors
+/// When the layout has tiles, or strides with gaps.
+///
+/// # Safety
+/// The layout is null, or points to one whose lists are readable.
+pub unsafe fn apply_layout(
+    array: ArrayType,
     layout: *const PjrtBufferMemoryLayout,
-    array: &ArrayType,
-) -> PluginResult<()> {
+) -> PluginResult<ArrayType> {
     if layout.is_null() {
-        return Ok(());
+        return Ok(array);
     }
-    let strides = read_layout(layout, array)?;
-    if is_dense(array, &strides) {
-        return Ok(());
+    let strides = read_layout(layout, &array)?;
+    let mut dimensions: Vec<usize> = (0..strides.len()).collect();
+    // Of dimensions with the same stride, all but one have at most one element.
+    dimensions.sort_by_key(|at| (Reverse(strides[*at]), *at));
+    let order = DimensionOrder::from_major_to_minor(dimensions);
+    let order = order.ok_or_else(|| PluginError::internal("a layout repeats a dimension"))?;
+    let array = array.with_order(order)?;
+    if !is_dense(&array, &strides) {
+        let message = "elements of arrays on the device follow each other without gaps";
+        return Err(PluginError::unimplemented(message));
     }
-    Err(PluginError::unimplemented(
-        "arrays on the device consist of dense rows",
-    ))
+    Ok(array)
 }
 
 /// The strides in bytes of a layout.
@@ -264,10 +277,10 @@ impl PluginCall for PjrtClientBufferFromHostBufferArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let format = ElementFormat::from_code(self.ty)?;
         let array = ArrayType::new(format, get_sizes(self.dims, self.num_dims)?)?;
-        check_device_layout(self.device_layout, &array)?;
+        let array = apply_layout(array, self.device_layout)?;
         let device = find_device(self.device, self.memory)?;
         let strides = match self.num_byte_strides {
-            0 => array.byte_strides(&array.minor_to_major()),
+            0 => array.row_strides(),
             count => get_slice(self.byte_strides, count)?.to_vec(),
         };
         if strides.len() != array.sizes.len() {
@@ -318,7 +331,7 @@ impl PluginCall for PjrtClientCreateUninitializedBufferArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let format = ElementFormat::from_code(self.shape_element_type)?;
         let array = ArrayType::new(format, get_sizes(self.shape_dims, self.shape_num_dims)?)?;
-        check_device_layout(self.shape_layout, &array)?;
+        let array = apply_layout(array, self.shape_layout)?;
         let device = find_device(self.device, self.memory)?;
         let event = WorkEvent::new();
         let buffer = DeviceBuffer::new(array.clone(), &device, &event);
@@ -360,7 +373,7 @@ impl PluginCall for PjrtBufferToHostBufferArgs {
         }
         let array = buffer.array.clone();
         let strides = match self.host_layout.is_null() {
-            true => array.byte_strides(&array.minor_to_major()),
+            true => array.row_strides(),
             false => read_layout(self.host_layout, &array)?,
         };
         if !is_within(&array, &strides, self.dst_size) {

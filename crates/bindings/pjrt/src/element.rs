@@ -3,6 +3,7 @@
 use crate::error::{PluginError, PluginResult};
 use crate::generated::PjrtBufferType;
 use spirula_program::ScalarType;
+use spirula_stablehlo::memory_layout::DimensionOrder;
 
 /// A type of elements.
 #[derive(Debug, PartialEq, Eq)]
@@ -161,6 +162,8 @@ impl ElementFormat {
 pub struct ArrayType {
     pub format: &'static ElementFormat,
     pub sizes: Vec<i64>,
+    /// The order of the dimensions in memory; `None` for rows.
+    order: Option<DimensionOrder>,
 }
 
 impl ArrayType {
@@ -176,11 +179,71 @@ impl ArrayType {
             }
         }
         match product.filter(|bytes| *bytes <= isize::MAX as u64) {
-            Some(_) => Ok(ArrayType { format, sizes }),
+            Some(_) => Ok(ArrayType {
+                format,
+                sizes,
+                order: None,
+            }),
             None => Err(PluginError::new(
                 crate::generated::PjrtErrorCode::RESOURCE_EXHAUSTED,
                 format!("an array of the sizes {sizes:?} is too large"),
             )),
+        }
+    }
+
+    /// The type with an order of its dimensions in memory.
+    ///
+    /// # Errors
+    /// When the order is for another number of dimensions.
+    pub fn with_order(self, order: DimensionOrder) -> PluginResult<ArrayType> {
+        if order.major_to_minor().len() != self.sizes.len() {
+            let message = "a layout is for another number of dimensions";
+            return Err(PluginError::invalid(message));
+        }
+        Ok(ArrayType {
+            order: Some(order).filter(|order| !order.is_rows()),
+            ..self
+        })
+    }
+
+    /// The type with other sizes of its dimensions.
+    ///
+    /// # Errors
+    /// As [`ArrayType::new`].
+    pub fn with_sizes(&self, sizes: Vec<i64>) -> PluginResult<ArrayType> {
+        let array = ArrayType::new(self.format, sizes)?;
+        match &self.order {
+            Some(order) => array.with_order(order.clone()),
+            None => Ok(array),
+        }
+    }
+
+    /// The type of arrays that are stored as rows of another type.
+    ///
+    /// # Errors
+    /// As [`ArrayType::with_order`].
+    pub fn from_rows(rows: ArrayType, order: DimensionOrder) -> PluginResult<ArrayType> {
+        let mut array = rows.with_order(order)?;
+        if let Some(order) = &array.order {
+            array.sizes = order.restore(&array.sizes);
+        }
+        Ok(array)
+    }
+
+    /// The rows that arrays of this type are in memory.
+    pub fn to_rows(&self) -> ArrayType {
+        ArrayType {
+            format: self.format,
+            sizes: self.permute(&self.sizes),
+            order: None,
+        }
+    }
+
+    /// Values of the dimensions, in the order of memory.
+    pub fn permute<T: Clone>(&self, values: &[T]) -> Vec<T> {
+        match &self.order {
+            Some(order) => order.permute(values),
+            None => values.to_vec(),
         }
     }
 
@@ -190,9 +253,10 @@ impl ArrayType {
         sizes.product::<u64>() * self.format.size()
     }
 
-    /// The sizes as programs have them: complex numbers have a last dimension for their components.
+    /// The sizes as programs have them, in the order of memory: complex numbers have a last dimension for their components.
     pub fn program_sizes(&self) -> Vec<u64> {
-        let mut sizes: Vec<u64> = self.sizes.iter().map(|size| size.unsigned_abs()).collect();
+        let sizes = self.permute(&self.sizes);
+        let mut sizes: Vec<u64> = sizes.iter().map(|size| size.unsigned_abs()).collect();
         if self.format.components > 1 {
             sizes.push(self.format.components);
         }
@@ -210,9 +274,16 @@ impl ArrayType {
         self.sizes.is_empty() && self.format.components == 1
     }
 
-    /// Dimensions from the minor to the major: the only layout of arrays on a device.
+    /// Dimensions from the minor to the major.
     pub fn minor_to_major(&self) -> Vec<i64> {
-        (0..self.sizes.len() as i64).rev().collect()
+        let dimensions: Vec<i64> = (0..self.sizes.len() as i64).collect();
+        self.permute(&dimensions).into_iter().rev().collect()
+    }
+
+    /// Steps in bytes of dense rows, as the host has them.
+    pub fn row_strides(&self) -> Vec<i64> {
+        let order: Vec<i64> = (0..self.sizes.len() as i64).rev().collect();
+        self.byte_strides(&order)
     }
 
     /// Steps in bytes from one element of a dimension to the next, where the dimensions have this order.

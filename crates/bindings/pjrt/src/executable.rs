@@ -98,17 +98,16 @@ impl Executable {
     }
 }
 
-/// The program that callers see: the source, or for several devices its interface on each.
+/// The program that callers see: the source, or only its interface, which has facts that JAX reads from there: the part of each
+/// of several devices, and layouts of arguments.
 fn describe_program(module: &CompiledModule) -> Vec<u8> {
-    match module.facts.shardings.devices {
-        0 | 1 => module.source.clone(),
-        devices => {
-            let text = module
-                .shards
-                .to_interface_module(&module.facts.name, devices);
-            text.into_bytes()
-        }
+    let (facts, shards) = (&module.facts, &module.shards);
+    if facts.shardings.devices <= 1 && !facts.layouts.has_orders() {
+        return module.source.clone();
     }
+    let devices = facts.shardings.devices.max(1);
+    let text = shards.to_interface_module(&facts.name, devices);
+    text.into_bytes()
 }
 
 impl LoadedExecutable {

@@ -21,7 +21,7 @@ pub fn make_zeros(count: u64) -> PluginResult<Vec<u8>> {
     })
 }
 
-/// Whether elements at these strides follow each other as on the device.
+/// Whether elements at these strides follow each other as in the memory of the device.
 pub fn is_dense(array: &ArrayType, strides: &[i64]) -> bool {
     let dense = array.byte_strides(&array.minor_to_major());
     let mut dimensions = array.sizes.iter().zip(strides.iter().zip(&dense));
@@ -45,12 +45,13 @@ pub fn is_within(array: &ArrayType, strides: &[i64], bytes: usize) -> bool {
     end.is_some_and(|end| end as u64 <= bytes as u64)
 }
 
-/// Calls a function with the offsets in bytes of each run of elements that follow each other in both forms: in the dense form,
-/// and at the strides.
+/// Calls a function with the offsets in bytes of each run of elements that follow each other in both forms: in the memory of
+/// the device, and at the strides.
 fn walk_runs(array: &ArrayType, strides: &[i64], mut visit: impl FnMut(usize, isize, usize)) {
     if array.sizes.contains(&0) {
         return;
     }
+    let (array, strides) = (array.to_rows(), array.permute(strides));
     let size = array.format.size() as i64;
     let rank = array.sizes.len();
     let is_row_dense = rank > 0 && strides[rank - 1] == size;
@@ -78,7 +79,7 @@ fn walk_runs(array: &ArrayType, strides: &[i64], mut visit: impl FnMut(usize, is
     }
 }
 
-/// Copies elements at strides to dense rows.
+/// Copies elements at strides to the form that they have in the memory of the device.
 ///
 /// # Errors
 /// When there is no memory for them.
@@ -98,7 +99,7 @@ pub unsafe fn gather_dense(
     Ok(out)
 }
 
-/// Copies dense rows to elements at strides.
+/// Copies elements in the form that they have in the memory of the device to strides.
 ///
 /// # Safety
 /// The elements are writable.

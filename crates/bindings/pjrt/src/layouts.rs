@@ -36,7 +36,7 @@ impl ApiObject for MemoryLayout {
 }
 
 impl MemoryLayout {
-    /// The layout that arrays have on a device: dense rows.
+    /// The layout of arrays of a type.
     pub fn of_array(array: &ArrayType) -> MemoryLayout {
         let order = array.minor_to_major();
         let order: Vec<String> = order.iter().map(ToString::to_string).collect();

@@ -43,6 +43,7 @@ mod layouts;
 mod memory;
 mod module;
 mod module_cache;
+mod module_layout;
 mod module_sharding;
 mod named_value;
 mod plugin;

@@ -6,6 +6,7 @@ use crate::element::{ArrayType, ElementFormat};
 use crate::error::{PluginError, PluginResult};
 use crate::ffi::{HostCallSites, list_targets};
 use crate::host_call::calls_host;
+use crate::module_layout::ModuleLayouts;
 use crate::module_sharding::{ModuleSharding, ModuleShards};
 use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use spirula::{
 use spirula_program::CompiledProgram;
 use spirula_program::program::SourceTensorType;
 use spirula_runtime::{DeviceInfo, DeviceKind};
+use spirula_stablehlo::memory_layout::EntryLayouts;
 use spirula_stablehlo::mlir::{AttributeKind, MlirModule};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,6 +55,7 @@ pub struct ModuleFacts {
     pub is_donated: Vec<bool>,
     pub options: ProgramOptions,
     pub shardings: ModuleSharding,
+    pub layouts: ModuleLayouts,
     /// Operations, transcendental functions and bytes of an execution.
     pub cost: [f64; 3],
     /// Whether an execution takes less time than to wake a thread.
@@ -74,6 +77,8 @@ impl CompiledModule {
         let source = source.map_err(|error| PluginError::invalid(error.to_string()))?;
         let cost = ProgramCost::from_module(&source);
         let shardings = ModuleSharding::read(&source, options)?;
+        let layouts = EntryLayouts::read(&source, ENTRY);
+        let layouts = layouts.map_err(|error| PluginError::unimplemented(error.to_string()))?;
         let mut facts = ModuleFacts {
             name: source
                 .symbol_name(source.root())
@@ -83,6 +88,7 @@ impl CompiledModule {
             is_donated: read_donations(&source),
             options: options.clone(),
             shardings,
+            layouts: ModuleLayouts::from_entry(&layouts),
             cost: [cost.operations, cost.transcendentals, cost.bytes],
             is_light: cost.is_light(),
         };
@@ -91,6 +97,7 @@ impl CompiledModule {
             profile: choose_profile(device),
             windows: ScatterWindows::Whole,
             foreign: ForeignTargets::Named(Arc::new(list_targets())),
+            layouts,
             ..CompileOptions::default()
         };
         let compiled = spirula::compile_input(code, &compile_options);
@@ -100,6 +107,8 @@ impl CompiledModule {
             return Err(PluginError::invalid("the program is not StableHLO"));
         };
         let (parameters, results) = read_signature(&tensors)?;
+        let parameters = facts.layouts.apply_to_parameters(parameters)?;
+        let results = facts.layouts.apply_to_results(results)?;
         facts.is_donated.resize(parameters.len(), false);
         let shards = facts.shardings.resolve(&parameters, &results)?;
         Ok(CompiledModule {
@@ -165,6 +174,8 @@ impl CompiledModule {
             .take_while(|result| result.tensor.is_some());
         let results = results.map(|result| read(&result.tensor));
         let results = results.collect::<PluginResult<Vec<_>>>()?;
+        let parameters = facts.layouts.apply_to_parameters(parameters)?;
+        let results = facts.layouts.apply_to_results(results)?;
         if facts.is_donated.len() != parameters.len() {
             return Err(foreign());
         }
@@ -205,7 +216,7 @@ fn take_part<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// The first bytes of a serialised module.
-const MAGIC: &[u8] = b"spirula executable 2\n";
+const MAGIC: &[u8] = b"spirula executable 3\n";
 
 /// The fingerprint of a module before it is compiled. A program is the same on all logical devices.
 pub fn compute_fingerprint(code: &[u8], options: &ProgramOptions, device: &DeviceInfo) -> String {

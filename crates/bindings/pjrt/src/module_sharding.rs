@@ -114,7 +114,7 @@ impl ArraySharding {
         });
         let places = places.collect();
         Ok(ArrayShards {
-            array: ArrayType::new(array.format, sizes)?,
+            array: array.with_sizes(sizes)?,
             places: Some(places),
             text: self.text.clone(),
         })
@@ -192,6 +192,17 @@ fn list_texts(shards: &[ArrayShards]) -> Vec<&str> {
     shards.iter().map(|shards| shards.text.as_str()).collect()
 }
 
+/// The order of the dimensions in memory as an attribute of MLIR, from the minor one to the major one.
+fn write_order(shards: &ArrayShards) -> String {
+    let order = shards.array.minor_to_major();
+    let numbers: Vec<String> = order.iter().map(ToString::to_string).collect();
+    format!(
+        "dense<[{}]> : tensor<{}xindex>",
+        numbers.join(", "),
+        order.len()
+    )
+}
+
 impl ModuleShards {
     /// A module of MLIR with the interface of the program on one device, and the shardings as XLA states them. Its only
     /// operation calls the program.
@@ -231,13 +242,16 @@ impl ModuleShards {
             0 => "return".to_owned(),
             _ => format!("return {} : {given}", returned.join(", ")),
         };
+        let orders: Vec<String> = self.parameters.iter().map(write_order).collect();
         format!(
             "module @{name:?} attributes {{mhlo.num_partitions = {devices} : i32, mhlo.num_replicas = 1 : i32, \
-             mhlo.spmd_output_sharding = {output:?}, mhlo.spmd_parameters_shardings = [{}]}} {{\n  \
+             mhlo.spmd_output_sharding = {output:?}, mhlo.spmd_parameters_shardings = [{}], \
+             mhlo.xla_entry_computation_parameter_layouts = [{}]}} {{\n  \
              func.func @main({}) -> ({given}) {{\n    \
              {bound}stablehlo.custom_call @spirula_program({}) {{has_side_effect = true}} : ({taken}) -> ({given})\n    \
              {returned}\n  }}\n}}\n",
             inputs.join(", "),
+            orders.join(", "),
             declared.join(", "),
             arguments.join(", "),
         )

@@ -107,6 +107,8 @@ fn store_shards(
 
 /// The offset in bytes of a shard whose elements follow each other in the whole array, as it consists of rows.
 fn find_rows(whole: &ArrayType, part: &ArrayType, starts: &[u64]) -> Option<u64> {
+    let starts = whole.permute(starts);
+    let (whole, part) = (whole.to_rows(), part.to_rows());
     let ([_, rest @ ..], [_, own @ ..]) = (&whole.sizes[..], &part.sizes[..]) else {
         return None;
     };
@@ -231,6 +233,8 @@ fn walk_shard(
     if part.sizes.contains(&0) {
         return;
     }
+    let starts = whole.permute(starts);
+    let (whole, part) = (whole.to_rows(), part.to_rows());
     let strides = whole.byte_strides(&whole.minor_to_major());
     let sizes: Vec<usize> = part.sizes.iter().map(|size| *size as usize).collect();
     let pairs = starts.iter().zip(&strides);

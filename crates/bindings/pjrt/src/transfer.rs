@@ -1,7 +1,7 @@
 //! Transfers: buffers whose elements arrive in parts.
 
 use crate::boundary::{PluginCall, read_struct};
-use crate::buffer::{DeviceBuffer, upload_value};
+use crate::buffer::{DeviceBuffer, apply_layout, upload_value};
 use crate::device::{Device, find_device};
 use crate::element::{ArrayType, ElementFormat};
 use crate::error::{PluginError, PluginResult};
@@ -78,11 +78,16 @@ impl HostTransfer {
 impl PluginCall for PjrtClientCreateBuffersForAsyncHostToDeviceArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let device = find_device(null_mut(), self.memory)?;
+        let layouts = get_slice(self.device_layouts, self.num_device_layouts)?;
         let mut parts = Vec::new();
         for at in 0..self.num_shape_specs {
             let spec = read_struct(self.shape_specs.wrapping_add(at))?;
             let format = ElementFormat::from_code(spec.element_type)?;
             let array = ArrayType::new(format, get_sizes(spec.dims, spec.num_dims)?)?;
+            let array = match layouts.get(at) {
+                Some(layout) => apply_layout(array, *layout)?,
+                None => array,
+            };
             let event = WorkEvent::new();
             let buffer = DeviceBuffer::new(array.clone(), &device, &event);
             parts.push(ArrivingArray {
