@@ -69,7 +69,13 @@ static FORMATS: &[ElementFormat] = &[
     format(PjrtBufferType::F8E3M4, "f8E3M4", ScalarType::I8),
     format(PjrtBufferType::F8E8M0FNU, "f8E8M0FNU", ScalarType::I8),
     format(PjrtBufferType::F4E2M1FN, "f4E2M1FN", ScalarType::I8),
+    format(F6E2M3FN, "f6E2M3FN", ScalarType::I8),
+    format(F6E3M2FN, "f6E3M2FN", ScalarType::I8),
 ];
+
+/// Types of floats of six bits, which jaxlib 0.11.2 has and the published header lacks.
+const F6E2M3FN: PjrtBufferType = PjrtBufferType(32);
+const F6E3M2FN: PjrtBufferType = PjrtBufferType(33);
 
 impl ElementFormat {
     /// The type of a code of PJRT.
