@@ -18,6 +18,7 @@ use spirula_program::program::SourceTensorType;
 use spirula_runtime::{DeviceInfo, DeviceKind};
 use spirula_stablehlo::memory_layout::EntryLayouts;
 use spirula_stablehlo::mlir::{AttributeKind, MlirModule};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -93,6 +94,7 @@ impl CompiledModule {
             is_light: cost.is_light(),
         };
         drop(source);
+        dump_source(code, &facts);
         let compile_options = CompileOptions {
             profile: choose_profile(device),
             windows: ScatterWindows::Whole,
@@ -197,6 +199,20 @@ impl CompiledModule {
     pub fn code_bytes(&self) -> u64 {
         let kernels = self.program.kernels.iter();
         kernels.map(|kernel| kernel.words.len() as u64 * 4).sum()
+    }
+}
+
+/// The environment variable with a folder for the sources of all modules that are compiled.
+const DUMP_FOLDER: &str = "SPIRULA_DUMP_MODULES";
+
+/// Writes the source of a module to the folder that the environment names. Commands of Spirula read it.
+fn dump_source(code: &[u8], facts: &ModuleFacts) {
+    let Some(folder) = std::env::var_os(DUMP_FOLDER) else {
+        return;
+    };
+    let path = Path::new(&folder).join(format!("{}.{}.mlir", facts.name, facts.fingerprint));
+    if let Err(error) = std::fs::write(&path, code) {
+        eprintln!("spirula: {}: {error}", path.display());
     }
 }
 

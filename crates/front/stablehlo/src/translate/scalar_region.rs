@@ -8,7 +8,7 @@ use super::scalar::{ElementValue, ElementwiseCall, ScalarBuilder, find_elementwi
 use super::translator::StablehloTranslator;
 use crate::dialect::records::{CallAttributes, CompositeAttributes};
 use crate::dialect::{AttributeRecord, MlirOpcode, SymbolName};
-use crate::mlir::{MlirBlock, MlirFloat, MlirOp, MlirValue as Mlir};
+use crate::mlir::{MlirBlock, MlirFloat, MlirModule, MlirOp, MlirValue as Mlir};
 use spirula_tensor::ir::{NodeGraph, ScalarCombiner};
 
 /// Translates a region on scalars. Floats of the format `wide` are `f32` within: those of 16 bits
@@ -102,11 +102,21 @@ fn resolve_scalar(
     if let Some(val) = t.scalars.get(value) {
         return Ok(val.clone());
     }
-    let constant = t.module.defining_op(value);
-    let constant = constant.filter(|op| t.module.opcode(*op) == Some(MlirOpcode::Constant));
-    match constant {
+    match find_constant(t.module, value) {
         Some(constant) => constant_val(t, body, constant, wide),
         None => Err(t.unsupported_error(op, "region that uses a value from outside")),
+    }
+}
+
+/// The constant that a scalar is, perhaps behind operations that do not change it.
+fn find_constant(module: &MlirModule, mut value: Mlir) -> Option<MlirOp> {
+    loop {
+        let op = module.defining_op(value)?;
+        match module.opcode(op)? {
+            MlirOpcode::Constant => return Some(op),
+            opcode if IDENTITIES.contains(&opcode) => value = *module.operands(op).first()?,
+            _ => return None,
+        }
     }
 }
 
