@@ -4,15 +4,17 @@
 //! their order, so that it is there when a later job uses it. A failed job leaves its error in the place of the array.
 
 use crate::boundary::PluginCall;
-use crate::device::{Device, find_device};
+use crate::device::{Device, find_place};
+use crate::device_state::{DeviceArrayId, DeviceState};
 use crate::element::{ArrayType, ElementFormat};
 use crate::error::{PluginError, PluginResult};
 use crate::event::{EventHandle, WorkEvent};
 use crate::generated::*;
 use crate::handle::{ApiObject, allocate, free, get_ref, get_sizes, get_slice};
 use crate::host_array::{gather_dense, is_dense, is_within, make_zeros, scatter_dense};
+use crate::memory::MemoryKind;
 use crate::plugin::is_processor;
-use crate::queue::{DeviceArrayId, DeviceState, JobPromise, JobWeight};
+use crate::queue::{JobPromise, JobWeight};
 use spirula_program::ResidentValue;
 use spirula_stablehlo::memory_layout::DimensionOrder;
 use std::cmp::Reverse;
@@ -54,13 +56,18 @@ impl ApiObject for DeviceBuffer {
 }
 
 impl DeviceBuffer {
-    /// The buffer of an array that a job with this event makes.
-    pub fn new(array: ArrayType, device: &Arc<Device>, ready: &Arc<WorkEvent>) -> DeviceBuffer {
+    /// The buffer of an array that a job with this event makes in a memory of the device.
+    pub fn new(
+        array: ArrayType,
+        device: &Arc<Device>,
+        memory: MemoryKind,
+        ready: &Arc<WorkEvent>,
+    ) -> DeviceBuffer {
         DeviceBuffer {
             minor_to_major: array.minor_to_major(),
             array,
             device: device.clone(),
-            id: DeviceArrayId::new(),
+            id: DeviceArrayId::new(memory),
             ready: ready.clone(),
             life: Mutex::default(),
         }
@@ -278,7 +285,7 @@ impl PluginCall for PjrtClientBufferFromHostBufferArgs {
         let format = ElementFormat::from_code(self.ty)?;
         let array = ArrayType::new(format, get_sizes(self.dims, self.num_dims)?)?;
         let array = apply_layout(array, self.device_layout)?;
-        let device = find_device(self.device, self.memory)?;
+        let (device, memory) = find_place(self.device, self.memory)?;
         let strides = match self.num_byte_strides {
             0 => array.row_strides(),
             count => get_slice(self.byte_strides, count)?.to_vec(),
@@ -293,7 +300,7 @@ impl PluginCall for PjrtClientBufferFromHostBufferArgs {
             return Err(PluginError::invalid("the elements are missing"));
         }
         let event = WorkEvent::new();
-        let buffer = DeviceBuffer::new(array.clone(), &device, &event);
+        let buffer = DeviceBuffer::new(array.clone(), &device, memory, &event);
         let (id, weight) = (buffer.id, buffer.copy_weight());
         let promise = JobPromise {
             event: event.clone(),
@@ -332,9 +339,9 @@ impl PluginCall for PjrtClientCreateUninitializedBufferArgs {
         let format = ElementFormat::from_code(self.shape_element_type)?;
         let array = ArrayType::new(format, get_sizes(self.shape_dims, self.shape_num_dims)?)?;
         let array = apply_layout(array, self.shape_layout)?;
-        let device = find_device(self.device, self.memory)?;
+        let (device, memory) = find_place(self.device, self.memory)?;
         let event = WorkEvent::new();
-        let buffer = DeviceBuffer::new(array.clone(), &device, &event);
+        let buffer = DeviceBuffer::new(array.clone(), &device, memory, &event);
         let (id, weight) = (buffer.id, buffer.copy_weight());
         let promise = JobPromise {
             event,
@@ -440,11 +447,15 @@ impl PluginCall for PjrtBufferCopyRawToHostArgs {
     }
 }
 
-/// Copies a buffer to a device.
-fn copy_buffer(buffer: &DeviceBuffer, target: &Arc<Device>) -> PluginResult<*mut PjrtBuffer> {
+/// Copies a buffer to a memory of a device.
+fn copy_buffer(
+    buffer: &DeviceBuffer,
+    target: &Arc<Device>,
+    memory: MemoryKind,
+) -> PluginResult<*mut PjrtBuffer> {
     buffer.check_alive()?;
     let event = WorkEvent::new();
-    let copy = DeviceBuffer::new(buffer.array.clone(), target, &event);
+    let copy = DeviceBuffer::new(buffer.array.clone(), target, memory, &event);
     let (source, id, array) = (buffer.id, copy.id, buffer.array.clone());
     let promise = JobPromise {
         event,
@@ -485,15 +496,15 @@ fn copy_buffer(buffer: &DeviceBuffer, target: &Arc<Device>) -> PluginResult<*mut
 impl PluginCall for PjrtBufferCopyToDeviceArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let device = crate::handle::get_shared::<Device>(self.dst_device)?;
-        self.dst_buffer = copy_buffer(get_ref(self.buffer)?, &device)?;
+        self.dst_buffer = copy_buffer(get_ref(self.buffer)?, &device, MemoryKind::Device)?;
         Ok(())
     }
 }
 
 impl PluginCall for PjrtBufferCopyToMemoryArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
-        let device = find_device(null_mut(), self.dst_memory)?;
-        self.dst_buffer = copy_buffer(get_ref(self.buffer)?, &device)?;
+        let (device, memory) = find_place(null_mut(), self.dst_memory)?;
+        self.dst_buffer = copy_buffer(get_ref(self.buffer)?, &device, memory)?;
         Ok(())
     }
 }

@@ -74,7 +74,8 @@ impl PluginCall for PjrtBufferDeviceArgs {
 
 impl PluginCall for PjrtBufferMemoryArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
-        self.memory = as_pointer(&*get_ref::<DeviceBuffer>(self.buffer)?.device.memory);
+        let buffer = get_ref::<DeviceBuffer>(self.buffer)?;
+        self.memory = as_pointer(buffer.device.memory(buffer.id.memory()));
         Ok(())
     }
 }

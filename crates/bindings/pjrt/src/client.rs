@@ -47,7 +47,9 @@ impl Client {
             modules: ModuleCache::default(),
             topology: Topology::from_device(&info, devices.len() as i32),
             device_pointers: PointerList::from_objects(devices.iter().map(|device| &**device)),
-            memory_pointers: PointerList::from_objects(devices.iter().map(|d| &*d.memory)),
+            memory_pointers: PointerList::from_objects(
+                devices.iter().flat_map(|device| &device.memories),
+            ),
             devices,
         })
     }

@@ -11,7 +11,7 @@ use crate::generated::{
     PjrtDeviceLocalHardwareIdArgs, PjrtDeviceMemoryStatsArgs, PjrtMemory,
 };
 use crate::handle::{ApiObject, PointerList, as_pointer, get_ref};
-use crate::memory::Memory;
+use crate::memory::{Memory, MemoryKind};
 use crate::named_value::{NamedValue, NamedValueList, OptionValue};
 use crate::queue::DeviceQueue;
 use spirula_runtime::{ComputeDevice, DeviceInfo};
@@ -52,10 +52,11 @@ impl DeviceDescription {
 /// A device of a client: one that was opened, or one of several logical devices that share its memory and its queue.
 pub struct Device {
     pub description: DeviceDescription,
-    pub memory: Arc<Memory>,
+    /// Its memories, in the order of their kinds.
+    pub memories: Box<[Memory]>,
     pub queue: Arc<DeviceQueue>,
     pub info: DeviceInfo,
-    memories: PointerList<PjrtMemory>,
+    memory_pointers: PointerList<PjrtMemory>,
 }
 
 impl ApiObject for Device {
@@ -77,16 +78,23 @@ impl Device {
     }
 
     fn new(id: i32, platform: &str, info: &DeviceInfo, queue: &Arc<DeviceQueue>) -> Arc<Device> {
-        let memory = Arc::new(Memory::new(id, &info.name));
+        let memories = Box::new(Memory::list_of_device(id, &info.name));
         let device = Arc::new(Device {
             description: DeviceDescription::new(id, platform, &info.name, &info.driver),
-            memories: PointerList::from_objects([&*memory]),
-            memory,
+            memory_pointers: PointerList::from_objects(memories.iter()),
+            memories,
             queue: queue.clone(),
             info: info.clone(),
         });
-        device.memory.attach_device(&device);
+        for memory in &device.memories {
+            memory.attach_device(&device);
+        }
         device
+    }
+
+    /// The memory of a kind.
+    pub fn memory(&self, kind: MemoryKind) -> &Memory {
+        &self.memories[kind as usize]
     }
 }
 
@@ -167,15 +175,15 @@ impl PluginCall for PjrtDeviceLocalHardwareIdArgs {
 impl PluginCall for PjrtDeviceAddressableMemoriesArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let device = get_ref::<Device>(self.device)?;
-        self.memories = device.memories.as_ptr();
-        self.num_memories = device.memories.len();
+        self.memories = device.memory_pointers.as_ptr();
+        self.num_memories = device.memory_pointers.len();
         Ok(())
     }
 }
 
 impl PluginCall for PjrtDeviceDefaultMemoryArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
-        self.memory = as_pointer(&*get_ref::<Device>(self.device)?.memory);
+        self.memory = as_pointer(get_ref::<Device>(self.device)?.memory(MemoryKind::Device));
         Ok(())
     }
 }
@@ -202,23 +210,24 @@ impl PluginCall for PjrtDeviceMemoryStatsArgs {
     }
 }
 
-/// The device of a buffer that a caller asks for, by a device or by a memory.
+/// The place of a buffer that a caller asks for, by a device or by a memory.
 ///
 /// # Errors
 /// When the caller names neither.
 ///
 /// # Safety
 /// The contract of the crate.
-pub unsafe fn find_device(
+pub unsafe fn find_place(
     device: *const PjrtDevice,
     memory: *const PjrtMemory,
-) -> PluginResult<Arc<Device>> {
-    if !memory.is_null() {
-        let memory = get_ref::<Memory>(memory)?;
-        let devices = memory.devices.get();
-        let device = devices.map(|devices| *devices.as_ptr());
-        let device = device.ok_or_else(|| PluginError::internal("a memory has no device"))?;
-        return crate::handle::get_shared(device);
+) -> PluginResult<(Arc<Device>, MemoryKind)> {
+    if memory.is_null() {
+        let device = crate::handle::get_shared(device)?;
+        return Ok((device, MemoryKind::Device));
     }
-    crate::handle::get_shared(device)
+    let memory = get_ref::<Memory>(memory)?;
+    let devices = memory.devices.get();
+    let device = devices.map(|devices| *devices.as_ptr());
+    let device = device.ok_or_else(|| PluginError::internal("a memory has no device"))?;
+    Ok((crate::handle::get_shared(device)?, memory.kind))
 }

@@ -9,7 +9,6 @@ use crate::error::{PluginError, PluginResult};
 use crate::generated::*;
 use crate::handle::{ApiObject, PointerList, allocate, free, get_ref, get_slice};
 use crate::layouts::LayoutList;
-use crate::memory::DEVICE_MEMORY;
 use crate::module::{CompiledModule, compute_fingerprint};
 use crate::named_value::{NamedValue, NamedValueList, OptionValue};
 use crate::serialized::SerializedBytes;
@@ -71,6 +70,8 @@ impl Executable {
         let results: Vec<ArrayType> = shards.map(|shards| shards.array.clone()).collect();
         let shards = module.shards.parameters.iter();
         let parameters: Vec<ArrayType> = shards.map(|shards| shards.array.clone()).collect();
+        let memories = (0..results.len()).map(|at| module.facts.result_memory(at).name());
+        let memories: Vec<&'static str> = memories.collect();
         let [operations, transcendentals, bytes] = module.facts.cost;
         let property = |name, value| NamedValue::new(name, OptionValue::Number(value as f32));
         Executable {
@@ -81,8 +82,8 @@ impl Executable {
                 .flat_map(|array| array.sizes.clone())
                 .collect(),
             result_ranks: results.iter().map(|array| array.sizes.len()).collect(),
-            memory_kinds: PointerList::from_texts(results.iter().map(|_| DEVICE_MEMORY)),
-            memory_kind_sizes: vec![DEVICE_MEMORY.len(); results.len()],
+            memory_kind_sizes: memories.iter().map(|name| name.len()).collect(),
+            memory_kinds: PointerList::from_texts(memories),
             properties: NamedValueList::new(vec![
                 property("flops", operations),
                 property("transcendentals", transcendentals),

@@ -3,6 +3,7 @@
 use crate::boundary::{PluginCall, read_struct};
 use crate::buffer::DeviceBuffer;
 use crate::device::Device;
+use crate::device_state::{DeviceArrayId, DeviceHeap, DeviceState};
 use crate::error::{PluginError, PluginResult};
 use crate::event::{EventHandle, WorkEvent};
 use crate::executable::LoadedExecutable;
@@ -15,7 +16,7 @@ use crate::handle::{ApiObject, allocate, free, get_ref, get_shared, get_slice};
 use crate::host_call::{ProgramEnd, RunningProgram};
 use crate::module::{CompiledModule, ENTRY};
 use crate::plugin::is_processor;
-use crate::queue::{DeviceArrayId, DeviceHeap, DeviceState, JobProgress, JobPromise, JobWeight};
+use crate::queue::{JobProgress, JobPromise, JobWeight};
 use crate::sharded_run::{ShardedArguments, run_sharded};
 use spirula_program::ResidentValue;
 use spirula_program::program::{EntryValueType, HostSlot};
@@ -169,9 +170,12 @@ fn make_buffers(
     device: &Arc<Device>,
     event: &Arc<WorkEvent>,
 ) -> Vec<DeviceBuffer> {
-    let shards = module.shards.results.iter();
-    shards
-        .map(|shards| DeviceBuffer::new(shards.array.clone(), device, event))
+    let results = module.shards.results.iter().enumerate();
+    results
+        .map(|(at, shards)| {
+            let memory = module.facts.result_memory(at);
+            DeviceBuffer::new(shards.array.clone(), device, memory, event)
+        })
         .collect()
 }
 
@@ -402,8 +406,8 @@ pub fn own_value(
     value: ResidentValue,
 ) -> PluginResult<ResidentValue> {
     let is_other = others.iter().any(|other| {
-        let other = state.find_array(*other);
-        other.is_ok_and(|other| state.heap.is_shared(other, &value))
+        let other = state.find_resident(*other);
+        other.is_some_and(|other| state.heap.is_shared(other, &value))
     });
     if !is_other {
         return Ok(value);

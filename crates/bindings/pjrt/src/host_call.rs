@@ -3,11 +3,12 @@
 //! On the processor the function gets the memory of the device itself; for other devices, and under the sanitizer, arrays
 //! are copied.
 
+use crate::device_state::DeviceState;
 use crate::element::ElementFormat;
 use crate::error::{PluginError, PluginResult};
 use crate::ffi::{HostMemoryCall, SharedUserData, find_target};
 use crate::module::{CompiledModule, ENTRY};
-use crate::queue::{DeviceState, HostWork, JobProgress, JobWork};
+use crate::queue::{HostWork, JobProgress, JobWork};
 use spirula_program::program::HostStep;
 use spirula_program::{
     CallProgress, CompiledProgram, ForeignArrayType, ForeignFailure, ForeignFunctionError,

@@ -29,6 +29,7 @@ mod client;
 mod compile_options;
 mod cost;
 mod device;
+mod device_state;
 mod element;
 mod error;
 mod event;

@@ -1,4 +1,4 @@
-//! Memories: the one in which a device has its arrays.
+//! Memories: the one in which a device has its arrays, and that of the host.
 
 use crate::boundary::PluginCall;
 use crate::device::Device;
@@ -8,14 +8,47 @@ use crate::generated::{
     PjrtMemoryIdArgs, PjrtMemoryKindArgs, PjrtMemoryKindIdArgs, PjrtMemoryToStringArgs,
 };
 use crate::handle::{ApiObject, PointerList, get_ref};
+use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
-/// The kind of memory that JAX expects arrays in.
-pub const DEVICE_MEMORY: &str = "device";
+/// A kind of memory. Memory of the host holds arrays that a device has no room for; a processor has all its arrays there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum MemoryKind {
+    /// The memory in which programs have their arrays.
+    Device,
+    /// Memory of the host that the system keeps in place.
+    PinnedHost,
+    /// Memory of the host.
+    UnpinnedHost,
+}
 
-/// The memory of a device.
+impl MemoryKind {
+    /// All kinds, that of a device first.
+    pub const ALL: [MemoryKind; 3] = [
+        MemoryKind::Device,
+        MemoryKind::PinnedHost,
+        MemoryKind::UnpinnedHost,
+    ];
+
+    /// The name by which JAX asks for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            MemoryKind::Device => "device",
+            MemoryKind::PinnedHost => "pinned_host",
+            MemoryKind::UnpinnedHost => "unpinned_host",
+        }
+    }
+
+    /// The kind of a name.
+    pub fn from_name(name: &str) -> Option<MemoryKind> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A memory that a device accesses.
 pub struct Memory {
     id: i32,
+    pub kind: MemoryKind,
     text: String,
     /// The device. It is set when the device has been made.
     pub devices: OnceLock<PointerList<PjrtDevice>>,
@@ -27,13 +60,14 @@ impl ApiObject for Memory {
 }
 
 impl Memory {
-    /// The memory of the device of a number.
-    pub fn new(id: i32, device: &str) -> Memory {
-        Memory {
-            id,
-            text: format!("{DEVICE_MEMORY} memory of {device}"),
+    /// The memories of the device of a number, one of each kind.
+    pub fn list_of_device(id: i32, device: &str) -> [Memory; MemoryKind::ALL.len()] {
+        MemoryKind::ALL.map(|kind| Memory {
+            id: id * MemoryKind::ALL.len() as i32 + kind as i32,
+            kind,
+            text: format!("{} memory of {device}", kind.name()),
             devices: OnceLock::new(),
-        }
+        })
     }
 
     /// Lists the device among those that access the memory.
@@ -52,17 +86,16 @@ impl PluginCall for PjrtMemoryIdArgs {
 
 impl PluginCall for PjrtMemoryKindArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
-        get_ref::<Memory>(self.memory)?;
-        self.kind = DEVICE_MEMORY.as_ptr().cast();
-        self.kind_size = DEVICE_MEMORY.len();
+        let name = get_ref::<Memory>(self.memory)?.kind.name();
+        self.kind = name.as_ptr().cast();
+        self.kind_size = name.len();
         Ok(())
     }
 }
 
 impl PluginCall for PjrtMemoryKindIdArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
-        get_ref::<Memory>(self.memory)?;
-        self.kind_id = 0;
+        self.kind_id = get_ref::<Memory>(self.memory)?.kind as i32;
         Ok(())
     }
 }

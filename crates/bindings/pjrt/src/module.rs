@@ -6,6 +6,7 @@ use crate::element::{ArrayType, ElementFormat};
 use crate::error::{PluginError, PluginResult};
 use crate::ffi::{HostCallSites, list_targets};
 use crate::host_call::calls_host;
+use crate::memory::MemoryKind;
 use crate::module_layout::ModuleLayouts;
 use crate::module_sharding::{ModuleSharding, ModuleShards};
 use md5::{Digest, Md5};
@@ -17,7 +18,7 @@ use spirula_program::CompiledProgram;
 use spirula_program::program::SourceTensorType;
 use spirula_runtime::{DeviceInfo, DeviceKind};
 use spirula_stablehlo::memory_layout::EntryLayouts;
-use spirula_stablehlo::mlir::{AttributeKind, MlirModule};
+use spirula_stablehlo::mlir::{AttributeKind, MlirAttr, MlirModule};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,6 +28,9 @@ pub const ENTRY: &str = "main";
 
 /// Attributes of arguments that may be donated: the result that takes the memory, and any use.
 const DONATIONS: [&str; 2] = ["tf.aliasing_output", "jax.buffer_donor"];
+
+/// Attribute of a result that names the memory in which it is wanted.
+const MEMORY_KIND: &str = "mhlo.memory_kind";
 
 /// A compiled module.
 pub struct CompiledModule {
@@ -57,10 +61,19 @@ pub struct ModuleFacts {
     pub options: ProgramOptions,
     pub shardings: ModuleSharding,
     pub layouts: ModuleLayouts,
+    /// The memories of the first results; others are in that of the device.
+    memories: Vec<MemoryKind>,
     /// Operations, transcendental functions and bytes of an execution.
     pub cost: [f64; 3],
     /// Whether an execution takes less time than to wake a thread.
     pub is_light: bool,
+}
+
+impl ModuleFacts {
+    /// The memory of a result.
+    pub fn result_memory(&self, at: usize) -> MemoryKind {
+        self.memories.get(at).copied().unwrap_or(MemoryKind::Device)
+    }
 }
 
 impl CompiledModule {
@@ -90,6 +103,7 @@ impl CompiledModule {
             options: options.clone(),
             shardings,
             layouts: ModuleLayouts::from_entry(&layouts),
+            memories: read_memories(&source),
             cost: [cost.operations, cost.transcendentals, cost.bytes],
             is_light: cost.is_light(),
         };
@@ -286,23 +300,38 @@ fn make_array_type(element: &str, shape: &[Option<u64>]) -> PluginResult<ArrayTy
     )
 }
 
+/// The attributes of all arguments or results of the entry point.
+fn list_attributes<'m>(module: &'m MlirModule, name: &str) -> &'m [MlirAttr] {
+    let entry = module.find_function(ENTRY);
+    let list = entry.and_then(|entry| module.find_attribute(entry, name));
+    match list.map(|list| module.attributes.kind(list)) {
+        Some(AttributeKind::Array(list)) => list,
+        _ => &[],
+    }
+}
+
 /// Whether each argument of the entry point may be donated.
 fn read_donations(module: &MlirModule) -> Vec<bool> {
-    let entry = module.find_function(ENTRY);
-    let attributes = entry.and_then(|entry| module.find_attribute(entry, "arg_attrs"));
-    let Some(AttributeKind::Array(arguments)) = attributes.map(|a| module.attributes.kind(a))
-    else {
-        return Vec::new();
+    let arguments = list_attributes(module, "arg_attrs").iter();
+    let is_donated = |argument: &MlirAttr| {
+        let mut names = DONATIONS.iter();
+        names.any(|name| module.find_field(*argument, name).is_some())
     };
-    let is_donated = |argument| match module.attributes.kind(argument) {
-        AttributeKind::Dictionary(named) => named
-            .iter()
-            .any(|(name, _)| DONATIONS.contains(&module.symbol_text(*name))),
-        _ => false,
+    arguments.map(is_donated).collect()
+}
+
+/// The memories of the results of the entry point.
+fn read_memories(module: &MlirModule) -> Vec<MemoryKind> {
+    let results = list_attributes(module, "res_attrs").iter();
+    let read = |result: &MlirAttr| {
+        let kind = module.find_field(*result, MEMORY_KIND);
+        match kind.map(|kind| module.attributes.kind(kind)) {
+            Some(AttributeKind::String(name)) => MemoryKind::from_name(module.symbol_text(*name)),
+            _ => None,
+        }
     };
-    arguments
-        .iter()
-        .map(|argument| is_donated(*argument))
+    results
+        .map(|result| read(result).unwrap_or(MemoryKind::Device))
         .collect()
 }
 

@@ -4,173 +4,19 @@
 //! thread of the device runs them. A light job runs on the thread of its caller where the device is idle: to wake another
 //! thread takes longer than such a job.
 
-use crate::element::ArrayType;
+use crate::device_state::{DeviceArrayId, DeviceState};
 use crate::error::{PluginError, PluginResult, catch_panic};
 use crate::event::WorkEvent;
-use crate::host_array::make_zeros;
-use crate::module::CompiledModule;
 use crate::plugin::is_processor;
-use spirula_program::{ProgramHeap, ProgramSession, ResidentValue, SuspendedSession};
-use spirula_runtime::{ComputeDevice, DeviceMachine};
+use spirula_runtime::ComputeDevice;
 use std::cell::RefCell;
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-/// The heap of a device.
-pub type DeviceHeap = ProgramHeap<DeviceMachine<'static>>;
-
 /// Stack of a device's thread: compilers of kernels recurse.
 const STACK: usize = 16 << 20;
-
-/// An array in the memory of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct DeviceArrayId(u64);
-
-impl DeviceArrayId {
-    /// A number for an array that a later job makes.
-    pub fn new() -> DeviceArrayId {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        DeviceArrayId(NEXT.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-/// The memory of a device, and its programs.
-pub struct DeviceState {
-    pub heap: DeviceHeap,
-    /// The arrays, or the reason why one could not be made.
-    arrays: HashMap<DeviceArrayId, PluginResult<ResidentValue>>,
-    /// The programs that have begun, by the numbers of their modules.
-    programs: HashMap<u64, BegunProgram>,
-    /// Arrays whose addresses were asked for before jobs have made them.
-    reserved: HashMap<DeviceArrayId, ResidentValue>,
-}
-
-/// A program that has begun. It ends when its module has no owner any more.
-struct BegunProgram {
-    module: Weak<CompiledModule>,
-    suspended: SuspendedSession,
-}
-
-impl DeviceState {
-    /// An array.
-    pub fn find_array(&self, id: DeviceArrayId) -> PluginResult<&ResidentValue> {
-        find_array(&self.arrays, id)
-    }
-
-    /// The heap, and an array on it.
-    pub fn split_array(
-        &mut self,
-        id: DeviceArrayId,
-    ) -> PluginResult<(&mut DeviceHeap, &ResidentValue)> {
-        Ok((&mut self.heap, find_array(&self.arrays, id)?))
-    }
-
-    /// Stores an array that was made, or the reason why it could not be.
-    pub fn store_array(&mut self, id: DeviceArrayId, value: PluginResult<ResidentValue>) {
-        let value = match (value, self.reserved.remove(&id)) {
-            (Ok(value), Some(reserved)) => self.fill_reserved(value, reserved),
-            (value, _) => value,
-        };
-        self.arrays.insert(id, value);
-    }
-
-    /// Moves the elements of an array to the memory that was reserved for it.
-    fn fill_reserved(
-        &mut self,
-        value: ResidentValue,
-        reserved: ResidentValue,
-    ) -> PluginResult<ResidentValue> {
-        let mut bytes = make_zeros(value.byte_count())?;
-        self.heap.read_resident(&value, 0, &mut bytes)?;
-        self.heap.write_resident(&reserved, 0, &bytes)?;
-        self.heap.release_value(value);
-        Ok(reserved)
-    }
-
-    /// The array of a number. Memory is reserved for one that a job before will make.
-    pub fn find_or_reserve(
-        &mut self,
-        id: DeviceArrayId,
-        array: &ArrayType,
-    ) -> PluginResult<(&mut DeviceHeap, &ResidentValue)> {
-        if self.arrays.contains_key(&id) {
-            return self.split_array(id);
-        }
-        let DeviceState { heap, reserved, .. } = self;
-        let value = match reserved.entry(id) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(free) => {
-                let (scalar, is_unsigned) = (array.format.scalar, array.format.is_unsigned);
-                free.insert(heap.create_array(scalar, is_unsigned, array.program_sizes())?)
-            }
-        };
-        Ok((heap, value))
-    }
-
-    /// Takes an array whose owner has no use for it any more.
-    pub fn take_array(&mut self, id: DeviceArrayId) -> PluginResult<ResidentValue> {
-        let missing = || Err(PluginError::internal("an array was used after its end"));
-        self.arrays.remove(&id).unwrap_or_else(missing)
-    }
-
-    /// Ends an array.
-    pub fn release_array(&mut self, id: DeviceArrayId) {
-        let made = self.arrays.remove(&id).and_then(Result::ok);
-        for value in made.into_iter().chain(self.reserved.remove(&id)) {
-            self.heap.release_value(value);
-        }
-    }
-
-    /// Runs a function on the session of a program, which begins if it has not yet.
-    pub fn with_session<R>(
-        &mut self,
-        module: &Arc<CompiledModule>,
-        run: impl FnOnce(&mut ProgramSession<'_, DeviceMachine<'static>>) -> PluginResult<R>,
-    ) -> PluginResult<R> {
-        let begun = self.programs.remove(&module.number);
-        if begun.is_none() {
-            self.end_programs();
-        }
-        let heap = &mut self.heap;
-        let mut session = match begun {
-            Some(begun) => ProgramSession::resume(&module.program, heap, begun.suspended),
-            None => ProgramSession::begin_on_heap(&module.program, heap)?,
-        };
-        let result = run(&mut session);
-        let begun = BegunProgram {
-            module: Arc::downgrade(module),
-            suspended: session.suspend(),
-        };
-        self.programs.insert(module.number, begun);
-        result
-    }
-
-    /// Ends the programs of modules without owners.
-    fn end_programs(&mut self) {
-        let ended = |_: &u64, begun: &mut BegunProgram| begun.module.strong_count() == 0;
-        for (_, begun) in self.programs.extract_if(ended) {
-            self.heap.release_program(begun.suspended);
-        }
-    }
-}
-
-/// The array of a number, or the reason why there is none.
-fn find_array(
-    arrays: &HashMap<DeviceArrayId, PluginResult<ResidentValue>>,
-    id: DeviceArrayId,
-) -> PluginResult<&ResidentValue> {
-    match arrays.get(&id) {
-        Some(Ok(value)) => Ok(value),
-        Some(Err(error)) => Err(error.clone()),
-        None => Err(PluginError::internal(
-            "an array was used after its end, or before the function of the host returned that a job before it calls",
-        )),
-    }
-}
 
 /// The time that a job takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -276,12 +122,7 @@ impl DeviceQueue {
     /// The queue of a device that was opened.
     pub fn new(device: ComputeDevice) -> PluginResult<DeviceQueue> {
         let is_host = is_processor(device.info());
-        let state = DeviceState {
-            heap: ProgramHeap::new(DeviceMachine::from_device(device)),
-            arrays: HashMap::new(),
-            programs: HashMap::new(),
-            reserved: HashMap::new(),
-        };
+        let state = DeviceState::new(device);
         let shared = Arc::new(QueueShared {
             jobs: Mutex::default(),
             wake: Condvar::new(),
@@ -504,11 +345,9 @@ impl QueueShared {
         }
         let result = progress.map(|_| ());
         if let Err(error) = &result {
-            for id in promise.arrays {
-                let missing = || Err(error.clone());
-                state.arrays.entry(id).or_insert_with(missing);
-            }
+            state.fail_arrays(&promise.arrays, error);
         }
+        state.end_visits();
         EndedJob {
             event: promise.event,
             result,

@@ -1,6 +1,7 @@
 //! Executions on several logical devices: arguments are put together of shards, results are cut into shards.
 
 use crate::buffer::upload_value;
+use crate::device_state::{DeviceArrayId, DeviceState};
 use crate::element::ArrayType;
 use crate::error::PluginResult;
 use crate::execute::{ExecutionArgument, call_program, own_value, take_argument};
@@ -9,7 +10,7 @@ use crate::host_array::make_zeros;
 use crate::host_call::RunningProgram;
 use crate::module::CompiledModule;
 use crate::module_sharding::{ArrayShards, ShardPlace};
-use crate::queue::{DeviceArrayId, DeviceState, JobProgress};
+use crate::queue::JobProgress;
 use spirula_program::ResidentValue;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use crate::boundary::{PluginCall, read_struct};
 use crate::buffer::{DeviceBuffer, apply_layout, upload_value};
-use crate::device::{Device, find_device};
+use crate::device::{Device, find_place};
 use crate::element::{ArrayType, ElementFormat};
 use crate::error::{PluginError, PluginResult};
 use crate::event::{EventHandle, WorkEvent};
@@ -31,7 +31,7 @@ struct ArrivingArray {
     event: Arc<WorkEvent>,
     /// The buffer, until the caller retrieves it.
     buffer: Option<DeviceBuffer>,
-    id: crate::queue::DeviceArrayId,
+    id: crate::device_state::DeviceArrayId,
     is_complete: bool,
 }
 
@@ -77,7 +77,7 @@ impl HostTransfer {
 
 impl PluginCall for PjrtClientCreateBuffersForAsyncHostToDeviceArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
-        let device = find_device(null_mut(), self.memory)?;
+        let (device, memory) = find_place(null_mut(), self.memory)?;
         let layouts = get_slice(self.device_layouts, self.num_device_layouts)?;
         let mut parts = Vec::new();
         for at in 0..self.num_shape_specs {
@@ -89,7 +89,7 @@ impl PluginCall for PjrtClientCreateBuffersForAsyncHostToDeviceArgs {
                 None => array,
             };
             let event = WorkEvent::new();
-            let buffer = DeviceBuffer::new(array.clone(), &device, &event);
+            let buffer = DeviceBuffer::new(array.clone(), &device, memory, &event);
             parts.push(ArrivingArray {
                 bytes: make_zeros(array.byte_count())?,
                 array,
