@@ -19,9 +19,13 @@ static size_t count(const XLA_FFI_Buffer* buffer) {
   return product;
 }
 
+#if XLA_FFI_API_MINOR < 4
+typedef XLA_FFI_Extension_Base XLA_FFI_InternalExtension;
+#endif
+
 /* XLA asks each function that is registered for its processor for the version of the interface. */
 static int answer_metadata(XLA_FFI_CallFrame* frame) {
-  XLA_FFI_Extension_Base* extension = frame->extension_start;
+  XLA_FFI_InternalExtension* extension = frame->extension_start;
   if (extension == NULL || extension->type != XLA_FFI_Extension_Metadata) return 0;
   XLA_FFI_Metadata* metadata = ((XLA_FFI_Metadata_Extension*)extension)->metadata;
   metadata->api_version.major_version = XLA_FFI_API_MAJOR;

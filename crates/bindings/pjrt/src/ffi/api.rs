@@ -5,6 +5,7 @@ use super::registry::{register_handlers, register_type};
 use spirula_program::ForeignFunctionError;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
+use std::mem::offset_of;
 use std::ptr::null_mut;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -132,9 +133,14 @@ unsafe extern "C" fn create_error(args: *mut FfiErrorCreateArgs) -> *mut FfiErro
     allocate_error((*args).errc, message)
 }
 
-unsafe extern "C" fn get_error_message(args: *mut FfiErrorGetMessageArgs) {
+/// The message of an error. Callers of the interface before 0.4 have no place for its code.
+unsafe extern "C" fn get_error_details(args: *mut FfiErrorGetDetailsArgs) {
     if let Some(error) = (*args).error.cast::<FfiError>().as_ref() {
         (*args).message = error.message.as_ptr();
+        let end = offset_of!(FfiErrorGetDetailsArgs, errc) + size_of::<u32>();
+        if (*args).struct_size >= end {
+            (*args).errc = error.code;
+        }
     }
 }
 
@@ -309,6 +315,32 @@ unsafe extern "C" fn get_device_ordinal(args: *mut FfiDeviceOrdinalArgs) -> *mut
     null_mut()
 }
 
+/// Calls have no extensions.
+unsafe extern "C" fn find_extension(args: *mut FfiFindExtensionArgs) -> *mut FfiErrorObject {
+    (*args).extension = std::ptr::null();
+    null_mut()
+}
+
+/// Options of one execution, of which there are none.
+struct NoOptions(FfiAttributes);
+
+// SAFETY: the struct consists of numbers and null pointers.
+unsafe impl Sync for NoOptions {}
+
+static NO_OPTIONS: NoOptions = NoOptions(FfiAttributes {
+    struct_size: size_of::<FfiAttributes>(),
+    extension_start: null_mut(),
+    size: 0,
+    types: std::ptr::null(),
+    names: std::ptr::null(),
+    attrs: std::ptr::null(),
+});
+
+unsafe extern "C" fn get_custom_options(args: *mut FfiCustomOptionsArgs) -> *mut FfiErrorObject {
+    (*args).attrs = &raw const NO_OPTIONS.0;
+    null_mut()
+}
+
 /// The table of functions for handlers.
 pub static API: FfiApiTable = FfiApiTable(FfiApi {
     struct_size: size_of::<FfiApi>(),
@@ -321,7 +353,7 @@ pub static API: FfiApiTable = FfiApiTable(FfiApi {
     },
     internal_api: std::ptr::null(),
     error_create: create_error,
-    error_get_message: get_error_message,
+    error_get_details: get_error_details,
     error_destroy: destroy_error,
     handler_register: register_handler,
     stream_get: get_stream,
@@ -338,6 +370,8 @@ pub static API: FfiApiTable = FfiApiTable(FfiApi {
     future_set_error: fail_future,
     run_id_get: get_run_id,
     device_ordinal_get: get_device_ordinal,
+    extension_find: find_extension,
+    custom_options_get: get_custom_options,
 });
 
 /// The table, which never changes.

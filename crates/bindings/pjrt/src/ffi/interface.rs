@@ -1,11 +1,11 @@
-//! Structs of XLA's foreign function interface, version 0.3, as `xla/ffi/api/c_api.h` declares them.
+//! Structs of XLA's foreign function interface, version 0.5, as `xla/ffi/api/c_api.h` declares them.
 
 #![allow(missing_docs, reason = "the header documents its declarations")]
 
 use std::ffi::{c_char, c_int, c_void};
 
 pub const MAJOR: c_int = 0;
-pub const MINOR: c_int = 3;
+pub const MINOR: c_int = 5;
 
 /// Kinds of attributes.
 pub const ARRAY: u32 = 1;
@@ -110,9 +110,10 @@ declare_sized_structs! {
         message: *const c_char,
         errc: u32,
     }
-    FfiErrorGetMessageArgs {
+    FfiErrorGetDetailsArgs {
         error: *mut FfiErrorObject,
         message: *const c_char,
+        errc: u32,
     }
     FfiErrorDestroyArgs {
         error: *mut FfiErrorObject,
@@ -215,6 +216,15 @@ declare_sized_structs! {
         ctx: *mut FfiContextObject,
         device_ordinal: i32,
     }
+    FfiFindExtensionArgs {
+        ctx: *mut FfiContextObject,
+        extension_type: i64,
+        extension: *const c_void,
+    }
+    FfiCustomOptionsArgs {
+        ctx: *mut FfiContextObject,
+        attrs: *const FfiAttributes,
+    }
 }
 
 /// A function of the table that may fail.
@@ -228,7 +238,7 @@ pub struct FfiApi {
     pub api_version: FfiVersion,
     pub internal_api: *const FfiInternalApi,
     pub error_create: unsafe extern "C" fn(*mut FfiErrorCreateArgs) -> *mut FfiErrorObject,
-    pub error_get_message: unsafe extern "C" fn(*mut FfiErrorGetMessageArgs),
+    pub error_get_details: unsafe extern "C" fn(*mut FfiErrorGetDetailsArgs),
     pub error_destroy: unsafe extern "C" fn(*mut FfiErrorDestroyArgs),
     pub handler_register: FfiFunction<FfiHandlerRegisterArgs>,
     pub stream_get: FfiFunction<FfiStreamGetArgs>,
@@ -245,4 +255,6 @@ pub struct FfiApi {
     pub future_set_error: FfiFunction<FfiFutureSetErrorArgs>,
     pub run_id_get: FfiFunction<FfiRunIdArgs>,
     pub device_ordinal_get: FfiFunction<FfiDeviceOrdinalArgs>,
+    pub extension_find: FfiFunction<FfiFindExtensionArgs>,
+    pub custom_options_get: FfiFunction<FfiCustomOptionsArgs>,
 }

@@ -23,7 +23,7 @@ import jax
 from jax._src import xla_bridge
 
 # The releases of JAX that the plugin was tested with.
-_TESTED = ("0.10.2", "0.11.2")
+_TESTED = ("0.10.2", "0.11.2", "0.12.0")
 
 # Platforms with the devices that they open, unless the environment names another.
 _PLATFORMS = {"spirula": "cpu", "spirula_vulkan": "vulkan"}
