@@ -7,6 +7,7 @@ use crate::tools;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,13 +16,20 @@ use std::process::Command;
 const MODULE: &str = "crates/bindings/pjrt/python";
 
 /// The tests in Python. Each has a process of its own, with its number of devices.
-const TESTS: [&str; 5] = [
+const TESTS: [&str; 6] = [
     "test_jax",
     "test_sharding",
     "test_layouts",
     "test_memories",
+    "test_faults",
     "test_host_functions",
 ];
+
+/// Those that also run on a Vulkan device, where there is one.
+const VULKAN_TESTS: [&str; 2] = ["test_memories", "test_faults"];
+
+/// The variable that names the Vulkan driver.
+const VULKAN_DRIVER: &str = "VK_DRIVER_FILES";
 
 /// Checks of the conformance harness that pass at least. Others ask for extensions that the plugin has no use for.
 const CONFORMANCE: usize = 52;
@@ -95,7 +103,7 @@ pub fn run_jax(root: &Path, options: &JaxOptions) -> Result<()> {
         None => build_library(root)?,
     };
     match &options.checkout {
-        None => check_plugin(root, &python, &library),
+        None => check_plugin(root, &python, &library, &[]),
         Some(checkout) => {
             let run = JaxRun::new(root, &python, &library)?;
             run.run_files(checkout, options)
@@ -103,18 +111,26 @@ pub fn run_jax(root: &Path, options: &JaxOptions) -> Result<()> {
     }
 }
 
-/// Runs the conformance harness and the tests in Python.
+/// Runs the conformance harness and the tests in Python, some of them also on the Vulkan driver that the variables name.
 ///
 /// # Errors
 /// When one of them fails.
-pub fn check_plugin(root: &Path, python: &Path, library: &Path) -> Result<()> {
+pub fn check_plugin(
+    root: &Path,
+    python: &Path,
+    library: &Path,
+    variables: &[(&'static str, OsString)],
+) -> Result<()> {
     let run = JaxRun::new(root, python, library)?;
     run.check_conformance()?;
     for name in TESTS {
-        let mut tests = run.start_python("spirula,cpu");
-        tests.args(["-m", "unittest", name]);
-        let tests = tests.current_dir(root.join(MODULE).join("tests"));
-        ensure!(tests.status()?.success(), "the tests of {name} failed");
+        run.run_tests(name, "spirula,cpu", &[])?;
+    }
+    let named = variables.iter().any(|(name, _)| *name == VULKAN_DRIVER);
+    if named || std::env::var_os(VULKAN_DRIVER).is_some() {
+        for name in VULKAN_TESTS {
+            run.run_tests(name, "spirula_vulkan,cpu", variables)?;
+        }
     }
     Ok(())
 }
@@ -146,6 +162,22 @@ impl<'a> JaxRun<'a> {
             .env("SPIRULA_PJRT_LIBRARY", &self.library)
             .env("JAX_PLATFORMS", platforms);
         python
+    }
+
+    /// Runs a file of tests with platforms and variables of the environment.
+    fn run_tests(
+        &self,
+        name: &str,
+        platforms: &str,
+        variables: &[(&'static str, OsString)],
+    ) -> Result<()> {
+        let mut tests = self.start_python(platforms);
+        tests.args(["-m", "unittest", name]);
+        tests.envs(variables.iter().map(|(name, value)| (name, value)));
+        let tests = tests.current_dir(self.root.join(MODULE).join("tests"));
+        let success = tests.status()?.success();
+        ensure!(success, "the tests of {name} with {platforms} failed");
+        Ok(())
     }
 
     /// Runs the conformance harness, none of whose checks may fail.

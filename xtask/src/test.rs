@@ -157,7 +157,7 @@ impl Run {
             return Ok(());
         };
         let library = self.root.join("target/debug/deps/libspirula_pjrt.so");
-        jax::check_plugin(&self.root, &python, &library)
+        jax::check_plugin(&self.root, &python, &library, &self.environment)
     }
 
     /// Makes the Python package in the dev profile, and tests it.

@@ -19,6 +19,7 @@ use crate::plugin::{
 use crate::topology::Topology;
 use spirula_runtime::{ComputeDevice, DeviceOptions};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A client.
 pub struct Client {
@@ -40,8 +41,10 @@ impl Client {
     fn new(options: &[NamedValue]) -> PluginResult<Client> {
         let info = choose_device(options)?;
         let platform = platform_of_device(&info);
-        let opened = ComputeDevice::open(&info.id, &read_device_options(options)?)?;
-        let devices = Device::open_all(choose_device_count(options)?, platform, opened)?;
+        let device_options = read_device_options(options)?;
+        let opened = ComputeDevice::open(&info.id, &device_options)?;
+        let count = choose_device_count(options)?;
+        let devices = Device::open_all(count, platform, opened, &device_options)?;
         Ok(Client {
             platform,
             modules: ModuleCache::default(),
@@ -68,7 +71,7 @@ impl Client {
     }
 }
 
-/// The options of a device: `threads`.
+/// The options of a device: `threads`, and `timeout`, the seconds that a launch may take.
 fn read_device_options(options: &[NamedValue]) -> PluginResult<DeviceOptions> {
     let mut read = DeviceOptions::default();
     for option in options {
@@ -76,6 +79,9 @@ fn read_device_options(options: &[NamedValue]) -> PluginResult<DeviceOptions> {
             ("device" | DEVICE_COUNT_OPTION, _) => {}
             ("threads", OptionValue::Integer(count)) if *count > 0 => {
                 read.threads = usize::try_from(*count).ok();
+            }
+            ("timeout", OptionValue::Integer(seconds)) if *seconds > 0 => {
+                read.timeout = Some(Duration::from_secs(seconds.unsigned_abs()));
             }
             (name, _) => {
                 let message = format!("the option {name} is unknown or has a wrong value");

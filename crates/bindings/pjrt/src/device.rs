@@ -14,7 +14,7 @@ use crate::handle::{ApiObject, PointerList, as_pointer, get_ref};
 use crate::memory::{Memory, MemoryKind};
 use crate::named_value::{NamedValue, NamedValueList, OptionValue};
 use crate::queue::DeviceQueue;
-use spirula_runtime::{ComputeDevice, DeviceInfo};
+use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceOptions};
 use std::sync::Arc;
 
 /// The description of a device.
@@ -70,9 +70,10 @@ impl Device {
         count: i32,
         platform: &str,
         opened: ComputeDevice,
+        options: &DeviceOptions,
     ) -> PluginResult<Vec<Arc<Device>>> {
         let info = opened.info().clone();
-        let queue = Arc::new(DeviceQueue::new(opened)?);
+        let queue = Arc::new(DeviceQueue::new(opened, options)?);
         let make = |id| Device::new(id, platform, &info, &queue);
         Ok((0..count).map(make).collect())
     }

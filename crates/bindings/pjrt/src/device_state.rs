@@ -7,7 +7,7 @@ use crate::memory::MemoryKind;
 use crate::module::CompiledModule;
 use crate::plugin::is_processor;
 use spirula_program::{ProgramHeap, ProgramSession, ResidentValue, ScalarType, SuspendedSession};
-use spirula_runtime::{ComputeDevice, DeviceMachine};
+use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,6 +66,8 @@ pub struct DeviceState {
     visiting: Vec<DeviceArrayId>,
     /// Whether the memory of the host is another one than that of the device.
     has_own_memory: bool,
+    /// The options with which the device was opened.
+    options: DeviceOptions,
     /// The programs that have begun, by the numbers of their modules.
     programs: HashMap<u64, BegunProgram>,
     /// Arrays whose addresses were asked for before jobs have made them.
@@ -108,15 +110,41 @@ impl HostArray {
 }
 
 impl DeviceState {
-    /// The state of a device that was opened.
-    pub fn new(device: ComputeDevice) -> DeviceState {
+    /// The state of a device that was opened with options.
+    pub fn new(device: ComputeDevice, options: &DeviceOptions) -> DeviceState {
         DeviceState {
             has_own_memory: !is_processor(device.info()),
+            options: options.clone(),
             heap: ProgramHeap::new(DeviceMachine::from_device(device)),
             arrays: HashMap::new(),
             visiting: Vec::new(),
             programs: HashMap::new(),
             reserved: HashMap::new(),
+        }
+    }
+
+    /// Opens the device again if it was lost. Arrays on it have the reason from then on; those of the host stay. A device that
+    /// cannot be opened again refuses all further jobs.
+    pub fn reopen_if_lost(&mut self, reason: &PluginError) {
+        let lost = self.heap.machine().device();
+        if !lost.is_lost() {
+            return;
+        }
+        let Ok(device) = ComputeDevice::open(&lost.info().id, &self.options) else {
+            return;
+        };
+        self.heap = ProgramHeap::new(DeviceMachine::from_device(device));
+        self.programs.clear();
+        self.reserved.clear();
+        self.visiting.clear();
+        for array in self.arrays.values_mut() {
+            match array {
+                Ok(StoredArray::Host(array)) => array.visit = None,
+                Ok(StoredArray::Resident(value)) if value.scalar_bits().is_none() => {
+                    *array = Err(reason.clone());
+                }
+                Ok(StoredArray::Resident(_)) | Err(_) => {}
+            }
         }
     }
 

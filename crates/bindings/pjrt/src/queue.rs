@@ -8,7 +8,7 @@ use crate::device_state::{DeviceArrayId, DeviceState};
 use crate::error::{PluginError, PluginResult, catch_panic};
 use crate::event::WorkEvent;
 use crate::plugin::is_processor;
-use spirula_runtime::ComputeDevice;
+use spirula_runtime::{ComputeDevice, DeviceOptions};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -119,10 +119,10 @@ impl JobList {
 }
 
 impl DeviceQueue {
-    /// The queue of a device that was opened.
-    pub fn new(device: ComputeDevice) -> PluginResult<DeviceQueue> {
+    /// The queue of a device that was opened with options.
+    pub fn new(device: ComputeDevice, options: &DeviceOptions) -> PluginResult<DeviceQueue> {
         let is_host = is_processor(device.info());
-        let state = DeviceState::new(device);
+        let state = DeviceState::new(device, options);
         let shared = Arc::new(QueueShared {
             jobs: Mutex::default(),
             wake: Condvar::new(),
@@ -346,6 +346,7 @@ impl QueueShared {
         let result = progress.map(|_| ());
         if let Err(error) = &result {
             state.fail_arrays(&promise.arrays, error);
+            state.reopen_if_lost(error);
         }
         state.end_visits();
         EndedJob {

@@ -303,6 +303,11 @@ pub trait DeviceDriver: Send {
     /// When some of it failed.
     fn wait_idle(&mut self) -> Result<(), DeviceError>;
 
+    /// Whether the device was lost, so that no further work can run.
+    fn is_lost(&self) -> bool {
+        false
+    }
+
     /// Whether a kernel came from a cache when it was created; `None` where the driver does not say.
     fn was_cached(&self, _: KernelHandle) -> Option<bool> {
         None

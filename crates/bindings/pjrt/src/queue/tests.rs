@@ -1,11 +1,11 @@
 //! Tests of the queue: jobs that wait for the host.
 
 use super::*;
-use spirula_runtime::DeviceOptions;
 
 fn open_queue() -> Arc<DeviceQueue> {
-    let device = ComputeDevice::open("cpu", &DeviceOptions::default());
-    let queue = DeviceQueue::new(device.expect("there is a processor"));
+    let options = DeviceOptions::default();
+    let device = ComputeDevice::open("cpu", &options);
+    let queue = DeviceQueue::new(device.expect("there is a processor"), &options);
     Arc::new(queue.expect("it has a thread"))
 }
 

@@ -59,6 +59,11 @@ impl ComputeDevice {
         Ok(ComputeDevice::with_driver(driver))
     }
 
+    /// Whether the device was lost: no further work can run on it, and the contents of its buffers are gone.
+    pub fn is_lost(&self) -> bool {
+        self.driver.is_lost()
+    }
+
     /// Facts of the device that [`ComputeDevice::open`] would open by this name, without opening it.
     ///
     /// # Errors

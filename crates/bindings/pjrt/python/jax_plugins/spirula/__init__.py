@@ -3,7 +3,7 @@
 JAX finds this module by its package, `jax_plugins`, and calls `initialize`. `JAX_PLATFORMS=spirula` selects the device that
 is the processor, `JAX_PLATFORMS=spirula_vulkan` the first Vulkan device. The environment variable `SPIRULA_DEVICE` names
 another device, such as `cpu+san` or `vulkan:1`. `SPIRULA_LOGICAL_DEVICES` gives a client several logical devices, which
-share the memory of the one.
+share the memory of the one. `SPIRULA_TIMEOUT` is the number of seconds that a launch of a kernel may take.
 
 JAX lowers some operations by rules of a platform. Those of the platform `cpu` hold for Spirula, too. Names of JAX that
 begin with an underscore may change, so each use of one is guarded.
@@ -71,7 +71,9 @@ def _count_devices() -> int:
 
 def _make_options(platform: str) -> dict:
     """The options of a client. JAX asks for them when it opens one."""
-    return {"device": _choose_device(platform), "logical_devices": _count_devices()}
+    options = {"device": _choose_device(platform), "logical_devices": _count_devices()}
+    timeout = os.environ.get("SPIRULA_TIMEOUT")
+    return options | {"timeout": int(timeout)} if timeout else options
 
 
 class _SharedRules(collections.ChainMap):

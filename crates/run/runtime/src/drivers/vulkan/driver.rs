@@ -488,6 +488,10 @@ impl DeviceDriver for VulkanDriver {
     fn take_times(&mut self) -> Vec<(KernelHandle, Duration)> {
         self.queue.take_times()
     }
+
+    fn is_lost(&self) -> bool {
+        self.queue.is_lost()
+    }
 }
 
 impl Drop for VulkanDriver {

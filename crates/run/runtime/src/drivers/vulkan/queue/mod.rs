@@ -340,6 +340,11 @@ impl VulkanQueue {
         self.abandoned
     }
 
+    /// Whether the device was lost.
+    pub fn is_lost(&self) -> bool {
+        self.lost.is_some()
+    }
+
     fn check_lost(&self) -> Result<(), DeviceError> {
         self.lost.clone().map_or(Ok(()), Err)
     }
