@@ -133,6 +133,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "spirula-schedule",
+        &["spirula-kernel", "spirula-runtime", "spirula-tensor"],
+    ),
+    (
         "spirula",
         &[
             "spirula-diagnostics",
@@ -174,6 +178,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-package",
             "spirula-program",
             "spirula-runtime",
+            "spirula-schedule",
             "spirula-stablehlo",
         ],
     ),
@@ -185,6 +190,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula",
             "spirula-program",
             "spirula-runtime",
+            "spirula-schedule",
             "spirula-stablehlo",
         ],
     ),
@@ -199,6 +205,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-pjrt",
             "spirula-program",
             "spirula-runtime",
+            "spirula-schedule",
             "spirula-spirv",
             "spirula-stablehlo",
         ],

@@ -1,7 +1,6 @@
 //! The `spirula` command: arguments, files, progress and reports around the libraries.
 //!
 //! [`run_command_line`] is the command. The program `spirula` calls it, and so does the Python package of that name.
-//! [`choose_device_profile`] is the command's choice of schedules.
 
 // They panic when nobody reads.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -16,8 +15,6 @@ mod script;
 mod server;
 mod test;
 mod values;
-
-pub use cli::schedule::choose_device_profile;
 
 use std::ffi::OsString;
 

@@ -44,11 +44,11 @@ enum StoredArray {
     /// In the memory of the device, or as a scalar.
     Resident(ResidentValue),
     /// In the memory of the host.
-    Host(HostArray),
+    Host(OffloadedArray),
 }
 
 /// An array in the memory of the host.
-struct HostArray {
+struct OffloadedArray {
     element: ScalarType,
     is_unsigned: bool,
     sizes: Vec<u64>,
@@ -80,15 +80,15 @@ struct BegunProgram {
     suspended: SuspendedSession,
 }
 
-impl HostArray {
+impl OffloadedArray {
     /// Moves an array from the device.
-    fn take(heap: &mut DeviceHeap, value: ResidentValue) -> PluginResult<HostArray> {
+    fn take(heap: &mut DeviceHeap, value: ResidentValue) -> PluginResult<OffloadedArray> {
         let mut bytes = make_zeros(value.byte_count())?;
         heap.read_resident(&value, 0, &mut bytes)?;
         let (element, is_unsigned) = (value.element, value.unsigned);
         let sizes = value.shape.clone();
         heap.release_value(value);
-        Ok(HostArray {
+        Ok(OffloadedArray {
             element,
             is_unsigned,
             sizes,
@@ -214,7 +214,10 @@ impl DeviceState {
     ) -> PluginResult<StoredArray> {
         let is_away = memory != MemoryKind::Device && self.has_own_memory;
         if is_away && value.scalar_bits().is_none() {
-            return Ok(StoredArray::Host(HostArray::take(&mut self.heap, value)?));
+            return Ok(StoredArray::Host(OffloadedArray::take(
+                &mut self.heap,
+                value,
+            )?));
         }
         Ok(StoredArray::Resident(value))
     }

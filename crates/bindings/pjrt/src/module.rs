@@ -11,12 +11,11 @@ use crate::module_layout::ModuleLayouts;
 use crate::module_sharding::{ModuleSharding, ModuleShards};
 use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
-use spirula::{
-    CompileOptions, CompileOutput, ForeignTargets, ScatterWindows, ScheduleProfile, TensorSignature,
-};
+use spirula::{CompileOptions, CompileOutput, ForeignTargets, ScatterWindows, TensorSignature};
 use spirula_program::CompiledProgram;
 use spirula_program::program::SourceTensorType;
-use spirula_runtime::{DeviceInfo, DeviceKind};
+use spirula_runtime::DeviceInfo;
+use spirula_schedule::choose_device_profile;
 use spirula_stablehlo::memory_layout::EntryLayouts;
 use spirula_stablehlo::mlir::{AttributeKind, MlirAttr, MlirModule};
 use std::path::Path;
@@ -110,7 +109,7 @@ impl CompiledModule {
         drop(source);
         dump_source(code, &facts);
         let compile_options = CompileOptions {
-            profile: choose_profile(device),
+            profile: choose_device_profile(device),
             windows: ScatterWindows::Whole,
             foreign: ForeignTargets::Named(Arc::new(list_targets())),
             layouts,
@@ -333,29 +332,4 @@ fn read_memories(module: &MlirModule) -> Vec<MemoryKind> {
     results
         .map(|result| read(result).unwrap_or(MemoryKind::Device))
         .collect()
-}
-
-/// Best number of invocations for large work on a processor.
-const WIDE: u64 = 1024;
-
-/// The schedules that suit a device.
-fn choose_profile(device: &DeviceInfo) -> ScheduleProfile {
-    let mut profile = match device.kind {
-        DeviceKind::Gpu => ScheduleProfile::GPU,
-        DeviceKind::Cpu | DeviceKind::Other => ScheduleProfile::CPU,
-    };
-    match device.kind {
-        DeviceKind::Gpu => {
-            profile.look_back &= device.has_forward_progress;
-            profile.subgroup = match device.has_shuffles {
-                true => device.subgroup_size.into(),
-                false => 1,
-            };
-        }
-        DeviceKind::Cpu | DeviceKind::Other => {
-            profile.dense = device.has_dense_matrices.then_some(ScheduleProfile::DENSE);
-            profile.wide = WIDE;
-        }
-    }
-    profile.with_workgroup_limit(device.limits.workgroup_invocations.into())
 }

@@ -117,7 +117,7 @@ impl CompileRequest<'_, '_> {
                 shapes: self.shapes.unwrap_or_default(),
                 ..KnownArguments::default()
             },
-            profile: spirula_cli::choose_device_profile(device.info()),
+            profile: spirula_schedule::choose_device_profile(device.info()),
             ..CompileOptions::default()
         };
         let compiled = py.detach(|| {

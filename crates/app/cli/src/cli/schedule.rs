@@ -1,18 +1,12 @@
 //! Schedules on the command line: the kind of device that tensor programs are scheduled for, and sizes.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use spirula::{FragmentElement, FragmentShape, MatrixProfile, ScheduleProfile};
-use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceKind, MatrixElement, MatrixShape};
+use spirula::ScheduleProfile;
+use spirula_runtime::{ComputeDevice, DeviceInfo};
+use spirula_schedule::{ScheduleDevice, choose_kind_profile};
 use std::ffi::OsStr;
 use std::fmt;
 use std::str::FromStr;
-
-/// A kind of device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ScheduleDevice {
-    Cpu,
-    Gpu,
-}
 
 /// A schedule of the form `gpu`, `gpu,tile=128` or `vector=1`. Without a kind it is for the kind of the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,26 +105,7 @@ impl ScheduleSpec {
         kind: ScheduleDevice,
         device: Option<&DeviceInfo>,
     ) -> ScheduleProfile {
-        let mut profile = match kind {
-            ScheduleDevice::Cpu => ScheduleProfile::CPU,
-            ScheduleDevice::Gpu => ScheduleProfile::GPU,
-        };
-        match kind {
-            ScheduleDevice::Gpu => {
-                profile.matrices = device.and_then(matrix_profile_of);
-                let shuffling = device.filter(|device| device.has_shuffles);
-                profile.look_back &= device.is_none_or(|device| device.has_forward_progress);
-                profile.subgroup = shuffling.map_or(1, |device| device.subgroup_size.into());
-            }
-            ScheduleDevice::Cpu => {
-                let is_dense = device.is_some_and(|device| device.has_dense_matrices);
-                profile.dense = is_dense.then_some(ScheduleProfile::DENSE);
-                profile.wide = device.map_or(profile.wide, |_| WIDE);
-            }
-        }
-        if let Some(device) = device {
-            profile = profile.with_workgroup_limit(device.limits.workgroup_invocations.into());
-        }
+        let mut profile = choose_kind_profile(kind, device);
         for (name, value) in &self.settings {
             profile.set_setting(name, *value);
         }
@@ -138,29 +113,16 @@ impl ScheduleSpec {
     }
 }
 
-/// Best number of invocations for large work on a processor, as far as its limit allows.
-const WIDE: u64 = 1024;
-
 /// The requested profile, or the one that suits a device.
 pub fn choose_schedule_profile(asked: Option<&ScheduleSpec>, device: &str) -> ScheduleProfile {
     let plain = ScheduleSpec::default();
     let asked = asked.unwrap_or(&plain);
     let info = ComputeDevice::find_info(device).ok();
-    let suits = || info.as_ref().map_or(ScheduleDevice::Cpu, suitable_device);
+    let suits = || {
+        let info = info.as_ref();
+        info.map_or(ScheduleDevice::Cpu, ScheduleDevice::from_info)
+    };
     asked.profile_for_device(asked.kind.unwrap_or_else(suits), info.as_ref())
-}
-
-/// The profile that suits a device.
-pub fn choose_device_profile(device: &DeviceInfo) -> ScheduleProfile {
-    ScheduleSpec::default().profile_for_device(suitable_device(device), Some(device))
-}
-
-/// The kind of schedules that suit a device.
-fn suitable_device(device: &DeviceInfo) -> ScheduleDevice {
-    match device.kind {
-        DeviceKind::Gpu => ScheduleDevice::Gpu,
-        _ => ScheduleDevice::Cpu,
-    }
 }
 
 /// The profiles of a program that is compiled for devices which are chosen when it runs.
@@ -183,34 +145,6 @@ pub fn choose_library_schedules(asked: Option<&ScheduleSpec>) -> LibrarySchedule
             .then(|| asked.profile_for_device(ScheduleDevice::Cpu, processor.as_ref())),
         graphics: is_wanted(ScheduleDevice::Gpu)
             .then(|| asked.profile_for_device(ScheduleDevice::Gpu, None)),
-    }
-}
-
-/// The cooperative matrices of a device.
-fn matrix_profile_of(device: &DeviceInfo) -> Option<MatrixProfile> {
-    let shapes = device.matrices.iter().filter_map(to_fragment_shape);
-    let memory = device.limits.workgroup_memory;
-    MatrixProfile::new(device.subgroup_size.into(), memory, shapes)
-}
-
-fn to_fragment_shape(of: &MatrixShape) -> Option<FragmentShape> {
-    let [a, b] = of.factors;
-    Some(FragmentShape {
-        size: of.size,
-        factors: [to_fragment_element(a)?, to_fragment_element(b)?],
-        sum: to_fragment_element(of.sum)?,
-    })
-}
-
-fn to_fragment_element(element: MatrixElement) -> Option<FragmentElement> {
-    match element {
-        MatrixElement::F16 => Some(FragmentElement::F16),
-        MatrixElement::Bf16 => Some(FragmentElement::Bf16),
-        MatrixElement::F32 => Some(FragmentElement::F32),
-        MatrixElement::I8 => Some(FragmentElement::I8),
-        MatrixElement::U8 => Some(FragmentElement::U8),
-        MatrixElement::I32 => Some(FragmentElement::I32),
-        _ => None,
     }
 }
 
