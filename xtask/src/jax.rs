@@ -16,17 +16,18 @@ use std::process::Command;
 const MODULE: &str = "crates/bindings/pjrt/python";
 
 /// The tests in Python. Each has a process of its own, with its number of devices.
-const TESTS: [&str; 6] = [
+const TESTS: [&str; 7] = [
     "test_jax",
     "test_sharding",
     "test_layouts",
     "test_memories",
     "test_faults",
+    "test_functions",
     "test_host_functions",
 ];
 
 /// Those that also run on a Vulkan device, where there is one.
-const VULKAN_TESTS: [&str; 2] = ["test_memories", "test_faults"];
+const VULKAN_TESTS: [&str; 3] = ["test_memories", "test_faults", "test_functions"];
 
 /// The variable that names the Vulkan driver.
 const VULKAN_DRIVER: &str = "VK_DRIVER_FILES";

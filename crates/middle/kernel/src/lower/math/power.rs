@@ -64,7 +64,9 @@ impl KernelLowering<'_> {
         let power = self.select_scalar(s, is_odd, signed, power);
         let is_below = self.emit_less_than(base, zero);
         let is_above_end = self.emit_less_than(size, infinity);
-        let is_broken = self.not(is_whole);
+        // A comparison of its own: llvmpipe of Mesa 25 computes wrong powers where the first one is also negated.
+        let floor = self.apply_op_or(ScalarOp::Floor, &[exponent], exponent);
+        let is_broken = self.emit_bool_value(S::FUnordNotEqual, &[floor, exponent]);
         let is_none = self.emit_bool_value(S::LogicalAnd, &[is_below, is_above_end]);
         let is_none = self.emit_bool_value(S::LogicalAnd, &[is_none, is_broken]);
         let [is_nan, is_nan_too] = [base, exponent].map(|v| self.emit_bool_value(S::IsNan, &[v]));
