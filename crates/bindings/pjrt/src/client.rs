@@ -14,12 +14,12 @@ use crate::handle::{ApiObject, PointerList, allocate, as_pointer, free, get_ref}
 use crate::module_cache::ModuleCache;
 use crate::named_value::{NamedValue, OptionValue};
 use crate::plugin::{
-    DEVICE_COUNT_OPTION, VERSION, choose_device, choose_device_count, platform_of_device,
+    DEVICE_COUNT_OPTION, VERSION, choose_device, choose_device_count, choose_timeout,
+    platform_of_device,
 };
 use crate::topology::Topology;
 use spirula_runtime::{ComputeDevice, DeviceOptions};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A client.
 pub struct Client {
@@ -73,15 +73,15 @@ impl Client {
 
 /// The options of a device: `threads`, and `timeout`, the seconds that a launch may take.
 fn read_device_options(options: &[NamedValue]) -> PluginResult<DeviceOptions> {
-    let mut read = DeviceOptions::default();
+    let mut read = DeviceOptions {
+        timeout: choose_timeout(options)?,
+        ..DeviceOptions::default()
+    };
     for option in options {
         match (option.name.as_str(), &option.value) {
-            ("device" | DEVICE_COUNT_OPTION, _) => {}
+            ("device" | "timeout" | DEVICE_COUNT_OPTION, _) => {}
             ("threads", OptionValue::Integer(count)) if *count > 0 => {
                 read.threads = usize::try_from(*count).ok();
-            }
-            ("timeout", OptionValue::Integer(seconds)) if *seconds > 0 => {
-                read.timeout = Some(Duration::from_secs(seconds.unsigned_abs()));
             }
             (name, _) => {
                 let message = format!("the option {name} is unknown or has a wrong value");

@@ -261,8 +261,10 @@ impl ArrayType {
 
     /// The sizes as programs have them, in the order of memory: complex numbers have a last dimension for their components.
     pub fn program_sizes(&self) -> Vec<u64> {
-        let sizes = self.permute(&self.sizes);
-        let mut sizes: Vec<u64> = sizes.iter().map(|size| size.unsigned_abs()).collect();
+        let mut sizes: Vec<u64> = self.sizes.iter().map(|size| size.unsigned_abs()).collect();
+        if let Some(order) = &self.order {
+            sizes = order.permute(&sizes);
+        }
         if self.format.components > 1 {
             sizes.push(self.format.components);
         }
@@ -282,8 +284,13 @@ impl ArrayType {
 
     /// Dimensions from the minor to the major.
     pub fn minor_to_major(&self) -> Vec<i64> {
-        let dimensions: Vec<i64> = (0..self.sizes.len() as i64).collect();
-        self.permute(&dimensions).into_iter().rev().collect()
+        match &self.order {
+            Some(order) => {
+                let minor_first = order.major_to_minor().iter().rev();
+                minor_first.map(|at| *at as i64).collect()
+            }
+            None => (0..self.sizes.len() as i64).rev().collect(),
+        }
     }
 
     /// Steps in bytes of dense rows, as the host has them.

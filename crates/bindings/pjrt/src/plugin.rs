@@ -6,6 +6,7 @@ use crate::generated::{PjrtPluginAttributesArgs, PjrtPluginInitializeArgs};
 use crate::named_value::{NamedValue, NamedValueList, OptionValue};
 use spirula_runtime::{ComputeDevice, DeviceInfo};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 /// Name and version of the plugin.
 pub const VERSION: &str = concat!("spirula ", env!("CARGO_PKG_VERSION"));
@@ -90,6 +91,29 @@ pub fn choose_device_count(options: &[NamedValue]) -> PluginResult<i32> {
         let message = format!("the number of logical devices is not between 1 and {MOST_DEVICES}");
         PluginError::invalid(message)
     })
+}
+
+/// The variable of the environment that has the seconds which a launch of a kernel may take.
+const TIMEOUT_VARIABLE: &str = "SPIRULA_TIMEOUT";
+
+/// The longest time of a launch, by the option `timeout` or the environment, in seconds; by default there is none.
+///
+/// # Errors
+/// When it is no positive number.
+pub fn choose_timeout(options: &[NamedValue]) -> PluginResult<Option<Duration>> {
+    let asked = options.iter().find(|option| option.name == "timeout");
+    let seconds = match asked.map(|option| &option.value) {
+        Some(OptionValue::Integer(seconds)) => u64::try_from(*seconds).ok(),
+        Some(_) => None,
+        None => match std::env::var(TIMEOUT_VARIABLE) {
+            Ok(text) if !text.is_empty() => text.parse().ok(),
+            _ => return Ok(None),
+        },
+    };
+    let seconds = seconds.filter(|seconds| *seconds > 0);
+    let message = "the timeout is no positive number of seconds";
+    let seconds = seconds.ok_or_else(|| PluginError::invalid(message))?;
+    Ok(Some(Duration::from_secs(seconds)))
 }
 
 impl PluginCall for PjrtPluginInitializeArgs {

@@ -71,9 +71,7 @@ def _count_devices() -> int:
 
 def _make_options(platform: str) -> dict:
     """The options of a client. JAX asks for them when it opens one."""
-    options = {"device": _choose_device(platform), "logical_devices": _count_devices()}
-    timeout = os.environ.get("SPIRULA_TIMEOUT")
-    return options | {"timeout": int(timeout)} if timeout else options
+    return {"device": _choose_device(platform), "logical_devices": _count_devices()}
 
 
 class _SharedRules(collections.ChainMap):
