@@ -1,4 +1,4 @@
-"""Times of JAX's eigenvalues, singular values and Fourier transforms, beside another platform of JAX.
+"""Times of JAX's products, eigenvalues, singular values and Fourier transforms, beside another platform of JAX.
 
     cargo build --release -p spirula-pjrt
     PYTHONPATH=crates/bindings/pjrt/python SPIRULA_PJRT_LIBRARY=target/release/libspirula_pjrt.so \
@@ -32,6 +32,8 @@ MATRICES = [(64, 64), (256, 256), (100, 8, 8)]
 # Shapes of Hermitian matrices, and of those whose singular values are computed.
 HERMITIAN = [(64, 64), (300, 300), (10, 300, 300)]
 GENERAL = [(64, 64), (300, 300)]
+# Sizes and types of products, which are for graphics devices.
+PRODUCTS = [(1024, "bfloat16"), (4096, "bfloat16"), (2048, "float16"), (4096, "float32")]
 LENGTHS = [1009, 4096, 10007, 65536, 100003, 1048576]
 
 
@@ -70,8 +72,18 @@ def spectrum_error(numbers, spectrum):
     return np.linalg.norm(spectrum - wanted) / np.linalg.norm(wanted) / np.log2(numbers.size)
 
 
+def product_error(matrix, product):
+    """The error of the first rows."""
+    rows = matrix[:16].astype(np.float64) @ matrix.astype(np.float64)
+    return np.linalg.norm(product[:16].astype(np.float64) - rows) / np.linalg.norm(rows)
+
+
 def list_rows():
     """Names with a routine, its argument, and the function that computes the error."""
+    if options.platforms != "spirula,cpu":
+        for size, kind in PRODUCTS:
+            argument = make_numbers((size, size), jnp.dtype(kind))
+            yield f"product of {size} x {size}, {kind}", lambda x: x @ x, argument, product_error
     for shape in MATRICES:
         for kind in ("float64", "complex64"):
             argument = make_numbers(shape, kind)
@@ -122,7 +134,7 @@ def main():
         if options.names and not any(part in name for part in options.names):
             continue
         (own, found), (peer, _) = [measure(function, argument, p) for p in platforms]
-        if not error(argument, found) < 16 * np.finfo(argument.dtype).eps:
+        if not error(argument, found) < 16 * float(jnp.finfo(argument.dtype).eps):
             wrong.append(name)
         print(f"| {name} | {own * 1e3:.2f} | {peer * 1e3:.2f} | {own / peer:.2f} |", flush=True)
     if wrong:
