@@ -65,7 +65,8 @@ impl KernelLowering<'_> {
         let is_below = self.emit_less_than(base, zero);
         let is_above_end = self.emit_less_than(size, infinity);
         // A comparison of its own: llvmpipe of Mesa 25 computes wrong powers where the first one is also negated.
-        let floor = self.apply_op_or(ScalarOp::Floor, &[exponent], exponent);
+        let floor = self.apply_op(ScalarOp::Floor, s, &[exponent]);
+        let floor = floor.unwrap_or(exponent);
         let is_broken = self.emit_bool_value(S::FUnordNotEqual, &[floor, exponent]);
         let is_none = self.emit_bool_value(S::LogicalAnd, &[is_below, is_above_end]);
         let is_none = self.emit_bool_value(S::LogicalAnd, &[is_none, is_broken]);
