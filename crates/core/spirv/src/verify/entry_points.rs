@@ -423,11 +423,9 @@ fn verify_reached_inst(
             || format!("an entry point of {model} reaches it, which needs SPIR-V 1.3"),
         )?;
     }
-    let derives = op
-        .info()
-        .is_some_and(|i| i.class == InstructionClass::Derivative)
-        || super::images::is_implicit(op);
-    if derives && model != Model::Fragment {
+    let class = op.info().map(|info| info.class);
+    let is_derivative = class == Some(InstructionClass::Derivative);
+    if (is_derivative || super::images::is_implicit(op)) && model != Model::Fragment {
         let groups = [
             Mode::DerivativeGroupQuadsKHR,
             Mode::DerivativeGroupLinearKHR,
@@ -435,7 +433,8 @@ fn verify_reached_inst(
         let taken = matches!(
             model,
             Model::GLCompute | Model::TaskNV | Model::MeshNV | Model::TaskEXT | Model::MeshEXT
-        ) && (groups.into_iter().any(|m| modes.has_mode(function, m))
+        ) && (is_derivative
+            || groups.into_iter().any(|m| modes.has_mode(function, m))
             || cx.has_extension("SPV_NV_compute_shader_derivatives"));
         let message = || format!("an entry point of {model} reaches it, which has no derivatives");
         ensure(VerifyRule::EntryPoints, taken, message)?;

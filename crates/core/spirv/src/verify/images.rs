@@ -419,8 +419,8 @@ fn verify_image_read(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult 
     if found.format == 0
         && found.dim != Dim::SubpassData
         && found.sampled == 2
-        && !cx.is_opencl()
         && cx.is_shader
+        && cx.is_vulkan()
     {
         ensure(
             VerifyRule::Capabilities,
@@ -450,17 +450,15 @@ fn verify_image_write(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult
         || "the texel is not of numbers".to_owned(),
     )?;
     sampled_type_fits(cx, ty, &found)?;
-    if found.format == 0 && found.sampled == 2 && cx.is_shader {
+    if found.format == 0 && found.sampled == 2 && cx.is_shader && cx.is_vulkan() {
         ensure(
             VerifyRule::Capabilities,
             cx.has_capability(Capability::StorageImageWriteWithoutFormat),
             || "writes to images without format need StorageImageWriteWithoutFormat".to_owned(),
         )?;
-        ensure(
-            VerifyRule::Images,
-            !cx.is_vulkan() || own.count == 4,
-            || "the texel is no vector of four numbers".to_owned(),
-        )?;
+        ensure(VerifyRule::Images, own.count == 4, || {
+            "the texel is no vector of four numbers".to_owned()
+        })?;
     }
     image_operands::verify_image_operands(cx, inst, &found, 3)
 }
