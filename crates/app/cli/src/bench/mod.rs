@@ -15,6 +15,7 @@ pub use statistics::{MeanEstimate, to_microseconds};
 pub use threshold_tuner::ThresholdTuner;
 pub use workload::BenchWorkload;
 
+use crate::cli::foreign_calls::skip_calls_without_results;
 use crate::test::{TestOutcome, session};
 use cpu_time::ProcessTime;
 use spirula_program::{CallValue, KernelMachine, ProgramError, ProgramSession, ResidentValue};
@@ -93,7 +94,8 @@ fn time_runs(
     for (name, size) in &workload.sizes {
         machine.set_parameter(name, *size);
     }
-    let session = ProgramSession::new(&workload.compiled, machine)?;
+    let mut session = ProgramSession::new(&workload.compiled, machine)?;
+    session.set_foreign_functions(skip_calls_without_results(&workload.compiled));
     Ok(time_calls(
         session,
         &workload.entry,

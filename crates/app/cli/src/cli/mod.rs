@@ -6,6 +6,7 @@ pub mod dump_kernels;
 pub mod failure;
 pub mod features;
 pub mod files;
+pub mod foreign_calls;
 pub mod futhark;
 pub mod input_file;
 pub mod launch_size;

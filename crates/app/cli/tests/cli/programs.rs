@@ -278,3 +278,13 @@ fn nobody_waits_for_a_workgroup_that_failed() {
         spirula_with(&run, b"[0i32, 0i32]").fails(1, "There is no 7.");
     }
 }
+
+/// The command has no functions of other programs. A call that gives nothing back is skipped.
+#[test]
+fn foreign_calls_without_results_are_skipped() {
+    let run = spirula(&["run", &own("printing.mlir"), "--arg", "2xf32=1,2"]).ok();
+    assert!(run.text().contains("2 4"), "{}", run.text());
+    let wanted =
+        r#"warning: calls of the foreign function "print" are skipped: they have no results"#;
+    assert!(run.err.contains(wanted), "{}", run.err);
+}

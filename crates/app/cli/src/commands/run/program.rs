@@ -7,6 +7,7 @@ use super::results::{self, OutputArray};
 use super::stages::StageTimings;
 use crate::bench::{BenchBudget, BenchClock, MeanEstimate, time_calls, to_microseconds};
 use crate::cli::args::RunArgs;
+use crate::cli::foreign_calls::skip_calls_without_results;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::stderr::{print_stderr, print_stderr_line};
 use crate::cli::{CommandFailure, CommandResult, dump_kernels, files};
@@ -260,7 +261,10 @@ fn open_session<'p, 'd: 'p>(
     for set in &args.param {
         machine.set_parameter(&set.name, set.value);
     }
-    ProgramSession::new(program, machine).map_err(|error| to_call_failure(error, args))
+    let session = ProgramSession::new(program, machine);
+    let mut session = session.map_err(|error| to_call_failure(error, args))?;
+    session.set_foreign_functions(skip_calls_without_results(program));
+    Ok(session)
 }
 
 fn to_call_failure(error: ProgramError<DeviceError>, args: &RunArgs) -> CommandFailure {
