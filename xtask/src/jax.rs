@@ -6,8 +6,7 @@
 use crate::tools;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -17,7 +17,7 @@ use spirula_program::program::SourceTensorType;
 use spirula_runtime::DeviceInfo;
 use spirula_schedule::choose_device_profile;
 use spirula_stablehlo::memory_layout::EntryLayouts;
-use spirula_stablehlo::mlir::{AttributeKind, MlirAttr, MlirModule};
+use spirula_stablehlo::mlir::{MlirAttr, MlirModule};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -302,11 +302,7 @@ fn make_array_type(element: &str, shape: &[Option<u64>]) -> PluginResult<ArrayTy
 /// The attributes of all arguments or results of the entry point.
 fn list_attributes<'m>(module: &'m MlirModule, name: &str) -> &'m [MlirAttr] {
     let entry = module.find_function(ENTRY);
-    let list = entry.and_then(|entry| module.find_attribute(entry, name));
-    match list.map(|list| module.attributes.kind(list)) {
-        Some(AttributeKind::Array(list)) => list,
-        _ => &[],
-    }
+    entry.map_or(&[], |entry| module.find_list(entry, name))
 }
 
 /// Whether each argument of the entry point may be donated.
@@ -323,11 +319,8 @@ fn read_donations(module: &MlirModule) -> Vec<bool> {
 fn read_memories(module: &MlirModule) -> Vec<MemoryKind> {
     let results = list_attributes(module, "res_attrs").iter();
     let read = |result: &MlirAttr| {
-        let kind = module.find_field(*result, MEMORY_KIND);
-        match kind.map(|kind| module.attributes.kind(kind)) {
-            Some(AttributeKind::String(name)) => MemoryKind::from_name(module.symbol_text(*name)),
-            _ => None,
-        }
+        let name = module.field_text(*result, MEMORY_KIND)?;
+        MemoryKind::from_name(name)
     };
     results
         .map(|result| read(result).unwrap_or(MemoryKind::Device))

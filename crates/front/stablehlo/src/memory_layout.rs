@@ -6,7 +6,7 @@
 
 use crate::dialect::records::TransposeAttributes;
 use crate::dialect::{AttributeRecord, MlirOpcode};
-use crate::mlir::{AttributeKind, MlirAttr, MlirModule, MlirOp, MlirValue};
+use crate::mlir::{MlirAttr, MlirModule, MlirOp, MlirValue};
 use spirula_diagnostics::SourceDiagnostic;
 
 /// Attribute of an argument or result that has its layout: `default`, `auto`, or an order as XLA writes it.
@@ -84,7 +84,7 @@ impl EntryLayouts {
             return Ok(layouts);
         };
         let arguments: Vec<MlirValue> = module.arguments(*block).collect();
-        let given = list_attributes(module, function, "arg_attrs");
+        let given = module.find_list(function, "arg_attrs");
         for (argument, attr) in arguments.iter().zip(given) {
             let mode = read_mode(module, function, *argument, attr)?;
             layouts.parameters.push(mode.into_order());
@@ -92,7 +92,7 @@ impl EntryLayouts {
         layouts.parameters.resize(arguments.len(), None);
         let end = module.ops(*block).iter().find(|op| module.is_return(**op));
         let results = end.map_or(&[][..], |end| module.operands(*end));
-        let given = list_attributes(module, function, "res_attrs");
+        let given = module.find_list(function, "res_attrs");
         for (result, attr) in results.iter().zip(given) {
             let mode = read_mode(module, function, *result, attr)?;
             layouts.results.push(match mode {
@@ -122,15 +122,6 @@ impl LayoutMode {
     }
 }
 
-/// The attributes of all arguments or results.
-fn list_attributes<'m>(module: &'m MlirModule, function: MlirOp, name: &str) -> &'m [MlirAttr] {
-    let list = module.find_attribute(function, name);
-    match list.map(|list| module.attributes.kind(list)) {
-        Some(AttributeKind::Array(list)) => list,
-        _ => &[],
-    }
-}
-
 /// The layout that a dictionary of attributes asks for.
 fn read_mode(
     module: &MlirModule,
@@ -138,11 +129,9 @@ fn read_mode(
     value: MlirValue,
     attributes: &MlirAttr,
 ) -> Result<LayoutMode, SourceDiagnostic> {
-    let mode = module.find_field(*attributes, LAYOUT_MODE);
-    let Some(AttributeKind::String(text)) = mode.map(|mode| module.attributes.kind(mode)) else {
+    let Some(text) = module.field_text(*attributes, LAYOUT_MODE) else {
         return Ok(LayoutMode::Rows);
     };
-    let text = module.symbol_text(*text);
     let rank = module.types.shape(module.type_of(value)).map(<[_]>::len);
     match text {
         "default" => return Ok(LayoutMode::Rows),

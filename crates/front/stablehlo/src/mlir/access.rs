@@ -47,6 +47,14 @@ impl MlirModule {
         }
     }
 
+    /// The attributes of an array, such as `arg_attrs`; none where it is absent.
+    pub fn find_list(&self, op: MlirOp, name: &str) -> &[MlirAttr] {
+        match self.find_attribute_kind(op, name) {
+            Some(AttributeKind::Array(list)) => list,
+            _ => &[],
+        }
+    }
+
     /// The name that an operation defines as a symbol.
     pub fn symbol_name(&self, op: MlirOp) -> Option<&str> {
         self.find_text(op, "sym_name")
@@ -72,6 +80,14 @@ impl MlirModule {
         fields
             .find(|(key, _)| self.symbol_text(*key) == name)
             .map(|&(_, attr)| attr)
+    }
+
+    /// The text of a field, such as `mhlo.layout_mode`.
+    pub fn field_text(&self, attr: MlirAttr, name: &str) -> Option<&str> {
+        match self.attributes.kind(self.find_field(attr, name)?) {
+            AttributeKind::String(text) => Some(self.symbol_text(*text)),
+            _ => None,
+        }
     }
 
     /// The integers of a field; an absent field has its default, no integers.

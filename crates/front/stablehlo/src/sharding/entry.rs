@@ -56,10 +56,6 @@ fn read_list(
     function: MlirOp,
     name: &str,
 ) -> Result<Vec<Option<TensorSharding>>, SourceDiagnostic> {
-    let list = module.find_attribute(function, name);
-    let Some(AttributeKind::Array(list)) = list.map(|list| module.attributes.kind(list)) else {
-        return Ok(Vec::new());
-    };
     let read = |attr: &MlirAttr| {
         let sharding = if let Some(sharding) = module.find_field(*attr, SHARDING) {
             read_sharding(module, sharding)
@@ -77,5 +73,5 @@ fn read_list(
         })?;
         Ok(Some(sharding))
     };
-    list.iter().map(read).collect()
+    module.find_list(function, name).iter().map(read).collect()
 }

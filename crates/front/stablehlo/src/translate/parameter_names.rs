@@ -64,11 +64,7 @@ fn read_names(module: &MlirModule, function: MlirOp) -> Vec<Option<String>> {
 
 /// The names that attributes and locations of a function have.
 fn read_own_names(module: &MlirModule, function: MlirOp) -> Vec<Option<String>> {
-    let attributes = module.find_attribute(function, "arg_attrs");
-    let attributes = match attributes.map(|attributes| module.attributes.kind(attributes)) {
-        Some(AttributeKind::Array(attributes)) => &**attributes,
-        _ => &[],
-    };
+    let attributes = module.find_list(function, "arg_attrs");
     let Some(body) = find_body(module, function) else {
         return Vec::new();
     };
