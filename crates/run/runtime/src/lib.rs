@@ -17,6 +17,7 @@
 //! # Ok::<(), spirula_runtime::DeviceError>(())
 //! ```
 
+mod cache_folder;
 mod compare;
 pub mod data;
 mod device;
@@ -31,6 +32,7 @@ pub mod probe;
 mod profile;
 pub mod type_names;
 
+pub use cache_folder::find_cache_folder;
 pub use compare::{CaseInput, FloatTolerance, LaunchCase, LaunchMismatch};
 pub use device::ComputeDevice;
 pub use driver::{

@@ -1,7 +1,6 @@
 //! Parts that all commands share: arguments, files, reports of failures, progress.
 
 pub mod args;
-pub mod cache;
 pub mod dump_kernels;
 pub mod failure;
 pub mod features;

@@ -1,9 +1,9 @@
 //! `spirula devices`: lists devices and probes them.
 
 use crate::cli::args::DevicesArgs;
-use crate::cli::{CommandFailure, CommandResult, cache, failure, files};
+use crate::cli::{CommandFailure, CommandResult, failure, files};
 use spirula_runtime::probe::{self, ProbeVerdict};
-use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceOptions, list_devices};
+use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceOptions, find_cache_folder, list_devices};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -54,7 +54,7 @@ fn append_probe_results(info: &DeviceInfo, text: &mut String) -> CommandResult {
         // Writing to a string does not fail.
         let _ = writeln!(text, "  {}: {told}", finding.subject);
     }
-    if let Some(folder) = cache::cache_folder()
+    if let Some(folder) = find_cache_folder()
         && let Err(e) = probe::save_findings(&folder, info, &found)
     {
         let warning = format!("what was found is not kept: {}: {e}", folder.display());
@@ -65,7 +65,7 @@ fn append_probe_results(info: &DeviceInfo, text: &mut String) -> CommandResult {
 
 /// The findings of an earlier probe.
 fn format_earlier_probe(info: &DeviceInfo) -> String {
-    let known = cache::cache_folder().and_then(|folder| probe::load_findings(&folder, info));
+    let known = find_cache_folder().and_then(|folder| probe::load_findings(&folder, info));
     let wrong: Vec<String> = match known {
         None => return String::new(),
         Some(wrong) => wrong.into_iter().map(|(_, subject)| subject).collect(),

@@ -1,14 +1,14 @@
 //! `spirula lsp`: serves editors of Futhark source.
 
 use crate::cli::args::LspArgs;
-use crate::cli::cache::cache_folder;
 use crate::cli::{CommandFailure, CommandResult};
 use spirula_language_server::{ServerEnd, ServerOptions, serve_editor};
+use spirula_runtime::find_cache_folder;
 use std::io::{self, BufReader};
 
 /// Runs `spirula lsp` on standard input and output.
 pub fn run_lsp(_: &LspArgs) -> CommandResult {
-    let folder = cache_folder().map(|folder| folder.join("prelude"));
+    let folder = find_cache_folder().map(|folder| folder.join("prelude"));
     let options = ServerOptions {
         prelude_folder: folder,
     };

@@ -8,13 +8,13 @@ use super::run::{default_arguments, known_shapes, program};
 use crate::cli::args::TuneArgs;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::stderr::print_stderr_line;
-use crate::cli::{CommandFailure, CommandResult, cache, files, schedule};
+use crate::cli::{CommandFailure, CommandResult, files, schedule};
 use spirula::{
     CompileOptions, CompileOutput, DispatchTuning, KnownArguments, ProfileSetting, ScheduleProfile,
     ScheduledProgram,
 };
 use spirula_program::{CompiledProgram, ProgramSession, ProgramValue};
-use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
+use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions, find_cache_folder};
 use std::time::Duration;
 
 /// State of the search for a dispatch.
@@ -129,7 +129,7 @@ impl<'a> ScheduleTuner<'a> {
     fn open_device(&self) -> Result<ComputeDevice, CommandFailure> {
         let options = DeviceOptions {
             times: true,
-            cache: cache::cache_folder(),
+            cache: find_cache_folder(),
             timeout: Some(Duration::from_secs(self.args.timeout)),
             ..DeviceOptions::default()
         };

@@ -3,7 +3,6 @@
 use super::command::list_command_names;
 use super::session_program::SessionProgram;
 use crate::cli::CommandFailure;
-use crate::cli::cache::cache_folder;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -12,6 +11,7 @@ use rustyline::history::FileHistory;
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 use spirula_futhark::query::NamePath;
+use spirula_runtime::find_cache_folder;
 use std::io::{self, BufRead, IsTerminal, Write};
 
 /// Where the lines of a session come from.
@@ -46,7 +46,7 @@ impl LineSource {
         editor.set_helper(Some(NameCompleter {
             program: SessionProgram::empty(),
         }));
-        if let Some(folder) = cache_folder() {
+        if let Some(folder) = find_cache_folder() {
             // The first session has no history.
             let _ = editor.load_history(&folder.join(HISTORY));
         }
@@ -94,7 +94,7 @@ impl LineSource {
 
     /// Keeps the history for later sessions. A history that cannot be written is lost.
     pub fn save_history(&mut self) {
-        if let (LineSource::Terminal(editor), Some(folder)) = (self, cache_folder()) {
+        if let (LineSource::Terminal(editor), Some(folder)) = (self, find_cache_folder()) {
             let _ = std::fs::create_dir_all(&folder);
             let _ = editor.save_history(&folder.join(HISTORY));
         }

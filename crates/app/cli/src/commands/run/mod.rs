@@ -14,11 +14,13 @@ mod stages;
 use super::compile::compile_options;
 use crate::cli::args::{RunArgs, ValidationMode};
 use crate::cli::stderr::print_stderr_line;
-use crate::cli::{CommandFailure, CommandResult, cache, failure, files, schedule};
+use crate::cli::{CommandFailure, CommandResult, failure, files, schedule};
 use crate::values::tensor::array_element;
 use crate::values::{ArgSpec, ArrayFiles, ValueSpec};
 use spirula::{CompileOptions, CompileOutput, KnownArguments, TensorSignature};
-use spirula_runtime::{ComputeDevice, DeviceError, DeviceOptions, FloatTolerance};
+use spirula_runtime::{
+    ComputeDevice, DeviceError, DeviceOptions, FloatTolerance, find_cache_folder,
+};
 use stages::StageTimings;
 use std::time::Duration;
 
@@ -121,7 +123,7 @@ fn open_requested_device(args: &RunArgs) -> Result<ComputeDevice, CommandFailure
         validation: args.validation.is_some(),
         gpu_checks: args.validation == Some(ValidationMode::Shaders),
         times: args.profile,
-        cache: cache::cache_folder(),
+        cache: find_cache_folder(),
         timeout: args.timeout.map(Duration::from_secs),
         check: args.checking.device_options(),
     };

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-/// The cache folder. `SPIRULA_CACHE_DIR` names it, and an empty value disables it. By default it is a folder of this
-/// program in the system's cache folder.
-pub fn cache_folder() -> Option<PathBuf> {
+/// The cache folder. `SPIRULA_CACHE_DIR` names it, and an empty value disables it. By default it is the folder `spirula` in
+/// the system's cache folder.
+pub fn find_cache_folder() -> Option<PathBuf> {
     if let Some(own) = std::env::var_os("SPIRULA_CACHE_DIR") {
         return (!own.is_empty()).then(|| own.into());
     }
