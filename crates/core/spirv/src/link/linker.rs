@@ -11,7 +11,7 @@ use crate::grammar::enumerants::{
 use crate::grammar::{Op, SpirvVersion};
 use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How modules are linked.
 #[derive(Clone, Debug)]
@@ -286,12 +286,17 @@ fn remove_linkage(module: &mut SpirvModule, options: &LinkOptions) {
         |i: &InstRef<'_>| i.operands().get(1) == Some(&Decoration::LinkageAttributes.0);
     let mut left = !has_entries(module);
     let mut removed = Vec::new();
+    let annotations = module.section_insts(ModuleSection::Annotations);
+    let builtins = annotations.filter(|i| i.operands().get(1) == Some(&Decoration::BuiltIn.0));
+    let builtins: FxHashSet<u32> = builtins.map(|i| i.operand_word(0)).collect();
     for inst in module
         .section_insts(ModuleSection::Annotations)
         .filter(is_linkage)
     {
         let is_import = inst.operands().last() == Some(&LinkageType::Import.0);
-        if is_import || options.library {
+        // The environment defines built-in variables, which some compilers declare as imports.
+        let is_open = is_import && !builtins.contains(&inst.operand_word(0));
+        if is_open || options.library {
             left = true;
         } else {
             removed.push(inst.handle());

@@ -19,6 +19,8 @@ pub(super) struct SymbolMention {
     op: Op,
     /// Type of the function or variable.
     pub ty: Id,
+    /// Whether it is a built-in variable, which the environment defines.
+    is_builtin: bool,
 }
 
 /// A name that modules link by.
@@ -79,9 +81,15 @@ impl LinkSymbols {
             }
             let definitions = definitions.get_or_insert_with(|| IdDefinitions::from_module(module));
             let inst = definitions.get(module, row.target);
-            let Some(mention) = inst.and_then(|inst| make_mention(number, inst)) else {
+            let Some(mut mention) = inst.and_then(|inst| make_mention(number, inst)) else {
                 continue;
             };
+            let mut decorations = annotations.decorations_of(row.target).iter();
+            mention.is_builtin = decorations.any(|decoration| {
+                let mut words = Vec::new();
+                decoration.write_instruction(module, &mut words);
+                words.first() == Some(&Decoration::BuiltIn.0)
+            });
             let name = literal_string(name).into_owned();
             self.add_mention(name, LinkageType(*linkage), mention)?;
         }
@@ -123,13 +131,14 @@ impl LinkSymbols {
         Ok(())
     }
 
-    /// Demands that every import has a definition.
+    /// Demands that every import has a definition, here or in the environment.
     ///
     /// # Errors
     /// The first that has none.
     pub fn all_resolved(&self) -> Result<(), LinkError> {
-        let mut open = self.all.iter().filter(|s| s.definition.is_none());
-        match open.next().and_then(|s| Some((s, s.import?))) {
+        let open = self.all.iter().filter(|s| s.definition.is_none());
+        let mut open = open.filter_map(|s| Some((s, s.import?)));
+        match open.find(|(_, import)| !import.is_builtin) {
             Some((symbol, import)) => Err(LinkError::Unresolved {
                 module: import.module,
                 symbol: symbol.name.clone(),
@@ -175,5 +184,6 @@ fn make_mention(module: usize, inst: InstRef<'_>) -> Option<SymbolMention> {
         id: inst.result()?,
         op: inst.op(),
         ty,
+        is_builtin: false,
     })
 }
