@@ -7,6 +7,7 @@ use super::launch::{JitArgument, JitLaunch};
 use super::launch_grid::{LaunchGrid, checked_product};
 use crate::analysis::pointer_roots::ParameterIndex;
 use crate::analysis::privatised_atomics::{PrivatisedOperator, PrivatisedUpdate};
+use crate::layout::parameters::SlotKind;
 use crate::memory::guarded_pages::GuardedPages;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -52,6 +53,9 @@ impl JitKernel {
         if threads <= 1 {
             return Some(Vec::new());
         }
+        if self.takes_numbers_as_pointers(launch) {
+            return None;
+        }
         let arguments = launch.arguments.iter().filter_map(JitArgument::memory);
         let all_memory = arguments.chain(bindings.iter().copied());
         let overlaps = |memory: [u64; 2]| {
@@ -80,6 +84,16 @@ impl JitKernel {
         }
         let least = elements.saturating_mul(LEAST_UPDATES * threads as u64);
         (invocations >= least.max(LEAST_INVOCATIONS)).then_some(all)
+    }
+
+    /// Whether a launch passes a pointer as a number. It may point into memory of another argument.
+    fn takes_numbers_as_pointers(&self, launch: &JitLaunch<'_>) -> bool {
+        let mut passed = self.slots.iter().zip(launch.arguments);
+        passed.any(|(slot, argument)| {
+            let is_address = |bytes: &[u8]| bytes.iter().any(|byte| *byte != 0);
+            slot.kind == SlotKind::Buffer
+                && matches!(argument, JitArgument::Bytes(bytes) if is_address(bytes))
+        })
     }
 }
 
@@ -203,6 +217,8 @@ impl PrivatisedOperator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::invocation_range::InvocationRange;
+    use crate::memory::memory_span::MemorySpan;
 
     /// Whether a kernel only counts in its argument.
     fn is_counted(body: &str) -> bool {
@@ -237,6 +253,57 @@ mod tests {
             "{body}"
         );
         kernel.privatised.parameters == [(ParameterIndex::Argument(0), ADDED)]
+    }
+
+    /// A pointer that is passed as a number may point to the counts.
+    #[test]
+    fn memory_beside_unknown_addresses_is_shared() {
+        let kernel = JitKernel::from_assembly(
+            "OpCapability Addresses
+            OpCapability Kernel
+            OpMemoryModel Physical64 OpenCL
+            OpEntryPoint Kernel %main \"main\"
+            %void = OpTypeVoid
+            %uint = OpTypeInt 32 0
+            %global = OpTypePointer CrossWorkgroup %uint
+            %type = OpTypeFunction %void %global %global
+            %device = OpConstant %uint 1
+            %relaxed = OpConstant %uint 0
+            %main = OpFunction %void None %type
+            %x = OpFunctionParameter %global
+            %y = OpFunctionParameter %global
+            %entry = OpLabel
+            %n = OpLoad %uint %y
+            %a = OpAtomicIAdd %uint %x %device %relaxed %n
+            OpReturn
+            OpFunctionEnd",
+        );
+        let size = InvocationRange::Items {
+            global: [LEAST_INVOCATIONS, 1, 1],
+            local: Some([64, 1, 1]),
+            offset: [0; 3],
+            dimensions: 1,
+        };
+        let grid = kernel.compute_grid(&size).expect("the size is valid");
+        let mut counts = [0_u32; 4];
+        let memory = JitArgument::Memory(MemorySpan {
+            address: counts.as_mut_ptr().cast(),
+            length: 16,
+        });
+        let is_privatised = |other: &[u8; 8]| {
+            let launch = JitLaunch {
+                size,
+                arguments: &[memory, JitArgument::Bytes(other)],
+                bindings: &[],
+                push: &[],
+                threads: 2,
+                timeout: None,
+            };
+            let plan = kernel.plan_privatised_memory(&launch, &grid, 2, &[]);
+            plan.is_some()
+        };
+        assert!(is_privatised(&[0; 8]));
+        assert!(!is_privatised(&(counts.as_ptr() as u64).to_ne_bytes()));
     }
 
     const ADDED: PrivatisedUpdate = PrivatisedUpdate {
