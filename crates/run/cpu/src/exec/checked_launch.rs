@@ -142,7 +142,7 @@ impl KernelSanitizer {
         });
         let bound = launch.bindings.iter().filter_map(|b| b.resource.memory());
         let mut lent = Vec::new();
-        for memory in arguments.chain(bound) {
+        for memory in arguments.chain(bound).filter(|memory| memory.length > 0) {
             let base = memory.address as u64;
             let known = self.regions.find_region(base);
             if known.is_none_or(|r| base - r.base + memory.length > r.length) {
@@ -158,9 +158,8 @@ impl KernelSanitizer {
         let Some(region) = self.regions.find_region(base) else {
             return ArgumentShadow::new(base, 0, [0; 2]);
         };
-        let first = (base - region.base) >> granule << 3;
-        let cells = region.cell_addresses(granule).map(|at| at + first);
-        ArgumentShadow::new(base, memory.length, cells)
+        let cells = region.cell_addresses(base, granule);
+        ArgumentShadow::from_pointer(base, [base, memory.length], cells, granule)
     }
 
     /// The shadow of a pointer that is passed as a number. It may point into the middle of memory.
@@ -168,8 +167,8 @@ impl KernelSanitizer {
         let Some(region) = self.regions.find_region(address) else {
             return ArgumentShadow::new(address, 0, [0; 2]);
         };
-        let (base, length) = (region.base, region.length);
-        ArgumentShadow::new(base, length, region.cell_addresses(granule))
-            .shadow_from_address(address, granule)
+        let memory = [region.base, region.length];
+        let cells = region.cell_addresses(address, granule);
+        ArgumentShadow::from_pointer(address, memory, cells, granule)
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct ArgumentShadow {
 }
 
 impl ArgumentShadow {
-    /// The shadow of memory from `base` on. The last parameter has the addresses of its cells and release records.
+    /// The shadow of memory from `base` on. The last parameter has the addresses of its first cell and release record.
     pub fn new(base: u64, length: u64, [cells, released]: [u64; 2]) -> ArgumentShadow {
         let end = |n: u32| (length + 1).saturating_sub(1 << n);
         ArgumentShadow {
@@ -26,23 +26,22 @@ impl ArgumentShadow {
         }
     }
 
-    /// The shadow of the same memory for a pointer to an address in it.
-    pub fn shadow_from_address(self, address: u64, granule: u32) -> ArgumentShadow {
-        let before = address - self.memory[0];
-        let cells = before >> granule << 3;
+    /// The shadow of a pointer to an address, from which the kernel may access `memory`. The last parameters have the addresses of
+    /// the cell and the release record that have the address, and their granule.
+    pub fn from_pointer(
+        address: u64,
+        memory: [u64; 2],
+        cells: [u64; 2],
+        granule: u32,
+    ) -> ArgumentShadow {
+        let after = (memory[0] + memory[1]).saturating_sub(address);
+        let shadow = ArgumentShadow::new(address, after, cells);
         // No cell begins at other addresses. The ends of 0 send each access to the runtime.
-        let is_whole = before.is_multiple_of(1 << granule);
+        let is_whole = address.is_multiple_of(1 << granule);
         ArgumentShadow {
-            cells: self.cells + cells,
-            ends: self.ends.map(|end| {
-                if is_whole {
-                    end.saturating_sub(before)
-                } else {
-                    0
-                }
-            }),
-            released: self.released + cells,
-            memory: self.memory,
+            ends: if is_whole { shadow.ends } else { [0; 5] },
+            memory,
+            ..shadow
         }
     }
 }

@@ -264,13 +264,16 @@ mod tests {
 
     #[test]
     fn offsets_of_a_row_begin_where_the_pointer_is() {
-        let row = ArgumentShadow::new(0x1000, 64, [0x8000, 0x9000]);
-        assert_eq!(row.ends, [64, 63, 61, 57, 49]);
-        let within = row.shadow_from_address(0x1010, 2);
+        let row = |address, cells| {
+            ArgumentShadow::from_pointer(address, [0x1000, 64], [cells, cells + 0x1000], 2)
+        };
+        let whole = row(0x1000, 0x8000);
+        assert_eq!(whole.ends, [64, 63, 61, 57, 49]);
+        let within = row(0x1010, 0x8020);
         assert_eq!(within.ends, [48, 47, 45, 41, 33]);
         assert_eq!((within.cells, within.released), (0x8020, 0x9020));
         // Where a row would begin within a cell, no access is decided in place.
-        assert_eq!(row.shadow_from_address(0x1012, 2).ends, [0; 5]);
+        assert_eq!(row(0x1012, 0x8020).ends, [0; 5]);
         let at = |address: u64| AccessRecord::new(address, 4 << info::BYTES_SHIFT, 0);
         assert!(
             [0x1000, 0x103c]

@@ -3,6 +3,10 @@
 use super::shadow_cell::PHASES;
 use std::collections::BTreeMap;
 
+/// Alignment of the address at which the cells of a region begin, the largest granule in bytes. Cells then begin at
+/// multiples of their granule, as accesses do, whatever the address of the region.
+const CELL_ALIGN: u64 = 8;
+
 /// Cells of a region, one for each granule of memory.
 struct ShadowCells {
     /// Logarithm of the bytes of a cell.
@@ -31,16 +35,24 @@ pub(crate) struct ShadowRegion {
 }
 
 impl ShadowRegion {
-    /// The addresses of the cells and release records for a granule. They are allocated on first use.
-    pub fn cell_addresses(&mut self, granule: u32) -> [u64; 2] {
+    /// The addresses of the cell and the release record that have an address, for a granule. They are allocated on first
+    /// use.
+    pub fn cell_addresses(&mut self, address: u64, granule: u32) -> [u64; 2] {
+        let offset = self.cell_offset(address) >> granule << 3;
         let shadow = self.shadow_for_granule(granule);
-        [&shadow.cells, &shadow.released].map(|of| of.as_ptr() as u64)
+        [&shadow.cells, &shadow.released].map(|of| of.as_ptr() as u64 + offset)
+    }
+
+    /// Bytes between the beginning of the first cell and an address.
+    fn cell_offset(&self, address: u64) -> u64 {
+        address - (self.base & !(CELL_ALIGN - 1))
     }
 
     fn shadow_for_granule(&mut self, granule: u32) -> &mut ShadowCells {
         let known = self.shadows.iter().position(|s| s.granule == granule);
         let at = known.unwrap_or_else(|| {
-            let count = (self.length as usize >> granule) + 1;
+            let end = self.cell_offset(self.base) + self.length;
+            let count = (end as usize >> granule) + 1;
             self.shadows.push(ShadowCells {
                 granule,
                 cells: vec![0; count],
@@ -56,14 +68,14 @@ impl ShadowRegion {
     pub fn last_release(&self, address: u64, granule: Option<u32>) -> u64 {
         let shadows = self.shadows.iter();
         let shadows = shadows.filter(|s| granule.is_none_or(|g| g == s.granule));
-        let offset = (address - self.base) as usize;
+        let offset = self.cell_offset(address) as usize;
         let slots = shadows.filter_map(|s| s.released.get(offset >> s.granule));
         slots.copied().max().unwrap_or(0)
     }
 
     /// Notes that somebody released there.
     pub fn record_release(&mut self, address: u64, granule: Option<u32>, by: u64) {
-        let offset = (address - self.base) as usize;
+        let offset = self.cell_offset(address) as usize;
         let shadows = self.shadows.iter_mut();
         for shadow in shadows.filter(|s| granule.is_none_or(|g| g == s.granule)) {
             if let Some(slot) = shadow.released.get_mut(offset >> shadow.granule) {
@@ -88,7 +100,7 @@ impl ShadowRegion {
         if !self.shadows.iter().any(|s| range.contains(&s.granule)) {
             self.shadow_for_granule(*range.end());
         }
-        let offset = address - self.base;
+        let offset = self.cell_offset(address);
         for shadow in &mut self.shadows {
             if !range.contains(&shadow.granule) {
                 continue;
@@ -175,7 +187,7 @@ mod tests {
         let mut regions = ShadowMemory::default();
         regions.add_region(0x1000, 8);
         let region = regions.find_region(0x1001).expect("it is there");
-        region.cell_addresses(2);
+        region.cell_addresses(0x1000, 2);
         let mut noted = Vec::new();
         region.each_cell(0x1001, 1, CellGranules::UpTo(0), |at, cell, _| {
             *cell += 1;
@@ -191,5 +203,23 @@ mod tests {
             cells.push(*cell)
         });
         assert_eq!(cells[2..], [0, 1]);
+    }
+
+    /// Neighbours that are aligned share no cell, though the region begins within one.
+    #[test]
+    fn cells_begin_at_multiples_of_their_granule() {
+        let mut regions = ShadowMemory::default();
+        regions.add_region(0x1002, 10);
+        let region = regions.find_region(0x1002).expect("it is there");
+        let [first, next] = [0x1004, 0x1008].map(|at| region.cell_addresses(at, 2)[0]);
+        assert_eq!(next - first, 8);
+        for address in [0x1004, 0x1008] {
+            region.each_cell(address, 4, CellGranules::One(2), |_, cell, _| *cell += 1);
+        }
+        let mut cells = Vec::new();
+        region.each_cell(0x1002, 10, CellGranules::One(2), |_, cell, _| {
+            cells.push(*cell)
+        });
+        assert_eq!(cells, [0, 1, 1]);
     }
 }
