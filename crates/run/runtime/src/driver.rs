@@ -1,14 +1,15 @@
 //! Drivers: the interface that an implementation of a device provides, and the facts of a device.
 
 use crate::{
-    BufferHandle, CheckOptions, DeviceError, ImageHandle, ImageShape, KernelHandle, KernelLaunch,
-    PipeHandle, PipeShape, ResourceHandle, SamplerHandle, SamplerState,
+    BufferHandle, CheckOptions, DeviceError, ImageHandle, ImageShape, ImportedMemory, KernelHandle,
+    KernelLaunch, PipeHandle, PipeShape, ResourceHandle, SamplerHandle, SamplerState,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::EntryInterface;
 use std::path::PathBuf;
+use std::ptr::NonNull;
 use std::time::Duration;
 
 /// Kinds of devices.
@@ -124,8 +125,17 @@ pub struct DeviceOptions {
     pub check: CheckOptions,
 }
 
-/// The error that a device does not support a kind of resource.
-fn refuse_unsupported<T>(device: &str, what: String) -> Result<T, DeviceError> {
+/// Memory that a launch accesses by addresses among its push constants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReachedMemory<'a> {
+    /// Buffers whose addresses are among the push constants.
+    pub buffers: &'a [BufferHandle],
+    /// Whether there are other addresses, so that the launch may access any buffer.
+    pub is_unbounded: bool,
+}
+
+/// The error that a device does not support a kind of resource or argument.
+pub fn refuse_unsupported<T>(device: &str, what: String) -> Result<T, DeviceError> {
     let text = format!("{what} are not supported by {device}");
     Err(DeviceError::Unsupported(vec![SourceDiagnostic::error(
         SourceLocation::Unknown,
@@ -199,7 +209,47 @@ pub trait DeviceDriver: Send {
         self.create_buffer(buffer, size)
     }
 
-    /// Destroys a resource and frees its memory.
+    /// Creates a buffer over memory of the caller.
+    ///
+    /// # Errors
+    /// When the device cannot use that memory.
+    fn import_buffer(
+        &mut self,
+        _: BufferHandle,
+        _memory: ImportedMemory,
+    ) -> Result<(), DeviceError> {
+        refuse_unsupported(
+            &self.info().id,
+            "buffers over memory of the caller".to_owned(),
+        )
+    }
+
+    /// Creates an image over memory of the caller, whose texels lie in the order that [`ImageShape`] defines.
+    ///
+    /// # Errors
+    /// When the device cannot use that memory, or has no such images.
+    fn import_image(
+        &mut self,
+        _: ImageHandle,
+        _shape: &ImageShape,
+        _sampler: &SamplerState,
+        _memory: ImportedMemory,
+    ) -> Result<(), DeviceError> {
+        refuse_unsupported(
+            &self.info().id,
+            "images over memory of the caller".to_owned(),
+        )
+    }
+
+    /// Where the host accesses the bytes of a buffer or an image while the device is idle; `None` where it cannot.
+    ///
+    /// # Errors
+    /// When there is no such resource.
+    fn host_address(&mut self, _: ResourceHandle) -> Result<Option<NonNull<u8>>, DeviceError> {
+        Ok(None)
+    }
+
+    /// Destroys a resource and frees its memory, unless that is the caller's.
     fn destroy_resource(&mut self, resource: ResourceHandle);
 
     /// Copies into a buffer, or into the texels of an image.
@@ -281,15 +331,14 @@ pub trait DeviceDriver: Send {
     /// Destroys a kernel that no launch uses any more. A driver may keep it until the device is closed.
     fn destroy_kernel(&mut self, _: KernelHandle) {}
 
-    /// Begins a launch, ordered after all earlier launches and copies. `reached` are the buffers whose addresses are among the
-    /// push constants.
+    /// Begins a launch, ordered after all earlier launches and copies. `reached` is the memory that it accesses by addresses.
     ///
     /// # Errors
     /// When the device cannot run it.
     fn launch_kernel(
         &mut self,
         launch: &KernelLaunch,
-        reached: &[BufferHandle],
+        reached: ReachedMemory<'_>,
     ) -> Result<(), DeviceError>;
 
     /// Number of instructions that all launches so far have run, where the device counts them.

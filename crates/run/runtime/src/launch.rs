@@ -55,6 +55,18 @@ pub enum KernelArgument {
     Bytes(Vec<u8>),
     /// A pointer to workgroup memory of this many bytes.
     Local(u64),
+    /// A pointer into a buffer, which the kernel accesses from there to its end.
+    Part {
+        /// The buffer.
+        buffer: BufferHandle,
+        /// Bytes from its beginning.
+        offset: u64,
+    },
+    /// A null pointer, where the kernel takes a buffer.
+    Null,
+    /// An address, where the kernel takes a buffer. It may be within any buffer whose address
+    /// [`crate::ComputeDevice::buffer_address`] has returned, or what else kernels of the device can access.
+    Address(u64),
 }
 
 /// The binding of a buffer, an image or a sampler to a descriptor.

@@ -34,9 +34,10 @@ pub mod type_names;
 
 pub use cache_folder::find_cache_folder;
 pub use compare::{CaseInput, FloatTolerance, LaunchCase, LaunchMismatch};
-pub use device::ComputeDevice;
+pub use device::{ComputeDevice, ImportedMemory};
 pub use driver::{
     DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions, MatrixElement, MatrixShape,
+    ReachedMemory,
 };
 pub use drivers::list_devices;
 pub use error::DeviceError;

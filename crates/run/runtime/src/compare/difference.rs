@@ -43,6 +43,8 @@ impl FloatTolerance {
 /// A resource of a launch.
 pub struct ComparedBuffer {
     pub resource: ResourceHandle,
+    /// The first byte that the launch is passed.
+    pub start: u64,
     /// Its name in messages.
     pub place: String,
     /// Its possible element types, and whether the module declares each.

@@ -13,7 +13,7 @@ mod tests;
 pub use difference::FloatTolerance;
 
 use crate::data::ElementType;
-use crate::driver::{DeviceDriver, DeviceInfo, DeviceLimits};
+use crate::driver::{DeviceDriver, DeviceInfo, DeviceLimits, ReachedMemory};
 use crate::{
     BufferHandle, ComputeDevice, DeviceError, ImageHandle, ImageShape, IndexSpace, KernelArgument,
     KernelHandle, KernelLaunch, LaunchBinding, LaunchInputs, PipeHandle, PipeShape, ResourceHandle,
@@ -69,9 +69,9 @@ pub struct LaunchCase {
 /// An input of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseInput {
-    /// The bytes of a buffer before the launch, with set, binding and element where it is bound to a descriptor.
+    /// The bytes of a buffer, or those from an offset on, before the launch, with set, binding and element where it is bound to a descriptor.
     Buffer(Option<(u32, u32, u32)>, Vec<u8>),
-    /// A value.
+    /// A value. A null pointer is 8 zeros.
     Bytes(Vec<u8>),
     /// Bytes of workgroup memory.
     Local(u64),
@@ -145,9 +145,7 @@ impl ComparisonDriver {
         match &mut launch.inputs {
             LaunchInputs::Arguments(arguments) => {
                 for argument in arguments {
-                    if let KernelArgument::Resource(resource) = argument {
-                        *resource = self.find_resource(*resource)?.1[device];
-                    }
+                    self.translate_argument(device, argument)?;
                 }
             }
             LaunchInputs::Resources { bindings, .. } => {
@@ -157,6 +155,37 @@ impl ComparisonDriver {
             }
         }
         Ok(launch)
+    }
+
+    /// Translates an argument into the handles of a device.
+    fn translate_argument(
+        &self,
+        device: usize,
+        argument: &mut KernelArgument,
+    ) -> Result<(), DeviceError> {
+        match argument {
+            KernelArgument::Resource(resource) => {
+                *resource = self.find_resource(*resource)?.1[device];
+            }
+            KernelArgument::Part { buffer, .. } => {
+                let own = self.find_resource((*buffer).into())?.1[device];
+                let ResourceHandle::Buffer(own) = own else {
+                    return Err(DeviceError::Handle("a buffer"));
+                };
+                *buffer = own;
+            }
+            KernelArgument::Bytes(_) | KernelArgument::Local(_) | KernelArgument::Null => {}
+            KernelArgument::Address(_) => {
+                return self.refuse_addresses();
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_addresses<T>(&self) -> Result<T, DeviceError> {
+        let text = "addresses of buffers differ from device to device";
+        let fault = SourceDiagnostic::error(SourceLocation::Unknown, text);
+        Err(DeviceError::Unsupported(vec![fault]))
     }
 
     /// The inputs of a launch, as they are now on the first device, and its resources.
@@ -182,6 +211,16 @@ impl ComparisonDriver {
                             used.push(argument_used(&known.interface, &types, number, *resource));
                             CaseInput::Buffer(None, Vec::new())
                         }
+                        KernelArgument::Part { buffer, offset } => {
+                            let resource = ResourceHandle::from(*buffer);
+                            used.push(ComparedBuffer {
+                                start: *offset,
+                                ..argument_used(&known.interface, &types, number, resource)
+                            });
+                            CaseInput::Buffer(None, Vec::new())
+                        }
+                        KernelArgument::Null => CaseInput::Bytes(vec![0; 8]),
+                        KernelArgument::Address(_) => return self.refuse_addresses(),
                     });
                 }
             }
@@ -208,6 +247,7 @@ impl ComparisonDriver {
                 && let Some(used) = contents.next()
             {
                 *bytes = self.download_from(0, used.resource)?;
+                bytes.drain(..(used.start as usize).min(bytes.len()));
             }
         }
         let case = LaunchCase {
@@ -242,6 +282,7 @@ fn argument_used(
     });
     ComparedBuffer {
         resource,
+        start: 0,
         place: format!("argument {number}"),
         elements: types.list_elements(pointee.as_slice()),
     }
@@ -272,6 +313,7 @@ fn resource_used(
     });
     ComparedBuffer {
         resource: bound.resource,
+        start: 0,
         place: format!("set {set}, binding {binding}"),
         elements: match shown[number] {
             Some(element) => vec![(element, true)],
@@ -388,9 +430,7 @@ impl DeviceDriver for ComparisonDriver {
     }
 
     fn buffer_address(&mut self, _: BufferHandle) -> Result<u64, DeviceError> {
-        let text = "addresses of buffers differ from device to device";
-        let fault = SourceDiagnostic::error(SourceLocation::Unknown, text);
-        Err(DeviceError::Unsupported(vec![fault]))
+        self.refuse_addresses()
     }
 
     fn create_kernel(
@@ -414,7 +454,7 @@ impl DeviceDriver for ComparisonDriver {
     fn launch_kernel(
         &mut self,
         launch: &KernelLaunch,
-        _: &[BufferHandle],
+        _: ReachedMemory<'_>,
     ) -> Result<(), DeviceError> {
         let (case, used) = self.capture_case(launch)?;
         self.launches += 1;

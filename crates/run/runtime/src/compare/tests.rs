@@ -62,7 +62,7 @@ impl DeviceDriver for FaultyDriver {
     fn launch_kernel(
         &mut self,
         launch: &KernelLaunch,
-        reached: &[BufferHandle],
+        reached: ReachedMemory<'_>,
     ) -> Result<(), DeviceError> {
         self.cpu.launch_kernel(launch, reached)?;
         self.launches += 1;
@@ -169,6 +169,7 @@ fn what_is_within_the_tolerance_goes_on() {
 fn bytes_are_floats_only_where_they_look_like_some() {
     let used = |is_said| ComparedBuffer {
         resource: BufferHandle(0).into(),
+        start: 0,
         place: String::new(),
         elements: vec![(ElementType::U8, true), (ElementType::F32, is_said)],
     };
@@ -231,6 +232,7 @@ fn words_that_only_become_floats_are_floats() {
 fn zeros_and_nans_of_any_bits_agree_as_floats_alone() {
     let used = |is_said| ComparedBuffer {
         resource: BufferHandle(0).into(),
+        start: 0,
         place: String::new(),
         elements: if is_said {
             vec![(ElementType::F32, true)]

@@ -2,7 +2,7 @@
 //! descriptors, as the shader's module says.
 
 use super::resources::{DeviceResource, DeviceResourceKind};
-use crate::driver::DeviceLimits;
+use crate::driver::{DeviceLimits, refuse_unsupported};
 use crate::{
     BufferHandle, DeviceError, IndexSpace, KernelArgument, KernelHandle, KernelLaunch,
     LaunchBinding, LaunchInputs, ResourceHandle, SamplerHandle, SamplerState,
@@ -37,12 +37,23 @@ pub struct ShaderLaunchPlan {
     pub spec: Vec<(u32, u64)>,
     pub groups: [u32; 3],
     pub push: Vec<u8>,
-    /// Buffers, and the offsets of their addresses in `push`.
-    pub addresses: Vec<(BufferHandle, usize)>,
+    /// Addresses that are pushed.
+    pub addresses: Vec<PushedAddress>,
+    /// Whether an address of unknown memory is pushed.
+    pub is_unbounded: bool,
     /// Resources at descriptors.
     pub bindings: Vec<LaunchBinding>,
     /// Samplers whose state is pushed, and the offsets in `push`.
     pub masks: Vec<(SamplerHandle, u32)>,
+}
+
+/// A pushed address of memory in a buffer.
+pub struct PushedAddress {
+    pub buffer: BufferHandle,
+    /// Bytes from the beginning of the buffer.
+    pub offset: u64,
+    /// Position in the push constants.
+    pub at: u32,
 }
 
 /// Compiles an entry point to a shader.
@@ -95,6 +106,7 @@ impl KernelShader {
             groups: [1; 3],
             push: vec![0; self.interface.push_constant_bytes as usize],
             addresses: Vec::new(),
+            is_unbounded: false,
             bindings: self.samplers.clone(),
             masks: Vec::new(),
         };
@@ -114,33 +126,10 @@ impl KernelShader {
             }
         }
         for (buffer, offset) in &self.hidden {
-            // Arguments that the shader does not read have no offset.
-            if *offset as usize + 8 <= plan.push.len() {
-                plan.addresses.push((*buffer, *offset as usize));
-            }
+            plan.push_address(*buffer, 0, *offset);
         }
         for (passed, argument) in passing.arguments.iter().zip(given) {
-            match (*passed, argument) {
-                (ClspvArgument::Pushed { offset, .. }, KernelArgument::Bytes(bytes)) => {
-                    plan.write_push_constants(offset, bytes);
-                }
-                // Arguments that the shader does not read have no offset.
-                (
-                    ClspvArgument::Address { offset },
-                    KernelArgument::Resource(ResourceHandle::Buffer(buffer)),
-                ) if offset as usize + 8 <= plan.push.len() => {
-                    plan.addresses.push((*buffer, offset as usize));
-                }
-                (ClspvArgument::Workgroup { spec_id, element }, KernelArgument::Local(bytes)) => {
-                    let count = bytes.next_multiple_of(ALIGN) / u64::from(element.max(1));
-                    plan.spec.push((spec_id, count));
-                }
-                // Resources that the shader does not access have no descriptor.
-                (ClspvArgument::Bound { set, binding }, KernelArgument::Resource(resource)) => {
-                    plan.bindings.push(bind_descriptor(set, binding, *resource));
-                }
-                _ => {}
-            }
+            plan.pass_argument(*passed, argument)?;
         }
         plan.answer_queries(passing, given, resources);
         for mask in &passing.masks {
@@ -192,6 +181,54 @@ impl ShaderLaunchPlan {
                 ImageFact::ChannelType => format.opencl_type(),
             };
             self.write_push_constants(query.offset, &number.to_le_bytes());
+        }
+    }
+
+    /// Passes an argument as the shader takes it. Resources that the shader does not access have no descriptor.
+    fn pass_argument(
+        &mut self,
+        passed: ClspvArgument,
+        argument: &KernelArgument,
+    ) -> Result<(), DeviceError> {
+        match (passed, argument) {
+            (ClspvArgument::Pushed { offset, .. }, KernelArgument::Bytes(bytes)) => {
+                self.write_push_constants(offset, bytes);
+            }
+            (
+                ClspvArgument::Address { offset },
+                KernelArgument::Resource(ResourceHandle::Buffer(buffer)),
+            ) => self.push_address(*buffer, 0, offset),
+            (ClspvArgument::Address { offset: at }, KernelArgument::Part { buffer, offset }) => {
+                self.push_address(*buffer, *offset, at);
+            }
+            (ClspvArgument::Address { offset }, KernelArgument::Address(address)) => {
+                self.write_push_constants(offset, &address.to_le_bytes());
+                self.is_unbounded = true;
+            }
+            (ClspvArgument::Workgroup { spec_id, element }, KernelArgument::Local(bytes)) => {
+                let count = bytes.next_multiple_of(ALIGN) / u64::from(element.max(1));
+                self.spec.push((spec_id, count));
+            }
+            (ClspvArgument::Bound { set, binding }, KernelArgument::Resource(resource)) => {
+                self.bindings.push(bind_descriptor(set, binding, *resource));
+            }
+            (
+                ClspvArgument::Bound { .. },
+                KernelArgument::Part { .. } | KernelArgument::Null | KernelArgument::Address(_),
+            ) => {
+                let shaders = "shaders that take buffers at descriptors";
+                return refuse_unsupported(shaders, "pointers other than to buffers".to_owned());
+            }
+            // Null pointers are the zeros that push constants consist of at first.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Pushes the address of memory in a buffer. Arguments that the shader does not read have no place.
+    fn push_address(&mut self, buffer: BufferHandle, offset: u64, at: u32) {
+        if at as usize + 8 <= self.push.len() {
+            self.addresses.push(PushedAddress { buffer, offset, at });
         }
     }
 

@@ -5,7 +5,17 @@ use super::{ComputeDevice, checks, printf_records};
 use crate::profile::add_elapsed_time;
 use crate::{
     BufferHandle, DeviceError, IndexSpace, KernelHandle, KernelLaunch, LaunchBuilder, LaunchInputs,
+    ReachedMemory,
 };
+
+/// A launch as the driver gets it.
+struct TranslatedLaunch {
+    launch: KernelLaunch,
+    /// Buffers that it reaches by address.
+    reached: Vec<BufferHandle>,
+    /// Whether it may reach any buffer.
+    is_unbounded: bool,
+}
 
 impl ComputeDevice {
     /// Prepares a launch of a kernel, whose size and arguments follow.
@@ -27,12 +37,18 @@ impl ComputeDevice {
         }
         if matches!(slot.how, KernelImplementation::Driver(kernel) if kernel == launch.kernel) {
             let driver = &mut self.driver;
-            return add_elapsed_time(&mut self.profile.run, || driver.launch_kernel(launch, &[]));
+            return add_elapsed_time(&mut self.profile.run, || {
+                driver.launch_kernel(launch, ReachedMemory::default())
+            });
         }
-        let (translated, reached) = self.translate_for_driver(launch)?;
+        let translated = self.translate_for_driver(launch)?;
+        let reached = ReachedMemory {
+            buffers: &translated.reached,
+            is_unbounded: translated.is_unbounded,
+        };
         let driver = &mut self.driver;
         add_elapsed_time(&mut self.profile.run, || {
-            driver.launch_kernel(&translated, &reached)
+            driver.launch_kernel(&translated.launch, reached)
         })?;
         self.collect_printed(launch.kernel)
     }
@@ -68,12 +84,11 @@ impl ComputeDevice {
         printed
     }
 
-    /// Translates a launch for the driver: into its own kernel, or the shader that a kernel became. Also returns the buffers that it
-    /// reaches by address.
+    /// Translates a launch for the driver: into its own kernel, or the shader that a kernel became.
     fn translate_for_driver(
         &mut self,
         launch: &KernelLaunch,
-    ) -> Result<(KernelLaunch, Vec<BufferHandle>), DeviceError> {
+    ) -> Result<TranslatedLaunch, DeviceError> {
         let slot = &mut self.kernels[launch.kernel.index()];
         let shader = match &slot.how {
             KernelImplementation::Driver(kernel) => {
@@ -81,7 +96,11 @@ impl ComputeDevice {
                     kernel: *kernel,
                     ..launch.clone()
                 };
-                return Ok((launch, Vec::new()));
+                return Ok(TranslatedLaunch {
+                    launch,
+                    reached: Vec::new(),
+                    is_unbounded: false,
+                });
             }
             KernelImplementation::Shader(shader) => shader,
         };
@@ -93,10 +112,10 @@ impl ComputeDevice {
             &self.resources,
         )?;
         let mut reached = Vec::new();
-        for (buffer, at) in std::mem::take(&mut plan.addresses) {
-            reached.push(buffer);
-            let address = self.driver.argument_address(buffer)?;
-            plan.push[at..at + 8].copy_from_slice(&address.to_le_bytes());
+        for pushed in std::mem::take(&mut plan.addresses) {
+            reached.push(pushed.buffer);
+            let address = self.driver.argument_address(pushed.buffer)? + pushed.offset;
+            plan.write_push_constants(pushed.at, &address.to_le_bytes());
         }
         self.push_sampler_states(&mut plan)?;
         let KernelImplementation::Shader(shader) = &self.kernels[launch.kernel.index()].how else {
@@ -127,7 +146,11 @@ impl ComputeDevice {
                 push: plan.push,
             },
         };
-        Ok((launch, reached))
+        Ok(TranslatedLaunch {
+            launch,
+            reached,
+            is_unbounded: plan.is_unbounded,
+        })
     }
 
     /// Waits for all launches.

@@ -1,12 +1,14 @@
 //! Devices as callers see them: a driver whose calls are checked and timed.
 //!
 //! - `buffers`, `resources`: buffers; images, samplers and pipes.
+//! - `imported_memory`: buffers and images over memory of the caller.
 //! - `kernels`, `kernel_shader`: kernels of the driver, and kernels that became shaders.
 //! - `launches`, `checks`: launches, checked against interfaces and limits.
 //! - `program_variables`, `printf_records`, `sampler_variants`: the hidden resources of kernels that became shaders.
 
 mod buffers;
 mod checks;
+mod imported_memory;
 mod kernel_shader;
 mod kernels;
 mod launches;
@@ -14,6 +16,8 @@ mod printf_records;
 mod program_variables;
 mod resources;
 mod sampler_variants;
+
+pub use imported_memory::ImportedMemory;
 
 use crate::compare::{ComparisonDriver, FloatTolerance};
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};

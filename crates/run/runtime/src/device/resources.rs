@@ -7,6 +7,7 @@ use crate::{
     DeviceError, ImageHandle, ImageShape, PipeHandle, PipeShape, ResourceHandle, SamplerHandle,
     SamplerState, TexelFormat,
 };
+use std::ptr::NonNull;
 
 /// Kinds of resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,6 +221,25 @@ impl ComputeDevice {
         add_elapsed_time(&mut self.profile.copy, || {
             driver.read_resource(resource, offset, out)
         })
+    }
+
+    /// Where the host can access the bytes of a buffer or an image directly; `None` where it cannot. A device that runs
+    /// launches concurrently must be idle ([`ComputeDevice::wait_idle`]) while the host accesses them. The address is valid until
+    /// the resource is destroyed.
+    ///
+    /// # Errors
+    /// When it is no resource of this device.
+    pub fn host_address(
+        &mut self,
+        resource: ResourceHandle,
+    ) -> Result<Option<NonNull<u8>>, DeviceError> {
+        self.resource_size(resource)?;
+        match resource {
+            ResourceHandle::Buffer(_) | ResourceHandle::Image(_) => {
+                self.driver.host_address(resource)
+            }
+            ResourceHandle::Sampler(_) | ResourceHandle::Pipe(_) => Ok(None),
+        }
     }
 
     /// Destroys a resource, and the variant of a sampler with it.

@@ -2,7 +2,7 @@
 
 use super::accepted_resource::{AcceptedResource, find_mismatch};
 use crate::device::resources::DeviceResource;
-use crate::{DeviceError, DeviceInfo, KernelArgument};
+use crate::{DeviceError, DeviceInfo, KernelArgument, ResourceHandle};
 use spirula_spirv::Id;
 use spirula_spirv::reflect::{EntryInterface, InterfaceParam, ParamKind};
 
@@ -65,6 +65,15 @@ fn find_argument_problem(
         (ParamKind::Buffer { .. }, KernelArgument::Resource(resource)) => {
             find_mismatch(*resource, AcceptedResource::Buffer, resources)
         }
+        (ParamKind::Buffer { .. }, KernelArgument::Part { buffer, offset }) => {
+            let resource = ResourceHandle::from(*buffer);
+            find_mismatch(resource, AcceptedResource::Buffer, resources).or_else(|| {
+                let size = resources[resource.index()].map_or(0, |found| found.size);
+                (*offset > size)
+                    .then(|| format!("byte {offset} is not within its buffer of {size} bytes"))
+            })
+        }
+        (ParamKind::Buffer { .. }, KernelArgument::Null | KernelArgument::Address(_)) => None,
         (ParamKind::Opaque { ty }, KernelArgument::Resource(resource)) => find_mismatch(
             *resource,
             AcceptedResource::find_for_type(opaque, *ty),
@@ -96,5 +105,8 @@ fn describe_argument(argument: &KernelArgument) -> String {
         KernelArgument::Resource(_) => "a buffer".to_owned(),
         KernelArgument::Bytes(bytes) => format!("a value of {} bytes", bytes.len()),
         KernelArgument::Local(_) => "workgroup memory".to_owned(),
+        KernelArgument::Part { .. } => "a part of a buffer".to_owned(),
+        KernelArgument::Null => "a null pointer".to_owned(),
+        KernelArgument::Address(_) => "an address".to_owned(),
     }
 }

@@ -171,6 +171,33 @@ fn arguments_of_each_kind() {
         text,
         "argument 1 (p): it takes a buffer, workgroup memory is given"
     );
+    let part = |offset| KernelArgument::Part {
+        buffer: BufferHandle(0),
+        offset,
+    };
+    for pointer in [part(4), KernelArgument::Null, KernelArgument::Address(1)] {
+        assert_eq!(of(bytes(4), pointer, local(8)), "fits");
+    }
+    assert_eq!(
+        of(bytes(4), part(5), local(8)),
+        "argument 1 (p): byte 5 is not within its buffer of 4 bytes"
+    );
+    let dead = KernelArgument::Part {
+        buffer: BufferHandle(1),
+        offset: 0,
+    };
+    assert_eq!(
+        of(bytes(4), dead, local(8)),
+        "argument 1 (p): its buffer was destroyed"
+    );
+    assert_eq!(
+        of(KernelArgument::Null, alive.clone(), local(8)),
+        "argument 0 (p): it takes a value of 4 bytes, a null pointer is given"
+    );
+    assert_eq!(
+        of(bytes(4), alive.clone(), KernelArgument::Address(1)),
+        "argument 2 (p): it takes workgroup memory, an address is given"
+    );
     assert!(of(bytes(4), alive.clone(), local(0)).contains("of 1 byte at least"));
     assert!(of(bytes(4), alive, local(2000)).contains("test has 1024"));
 }

@@ -1,5 +1,6 @@
 //! Host memory: the memory of buffers on the CPU device.
 
+use crate::ImportedMemory;
 use bytemuck::{Pod, Zeroable};
 use spirula_cpu::GuardedPages;
 
@@ -8,13 +9,17 @@ use spirula_cpu::GuardedPages;
 #[repr(C, align(128))]
 pub struct AlignedLine([u8; 128]);
 
-/// Zeroed bytes, aligned to 128, between guarded pages where the system has them.
+/// The memory of a resource. Memory of the device is aligned to 128.
 pub enum HostMemory {
+    /// Pages between guards.
     Guarded(GuardedPages),
+    /// Lines without guards, where the system has none.
     Plain {
         lines: Box<[AlignedLine]>,
         size: usize,
     },
+    /// Memory of the caller, which is not freed.
+    Imported(ImportedMemory),
 }
 
 impl HostMemory {
@@ -36,6 +41,15 @@ impl HostMemory {
         match self {
             HostMemory::Guarded(pages) => pages.size() as u64,
             HostMemory::Plain { size, .. } => *size as u64,
+            HostMemory::Imported(memory) => memory.size(),
+        }
+    }
+
+    /// Number of bytes that the device has allocated for it.
+    pub fn allocated_bytes(&self) -> u64 {
+        match self {
+            HostMemory::Guarded(_) | HostMemory::Plain { .. } => self.size(),
+            HostMemory::Imported(_) => 0,
         }
     }
 
@@ -44,6 +58,7 @@ impl HostMemory {
         match self {
             HostMemory::Guarded(pages) => pages.bytes_mut(),
             HostMemory::Plain { lines, size } => &mut bytemuck::cast_slice_mut(lines)[..*size],
+            HostMemory::Imported(memory) => memory.bytes_mut(),
         }
     }
 }
@@ -74,5 +89,17 @@ mod tests {
         assert_eq!(memory.bytes_mut().len(), 129);
         assert_eq!(memory.bytes_mut().as_ptr() as usize % 128, 0);
         assert!(HostMemory::with_zeros(0).unwrap().bytes_mut().is_empty());
+    }
+
+    #[test]
+    #[allow(unsafe_code)]
+    fn memory_of_the_caller_is_not_counted() {
+        let mut bytes = [1, 2, 3];
+        // SAFETY: the bytes outlive the memory, and are not used meanwhile.
+        let imported =
+            unsafe { ImportedMemory::new(std::ptr::NonNull::from(&mut bytes).cast(), 3) };
+        let memory = HostMemory::Imported(imported);
+        assert_eq!((memory.size(), memory.allocated_bytes()), (3, 0));
+        assert_eq!(HostMemory::with_zeros(3).unwrap().allocated_bytes(), 3);
     }
 }

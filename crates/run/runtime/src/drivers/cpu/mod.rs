@@ -3,17 +3,21 @@
 
 mod host_memory;
 
-use crate::driver::{DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions};
+use crate::driver::{
+    DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions, ReachedMemory,
+};
 use crate::drivers::DriverFactory;
 use crate::{
-    BufferHandle, DeviceError, ImageHandle, ImageShape, IndexSpace, KernelArgument, KernelHandle,
-    KernelLaunch, LaunchInputs, PipeHandle, PipeShape, ResourceHandle, SamplerHandle, SamplerState,
+    BufferHandle, DeviceError, ImageHandle, ImageShape, ImportedMemory, IndexSpace, KernelArgument,
+    KernelHandle, KernelLaunch, LaunchInputs, PipeHandle, PipeShape, ResourceHandle, SamplerHandle,
+    SamplerState,
 };
 use host_memory::HostMemory;
 use spirula_cpu as cpu;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::EntryInterface;
+use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 /// Share of the free memory that one buffer may take, in percent.
@@ -156,13 +160,7 @@ impl CpuDriver {
     }
 
     fn find_memory(&mut self, resource: ResourceHandle) -> Result<&mut HostMemory, DeviceError> {
-        let found = self
-            .buffers
-            .get_mut(resource.index())
-            .and_then(Option::as_mut);
-        found
-            .map(|h| &mut h.memory)
-            .ok_or(DeviceError::Handle("a buffer"))
+        Ok(&mut find_resource(&mut self.buffers, resource)?.memory)
     }
 
     /// Creates the memory of a resource.
@@ -172,14 +170,58 @@ impl CpuDriver {
         let memory = (size <= limit)
             .then(|| HostMemory::with_zeros(size))
             .flatten();
-        let mut memory = memory.ok_or(DeviceError::Memory { size, limit })?;
-        if let Some(checker) = self.checker.as_mut().filter(|_| size > 0) {
-            checker.add_memory(lend_memory(memory.bytes_mut()));
-        }
-        self.used += size;
-        self.buffers.push(Some(HostResource { memory, what }));
+        let memory = memory.ok_or(DeviceError::Memory { size, limit })?;
+        self.add_resource(memory, what);
         Ok(())
     }
+
+    fn add_resource(&mut self, mut memory: HostMemory, what: HostResourceKind) {
+        if let Some(checker) = self.checker.as_mut().filter(|_| memory.size() > 0) {
+            checker.add_memory(lend_memory(memory.bytes_mut()));
+        }
+        self.used += memory.allocated_bytes();
+        self.buffers.push(Some(HostResource { memory, what }));
+    }
+}
+
+fn find_resource(
+    buffers: &mut [Option<HostResource>],
+    resource: ResourceHandle,
+) -> Result<&mut HostResource, DeviceError> {
+    let found = buffers.get_mut(resource.index()).and_then(Option::as_mut);
+    found.ok_or(DeviceError::Handle("a buffer"))
+}
+
+/// Lends an argument to a launch.
+fn lend_argument<'a>(
+    buffers: &mut [Option<HostResource>],
+    argument: &'a KernelArgument,
+) -> Result<cpu::JitArgument<'a>, DeviceError> {
+    Ok(match argument {
+        KernelArgument::Resource(resource) => {
+            match find_resource(buffers, *resource)?.lend_to_launch() {
+                cpu::DescriptorResource::Memory(memory) => cpu::JitArgument::Memory(memory),
+                cpu::DescriptorResource::Image(image) => cpu::JitArgument::Image(image),
+                cpu::DescriptorResource::Sampler(sampler) => cpu::JitArgument::Sampler(sampler),
+            }
+        }
+        KernelArgument::Part { buffer, offset } => {
+            let memory = &mut find_resource(buffers, (*buffer).into())?.memory;
+            let (offset, size) = (*offset, memory.size());
+            let part = memory.bytes_mut().get_mut(offset as usize..);
+            let end = offset;
+            cpu::JitArgument::Memory(lend_memory(part.ok_or(DeviceError::Range {
+                offset,
+                end,
+                size,
+            })?))
+        }
+        KernelArgument::Bytes(bytes) => cpu::JitArgument::Bytes(bytes),
+        KernelArgument::Local(bytes) => cpu::JitArgument::Local(*bytes),
+        KernelArgument::Null => cpu::JitArgument::Bytes(&[0; 8]),
+        // Kernels may also access the memory before an address, so no memory is lent for it.
+        KernelArgument::Address(address) => cpu::JitArgument::Bytes(bytemuck::bytes_of(address)),
+    })
 }
 
 impl DeviceDriver for CpuDriver {
@@ -215,11 +257,40 @@ impl DeviceDriver for CpuDriver {
         self.write_resource(pipe.into(), 0, &shape.encode_header())
     }
 
+    fn import_buffer(
+        &mut self,
+        _: BufferHandle,
+        memory: ImportedMemory,
+    ) -> Result<(), DeviceError> {
+        self.add_resource(HostMemory::Imported(memory), HostResourceKind::Buffer);
+        Ok(())
+    }
+
+    fn import_image(
+        &mut self,
+        _: ImageHandle,
+        shape: &ImageShape,
+        sampler: &SamplerState,
+        memory: ImportedMemory,
+    ) -> Result<(), DeviceError> {
+        let what = HostResourceKind::Image(*shape, *sampler);
+        self.add_resource(HostMemory::Imported(memory), what);
+        Ok(())
+    }
+
+    fn host_address(
+        &mut self,
+        resource: ResourceHandle,
+    ) -> Result<Option<NonNull<u8>>, DeviceError> {
+        let bytes = self.find_memory(resource)?.bytes_mut();
+        Ok(NonNull::new(bytes.as_mut_ptr()))
+    }
+
     fn destroy_resource(&mut self, resource: ResourceHandle) {
         let Some(mut held) = self.buffers[resource.index()].take() else {
             return;
         };
-        self.used -= held.memory.size();
+        self.used -= held.memory.allocated_bytes();
         if let Some(checker) = &mut self.checker {
             checker.remove_memory(held.memory.bytes_mut().as_ptr());
         }
@@ -280,36 +351,15 @@ impl DeviceDriver for CpuDriver {
     fn launch_kernel(
         &mut self,
         launch: &KernelLaunch,
-        _: &[BufferHandle],
+        _: ReachedMemory<'_>,
     ) -> Result<(), DeviceError> {
-        let lend = |resource: ResourceHandle, buffers: &mut [Option<HostResource>]| {
-            let found = buffers.get_mut(resource.index()).and_then(Option::as_mut);
-            let found = found.ok_or(DeviceError::Handle("a buffer"))?;
-            Ok::<_, DeviceError>(found.lend_to_launch())
-        };
         let mut arguments = Vec::new();
         let mut bindings = Vec::new();
         let mut constants: &[u8] = &[];
         match &launch.inputs {
             LaunchInputs::Arguments(given) => {
                 for argument in given {
-                    arguments.push(match argument {
-                        KernelArgument::Resource(resource) => {
-                            match lend(*resource, &mut self.buffers)? {
-                                cpu::DescriptorResource::Memory(memory) => {
-                                    cpu::JitArgument::Memory(memory)
-                                }
-                                cpu::DescriptorResource::Image(image) => {
-                                    cpu::JitArgument::Image(image)
-                                }
-                                cpu::DescriptorResource::Sampler(sampler) => {
-                                    cpu::JitArgument::Sampler(sampler)
-                                }
-                            }
-                        }
-                        KernelArgument::Bytes(bytes) => cpu::JitArgument::Bytes(bytes),
-                        KernelArgument::Local(bytes) => cpu::JitArgument::Local(*bytes),
-                    });
+                    arguments.push(lend_argument(&mut self.buffers, argument)?);
                 }
             }
             LaunchInputs::Resources {
@@ -322,7 +372,8 @@ impl DeviceDriver for CpuDriver {
                         set: bound.set,
                         binding: bound.binding,
                         index: bound.index,
-                        resource: lend(bound.resource, &mut self.buffers)?,
+                        resource: find_resource(&mut self.buffers, bound.resource)?
+                            .lend_to_launch(),
                     });
                 }
             }

@@ -4,7 +4,7 @@ use super::error::{OpenClCallResult, call_error};
 use super::owned_objects::OpenClObject;
 use super::platform::OpenClDevice;
 use super::program;
-use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
+use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions, ReachedMemory, refuse_unsupported};
 use crate::{
     BufferHandle, DeviceError, IndexSpace, KernelArgument, KernelHandle, KernelLaunch,
     LaunchInputs, ResourceHandle,
@@ -126,6 +126,18 @@ impl OpenClDriver {
                 }
                 KernelArgument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
                 KernelArgument::Local(bytes) => (*bytes as usize, std::ptr::null()),
+                KernelArgument::Part { buffer, offset: 0 } => {
+                    object = self.find_buffer((*buffer).into())?.raw();
+                    (size_of_val(&object), (&raw const object).cast())
+                }
+                KernelArgument::Null => {
+                    object = std::ptr::null_mut();
+                    (size_of_val(&object), (&raw const object).cast())
+                }
+                KernelArgument::Part { .. } | KernelArgument::Address(_) => {
+                    let what = "pointers other than to buffers".to_owned();
+                    return refuse_unsupported(&self.device.info.id, what);
+                }
             };
             // SAFETY: the value is as long as is said, and was checked against the parameter.
             let set = unsafe { kernel::set_kernel_arg(compiled.raw.raw(), number, size, value) };
@@ -367,7 +379,7 @@ impl DeviceDriver for OpenClDriver {
     fn launch_kernel(
         &mut self,
         launch: &KernelLaunch,
-        _: &[BufferHandle],
+        _: ReachedMemory<'_>,
     ) -> Result<(), DeviceError> {
         let compiled = self.kernels.get(launch.kernel.index());
         let compiled = compiled.ok_or(DeviceError::Handle("a kernel"))?;

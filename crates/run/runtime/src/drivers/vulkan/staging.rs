@@ -62,7 +62,7 @@ impl StagingBuffers {
             return self.copy_inline_data(queue, buffer, offset, data);
         }
         if is_seen {
-            wait_for_value(queue, buffer.writable_at())?;
+            queue.wait_for_access(buffer.writable_at())?;
             return buffer.write_bytes(offset, data);
         }
         let up = ensure_staging_buffer(&self.memory, &mut self.up, MemoryLocation::CpuToGpu)?;
@@ -152,7 +152,7 @@ impl StagingBuffers {
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
         if self.memory.direct && buffer.is_readable(out.len()) {
-            wait_for_value(queue, buffer.readable_at())?;
+            queue.wait_for_access(buffer.readable_at())?;
             return buffer.read_bytes(offset, out);
         }
         let down = ensure_staging_buffer(&self.memory, &mut self.down, MemoryLocation::GpuToCpu)?;
@@ -191,14 +191,6 @@ pub fn zero_buffer(
             size: pad_size(buffer.size),
         })
     })
-}
-
-/// Waits for a value of the timeline, or for everything.
-fn wait_for_value(queue: &mut VulkanQueue, value: Option<u64>) -> Result<(), DeviceError> {
-    match value {
-        Some(value) => queue.wait_for(value),
-        None => queue.finish_all(),
-    }
 }
 
 fn ensure_staging_buffer(

@@ -96,6 +96,8 @@ pub struct VulkanQueue {
     abandoned: bool,
     /// Whether each command waits for all before it.
     ordered: bool,
+    /// Value of the timeline when the last command that may access any buffer is done.
+    unbounded: u64,
     times: Vec<(KernelHandle, Duration)>,
     settings: QueueSettings,
     objects: Arc<QueueObjects>,
@@ -144,6 +146,7 @@ impl VulkanQueue {
             lost: None,
             abandoned: false,
             ordered: false,
+            unbounded: 0,
             times: Vec::new(),
             settings: QueueSettings {
                 times: settings.times && device.physical.timestamps.is_some(),
@@ -171,6 +174,13 @@ impl VulkanQueue {
     /// From now on every command waits for all before it: launches may reach buffers that are not among their bindings.
     pub fn order_all(&mut self) {
         self.ordered = true;
+    }
+
+    /// Notes that the command that was added last may access any buffer.
+    pub fn note_unbounded_access(&mut self) {
+        if let Some(batch) = &self.current {
+            self.unbounded = batch.value;
+        }
     }
 
     /// Adds a command that accesses nothing but `uses`; it runs as soon as the commands that it depends on are done. Launches
@@ -264,10 +274,11 @@ impl VulkanQueue {
         }
     }
 
-    /// Whether a value of the timeline is known to be reached; `None` stands for all that is recorded.
+    /// Whether the host may access a buffer, all known commands for which are done at a value of the timeline; `None` stands for
+    /// all that is recorded.
     pub fn is_done(&self, value: Option<u64>) -> bool {
         match value {
-            Some(value) => value <= self.done,
+            Some(value) => value.max(self.unbounded) <= self.done,
             None => self.current.is_none() && self.held.is_empty() && self.submitted <= self.done,
         }
     }
@@ -284,6 +295,15 @@ impl VulkanQueue {
     pub fn finish_all(&mut self) -> Result<(), DeviceError> {
         self.submit_recorded()?;
         self.wait_for(self.submitted)
+    }
+
+    /// Waits until the host may access a buffer, all known commands for which are done at a value of the timeline; `None` stands
+    /// for all that is recorded.
+    pub fn wait_for_access(&mut self, value: Option<u64>) -> Result<(), DeviceError> {
+        match value {
+            Some(value) => self.wait_for(value.max(self.unbounded)),
+            None => self.finish_all(),
+        }
     }
 
     /// Waits until the timeline has a value.

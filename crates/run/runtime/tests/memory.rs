@@ -1,0 +1,256 @@
+//! Pointers that kernels are passed, and resources over memory of the caller.
+//!
+//! Where there is no Vulkan device the tests say so and try the CPU devices alone, unless `SPIRULA_REQUIRE_VULKAN` is set.
+#![allow(unsafe_code)] // Resources are made of memory that the tests own.
+
+use spirula_runtime::{
+    BufferHandle, ComputeDevice, DeviceError, DeviceOptions, FloatTolerance, ImageDimensions,
+    ImageShape, KernelArgument, KernelHandle, SamplerState, TexelFormat, list_devices,
+};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::text::{ParseOptions, parse_assembly};
+use std::ptr::NonNull;
+
+const PROCESSORS: [&str; 3] = ["cpu", "cpu+scalar", "cpu+san"];
+
+fn parse_module(text: &str) -> SpirvModule {
+    let words = parse_assembly(text, &ParseOptions::default()).expect("the text is correct");
+    SpirvModule::from_words(words).expect("the module is correct")
+}
+
+fn create_kernel(device: &mut ComputeDevice, name: &str) -> KernelHandle {
+    let module = parse_module(include_str!("memory/sum.spvasm"));
+    device.create_kernel(&module, name, &[]).unwrap()
+}
+
+fn open(name: &str) -> ComputeDevice {
+    ComputeDevice::open(name, &DeviceOptions::default()).unwrap()
+}
+
+/// The names of all devices on which kernels are tried.
+fn list_names() -> Vec<&'static str> {
+    let mut names = PROCESSORS.to_vec();
+    if list_devices().iter().any(|d| d.id == "vulkan:0") {
+        names.push("vulkan");
+    } else {
+        let required = std::env::var_os("SPIRULA_REQUIRE_VULKAN").is_some();
+        assert!(!required, "no Vulkan device, and one is required");
+        eprintln!("NOT TESTED: this machine has no Vulkan device");
+    }
+    names
+}
+
+fn part(buffer: BufferHandle, offset: u64) -> KernelArgument {
+    KernelArgument::Part { buffer, offset }
+}
+
+/// Launches `sum` over four invocations.
+fn sum(
+    device: &mut ComputeDevice,
+    kernel: KernelHandle,
+    arguments: [KernelArgument; 3],
+) -> Result<(), DeviceError> {
+    let [out, first, second] = arguments;
+    device
+        .prepare_launch(kernel)
+        .with_global_size(4)
+        .with_argument(out)
+        .with_argument(first)
+        .with_argument(second)
+        .begin_launch()
+}
+
+#[test]
+fn pointers_begin_within_buffers() {
+    for name in list_names() {
+        let mut device = open(name);
+        let kernel = create_kernel(&mut device, "sum");
+        let from = device
+            .upload_data(&[1_u32, 2, 3, 4, 50, 60, 70, 80])
+            .unwrap();
+        let to = device.create_buffer(32).unwrap();
+        let out = part(to, 12);
+        sum(&mut device, kernel, [out, from.into(), part(from, 16)]).unwrap();
+        // The second launch depends on the first one.
+        let out = part(to, 16);
+        sum(&mut device, kernel, [out, part(to, 16), part(from, 0)]).unwrap();
+        device.wait_idle().unwrap();
+        let found = device.download_as::<u32>(to).unwrap();
+        assert_eq!(found, [0, 0, 0, 51, 63, 75, 87, 4], "{name}");
+        let beyond = sum(&mut device, kernel, [to.into(), part(from, 33), to.into()]);
+        assert_eq!(
+            beyond.unwrap_err().to_string(),
+            "argument 1: byte 33 is not within its buffer of 32 bytes"
+        );
+    }
+}
+
+#[test]
+fn null_pointers_are_passed() {
+    for name in list_names() {
+        let mut device = open(name);
+        let kernel = create_kernel(&mut device, "sum");
+        let from = device.upload_data(&[1_u32, 2, 3, 4]).unwrap();
+        let to = device.create_buffer(16).unwrap();
+        let arguments = [to.into(), from.into(), KernelArgument::Null];
+        sum(&mut device, kernel, arguments).unwrap();
+        device.wait_idle().unwrap();
+        let found = device.download_as::<u32>(to).unwrap();
+        assert_eq!(found, [101, 102, 103, 104], "{name}");
+    }
+}
+
+#[test]
+fn addresses_are_passed() {
+    for name in list_names() {
+        let mut device = open(name);
+        let kernel = create_kernel(&mut device, "sum");
+        let from = device.upload_data(&[1_u32, 2, 3, 4]).unwrap();
+        let to = device.create_buffer(32).unwrap();
+        let [source, target] = [from, to].map(|buffer| device.buffer_address(buffer).unwrap());
+        let [source, target] = [source, target + 16].map(KernelArgument::Address);
+        sum(&mut device, kernel, [target, source, KernelArgument::Null]).unwrap();
+        sum(&mut device, kernel, [to.into(), part(to, 16), from.into()]).unwrap();
+        device.wait_idle().unwrap();
+        let found = device.download_as::<u32>(to).unwrap();
+        assert_eq!(found, [102, 104, 106, 108, 101, 102, 103, 104], "{name}");
+    }
+}
+
+/// A kernel counts in copies of its threads only if no other pointer may reach the counts.
+#[test]
+fn counts_at_an_address_are_exact() {
+    let options = DeviceOptions {
+        threads: Some(4),
+        ..DeviceOptions::default()
+    };
+    let mut device = ComputeDevice::open("cpu", &options).unwrap();
+    let kernel = create_kernel(&mut device, "count");
+    let numbers: Vec<u32> = (0..1 << 16).collect();
+    let numbers = device.upload_data(&numbers).unwrap();
+    let bins = device.upload_data(&[5_u32; 8]).unwrap();
+    let address = device.buffer_address(bins).unwrap();
+    for argument in [part(bins, 16), KernelArgument::Address(address + 16)] {
+        let launch = device.prepare_launch(kernel).with_global_size(1 << 16);
+        let launch = launch.with_argument(argument).with_argument(numbers);
+        launch.run_and_wait().unwrap();
+    }
+    let counted = 5 + 2 * (1 << 14);
+    let wanted = [5, 5, 5, 5, counted, counted, counted, counted];
+    assert_eq!(device.download_as::<u32>(bins).unwrap(), wanted);
+}
+
+#[test]
+fn the_sanitizer_knows_the_ends_of_pointers() {
+    let mut device = open("cpu+san");
+    let kernel = create_kernel(&mut device, "sum");
+    let from = device.upload_data(&[1_u32, 2, 3, 4]).unwrap();
+    let to = device.create_buffer(16).unwrap();
+    let mut report = |first: KernelArgument| {
+        sum(&mut device, kernel, [to.into(), first, from.into()]).unwrap();
+        device.wait_idle().unwrap_err().to_string()
+    };
+    let after = report(part(from, 4));
+    assert!(after.contains("offset 12"), "{after}");
+    assert!(after.contains("which has 12 bytes"), "{after}");
+    let end = report(part(from, 16));
+    assert!(end.contains("which has 0 bytes"), "{end}");
+    let null = report(KernelArgument::Null);
+    assert!(null.contains("which has 0 bytes"), "{null}");
+    // A buffer that begins within a shadow cell.
+    let mut memory = [0_u32; 6];
+    let start = NonNull::from(&mut memory).cast::<u8>();
+    // SAFETY: the bytes are within the array, which outlives the device and is not accessed by the host.
+    let within = unsafe { device.import_buffer(start.add(2), 20) }.unwrap();
+    let out = part(within, 2);
+    sum(&mut device, kernel, [out, from.into(), from.into()]).unwrap();
+    device.wait_idle().unwrap();
+    let found = device.download_buffer(within).unwrap();
+    assert_eq!(found[..12], [0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 6, 0]);
+}
+
+#[test]
+fn devices_are_compared_with_pointers() {
+    let devices = vec![open("cpu"), open("cpu+scalar")];
+    let tolerance = FloatTolerance::default();
+    let mut device = ComputeDevice::with_comparison(devices, tolerance).unwrap();
+    let kernel = create_kernel(&mut device, "sum");
+    let from = device.upload_data(&[1_u32, 2, 3, 4, 5]).unwrap();
+    let to = device.create_buffer(20).unwrap();
+    let arguments = [part(to, 4), part(from, 4), KernelArgument::Null];
+    sum(&mut device, kernel, arguments).unwrap();
+    let found = device.download_as::<u32>(to).unwrap();
+    assert_eq!(found, [0, 102, 103, 104, 105]);
+    let address = KernelArgument::Address(4096);
+    let refused = sum(&mut device, kernel, [to.into(), from.into(), address]);
+    assert!(matches!(refused, Err(DeviceError::Unsupported(_))));
+    let mut bytes = [0; 4];
+    // SAFETY: the array outlives the device's use of it, which refuses it.
+    let imported = unsafe { device.import_buffer(NonNull::from(&mut bytes).cast(), 4) };
+    assert!(matches!(imported, Err(DeviceError::Unsupported(_))));
+}
+
+#[test]
+fn buffers_are_made_of_memory_of_the_caller() {
+    for name in PROCESSORS {
+        let mut memory = [7_u32, 1, 2, 3, 4, 7, 0, 0, 0, 0, 7];
+        let mut device = open(name);
+        let start = NonNull::from(&mut memory).cast::<u8>();
+        // SAFETY: the ranges are within the array, which outlives the device and is accessed by the host only between its
+        // calls.
+        let [from, to] = [4, 24].map(|at| unsafe { device.import_buffer(start.add(at), 16) });
+        let (from, to) = (from.unwrap(), to.unwrap());
+        let kernel = create_kernel(&mut device, "sum");
+        sum(&mut device, kernel, [to.into(), from.into(), part(from, 0)]).unwrap();
+        device.wait_idle().unwrap();
+        assert_eq!(device.download_as::<u32>(to).unwrap(), [2, 4, 6, 8]);
+        device.write_buffer(from, 8, &9_u32.to_le_bytes()).unwrap();
+        device.destroy_buffer(from).unwrap();
+        drop(device);
+        assert_eq!(memory, [7, 1, 2, 9, 4, 7, 2, 4, 6, 8, 7], "{name}");
+    }
+}
+
+#[test]
+fn images_are_made_of_memory_of_the_caller() {
+    let format = TexelFormat::from_name("rgba8ui").unwrap();
+    let shape = ImageShape::new(ImageDimensions::D2, format, [3, 2, 1]);
+    let module = parse_module(include_str!("memory/texels.spvasm"));
+    for name in PROCESSORS {
+        let mut device = open(name);
+        let mut memory: Vec<u8> = (0..25).collect();
+        let texels = NonNull::from(memory.as_mut_slice()).cast::<u8>();
+        let sampler = SamplerState::default();
+        // SAFETY: the texels are within the list, which outlives the device and is accessed by the host only between its
+        // calls.
+        let from = unsafe { device.import_image(&shape, &sampler, texels.add(1)) }.unwrap();
+        let to = device.create_image(&shape, &sampler).unwrap();
+        let kernel = device.create_kernel(&module, "next", &[]).unwrap();
+        let launch = device.prepare_launch(kernel).with_global_size([3, 2]);
+        let launch = launch.with_argument(from).with_argument(to);
+        launch.run_and_wait().unwrap();
+        let wanted: Vec<u8> = (2..26).collect();
+        assert_eq!(device.download_image(to).unwrap(), wanted, "{name}");
+        device.write_image(from, 23, &[77]).unwrap();
+        drop(device);
+        assert_eq!(memory[23..], [23, 77]);
+    }
+}
+
+#[test]
+fn the_host_accesses_bytes_in_place() {
+    let mut device = open("cpu");
+    let buffer = device.upload_data(&[1_u8, 2, 3]).unwrap();
+    let address = device.host_address(buffer.into()).unwrap().unwrap();
+    assert_eq!(
+        address.addr().get() as u64,
+        device.buffer_address(buffer).unwrap()
+    );
+    // SAFETY: the buffer has three bytes, and the device does nothing.
+    unsafe { address.add(1).write(9) };
+    assert_eq!(device.download_buffer(buffer).unwrap(), [1, 9, 3]);
+    let sampler = device.create_sampler(&SamplerState::default()).unwrap();
+    assert_eq!(device.host_address(sampler.into()).unwrap(), None);
+    device.destroy_buffer(buffer).unwrap();
+    assert!(device.host_address(buffer.into()).is_err());
+}
