@@ -184,6 +184,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("spirula-c", &["spirula-diagnostics", "spirula-spirv"]),
     ("spirula-futhark-c", &["spirula-program", "spirula-runtime"]),
+    ("spirula-clang", &[]),
+    (
+        "spirula-opencl-icd",
+        &[
+            "spirula",
+            "spirula-clang",
+            "spirula-diagnostics",
+            "spirula-runtime",
+            "spirula-spirv",
+        ],
+    ),
     (
         "spirula-pjrt",
         &[

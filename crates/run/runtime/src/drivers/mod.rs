@@ -9,6 +9,8 @@ mod opencl;
 #[allow(unsafe_code, reason = "Vulkan is a C interface")]
 mod vulkan;
 
+pub use cpu::HostMemory;
+
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
 use crate::error::DeviceError;
 

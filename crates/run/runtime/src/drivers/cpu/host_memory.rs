@@ -15,7 +15,9 @@ pub enum HostMemory {
     Guarded(GuardedPages),
     /// Lines without guards, where the system has none.
     Plain {
+        /// The lines, the last of which may be used in part.
         lines: Box<[AlignedLine]>,
+        /// Bytes.
         size: usize,
     },
     /// Memory of the caller, which is not freed.

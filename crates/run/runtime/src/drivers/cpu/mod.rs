@@ -12,7 +12,8 @@ use crate::{
     KernelHandle, KernelLaunch, LaunchInputs, PipeHandle, PipeShape, ResourceHandle, SamplerHandle,
     SamplerState,
 };
-use host_memory::HostMemory;
+pub use host_memory::HostMemory;
+
 use spirula_cpu as cpu;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::ir::SpirvModule;

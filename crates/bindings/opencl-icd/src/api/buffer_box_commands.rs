@@ -1,0 +1,266 @@
+//! Commands that read, write and copy boxes of buffers.
+
+use crate::api::buffer_commands::{
+    TransferDirection, UserAddress, copy_between, find_buffer, read_call, read_region, read_triple,
+};
+use crate::boundary::answer_code;
+use crate::error::{CallError, CallResult, require};
+use crate::handle::find_object;
+use crate::memory::ClMemory;
+use crate::memory_store::StoreAccess;
+use crate::queue::ClQueue;
+use crate::region::{BoxSize, ByteBox, boxes_overlap, copy_box};
+use crate::scheduler::CommandEnd;
+use opencl_sys::*;
+use std::ffi::c_void;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The pitches of a box, which are those of dense rows and slices where they are 0.
+///
+/// # Errors
+/// When they are smaller than the rows.
+fn choose_pitches(
+    size: BoxSize,
+    row_pitch: usize,
+    slice_pitch: usize,
+) -> CallResult<(usize, usize)> {
+    let is_row = row_pitch == 0 || row_pitch >= size[0];
+    require(is_row, CL_INVALID_VALUE, "the pitch is less than a row")?;
+    let row = if row_pitch == 0 { size[0] } else { row_pitch };
+    let least = row.checked_mul(size[1]);
+    let least = least.ok_or_else(|| CallError::invalid_value("a slice is too large"))?;
+    let is_slice = slice_pitch == 0 || (slice_pitch >= least && slice_pitch.is_multiple_of(row));
+    require(
+        is_slice,
+        CL_INVALID_VALUE,
+        "the pitch is no multiple of rows that hold a slice",
+    )?;
+    Ok((row, if slice_pitch == 0 { least } else { slice_pitch }))
+}
+
+/// A box of bytes of a buffer or of the caller's memory.
+struct BoxRequest {
+    origin: *const usize,
+    row_pitch: usize,
+    slice_pitch: usize,
+}
+
+impl BoxRequest {
+    /// The box and the bytes from its first to its last one.
+    unsafe fn resolve(&self, size: BoxSize) -> CallResult<(ByteBox, Range<u64>)> {
+        let origin = read_triple(self.origin)?;
+        let (row, slice) = choose_pitches(size, self.row_pitch, self.slice_pitch)?;
+        let found = ByteBox::at_origin(origin, row, slice);
+        let found = found.ok_or_else(|| CallError::invalid_value("a region is too large"))?;
+        let span = found.span(size)?;
+        Ok((found, span))
+    }
+}
+
+/// The bytes of a box in the store of a buffer.
+fn place_in_buffer(memory: &ClMemory, span: Range<u64>) -> CallResult<Range<u64>> {
+    let is_within = span.end <= memory.size as u64;
+    require(
+        is_within,
+        CL_INVALID_VALUE,
+        "the region is not within the buffer",
+    )?;
+    Ok(memory.offset + span.start..memory.offset + span.end)
+}
+
+/// A copy between a box of a buffer and the caller.
+struct BoxTransfer {
+    buffer: cl_mem,
+    direction: TransferDirection,
+    buffer_box: BoxRequest,
+    host_box: BoxRequest,
+    region: *const usize,
+    pointer: *const c_void,
+}
+
+unsafe fn enqueue_box_transfer(
+    queue: cl_command_queue,
+    transfer: &BoxTransfer,
+    kind: cl_command_type,
+    is_blocking: cl_bool,
+    waits: (cl_uint, *const cl_event),
+    event: *mut cl_event,
+) -> CallResult<()> {
+    let queue = find_object::<ClQueue>(queue)?;
+    let memory = find_buffer(&queue, transfer.buffer)?;
+    let size = read_region(transfer.region)?;
+    let address = UserAddress::new(transfer.pointer)?;
+    let (buffer_box, buffer_span) = transfer.buffer_box.resolve(size)?;
+    let (host_box, host_span) = transfer.host_box.resolve(size)?;
+    let range = place_in_buffer(&memory, buffer_span.clone())?;
+    let call = read_call(&queue, kind, is_blocking != 0, waits.0, waits.1, event)?;
+    let direction = transfer.direction;
+    direction.check_flags(&memory)?;
+    let buffer_box = buffer_box.relative_to(buffer_span.start);
+    let host_box = host_box.relative_to(host_span.start);
+    let access = match direction {
+        TransferDirection::Read => StoreAccess::Read,
+        TransferDirection::Write => StoreAccess::ReadWrite,
+    };
+    let work = Arc::new(move |scheduler: &_| {
+        let host = address.bytes(host_span.clone());
+        memory
+            .store
+            .edit_bytes(scheduler, range.clone(), access, |bytes| match direction {
+                TransferDirection::Read => copy_box(host, host_box, bytes, buffer_box, size),
+                TransferDirection::Write => copy_box(bytes, buffer_box, host, host_box, size),
+            })?;
+        Ok(CommandEnd::Complete)
+    });
+    queue.enqueue(&call, work)
+}
+
+/// `clEnqueueReadBufferRect`
+pub unsafe extern "C" fn enqueue_read_buffer_rect(
+    queue: cl_command_queue,
+    buffer: cl_mem,
+    is_blocking: cl_bool,
+    buffer_origin: *const usize,
+    host_origin: *const usize,
+    region: *const usize,
+    buffer_row_pitch: usize,
+    buffer_slice_pitch: usize,
+    host_row_pitch: usize,
+    host_slice_pitch: usize,
+    pointer: *mut c_void,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueReadBufferRect", || {
+        let transfer = BoxTransfer {
+            buffer,
+            direction: TransferDirection::Read,
+            buffer_box: BoxRequest {
+                origin: buffer_origin,
+                row_pitch: buffer_row_pitch,
+                slice_pitch: buffer_slice_pitch,
+            },
+            host_box: BoxRequest {
+                origin: host_origin,
+                row_pitch: host_row_pitch,
+                slice_pitch: host_slice_pitch,
+            },
+            region,
+            pointer,
+        };
+        let waits = (wait_count, wait_list);
+        let kind = CL_COMMAND_READ_BUFFER_RECT;
+        enqueue_box_transfer(queue, &transfer, kind, is_blocking, waits, event)
+    })
+}
+
+/// `clEnqueueWriteBufferRect`
+pub unsafe extern "C" fn enqueue_write_buffer_rect(
+    queue: cl_command_queue,
+    buffer: cl_mem,
+    is_blocking: cl_bool,
+    buffer_origin: *const usize,
+    host_origin: *const usize,
+    region: *const usize,
+    buffer_row_pitch: usize,
+    buffer_slice_pitch: usize,
+    host_row_pitch: usize,
+    host_slice_pitch: usize,
+    pointer: *const c_void,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueWriteBufferRect", || {
+        let transfer = BoxTransfer {
+            buffer,
+            direction: TransferDirection::Write,
+            buffer_box: BoxRequest {
+                origin: buffer_origin,
+                row_pitch: buffer_row_pitch,
+                slice_pitch: buffer_slice_pitch,
+            },
+            host_box: BoxRequest {
+                origin: host_origin,
+                row_pitch: host_row_pitch,
+                slice_pitch: host_slice_pitch,
+            },
+            region,
+            pointer,
+        };
+        let waits = (wait_count, wait_list);
+        let kind = CL_COMMAND_WRITE_BUFFER_RECT;
+        enqueue_box_transfer(queue, &transfer, kind, is_blocking, waits, event)
+    })
+}
+
+/// `clEnqueueCopyBufferRect`
+pub unsafe extern "C" fn enqueue_copy_buffer_rect(
+    queue: cl_command_queue,
+    from: cl_mem,
+    to: cl_mem,
+    from_origin: *const usize,
+    to_origin: *const usize,
+    region: *const usize,
+    from_row_pitch: usize,
+    from_slice_pitch: usize,
+    to_row_pitch: usize,
+    to_slice_pitch: usize,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueCopyBufferRect", || {
+        let queue = find_object::<ClQueue>(queue)?;
+        let (from, to) = (find_buffer(&queue, from)?, find_buffer(&queue, to)?);
+        let size = read_region(region)?;
+        let from_request = BoxRequest {
+            origin: from_origin,
+            row_pitch: from_row_pitch,
+            slice_pitch: from_slice_pitch,
+        };
+        let to_request = BoxRequest {
+            origin: to_origin,
+            row_pitch: to_row_pitch,
+            slice_pitch: to_slice_pitch,
+        };
+        let (from_box, from_span) = from_request.resolve(size)?;
+        let (to_box, to_span) = to_request.resolve(size)?;
+        let source = place_in_buffer(&from, from_span.clone())?;
+        let target = place_in_buffer(&to, to_span.clone())?;
+        if Arc::ptr_eq(&from, &to) {
+            let message = "boxes of one buffer have different pitches";
+            let is_same = from_box.row_pitch == to_box.row_pitch
+                && from_box.slice_pitch == to_box.slice_pitch;
+            require(is_same, CL_INVALID_VALUE, message)?;
+        }
+        if Arc::ptr_eq(&from.store, &to.store) {
+            let shift = |offset: u64, found: ByteBox| ByteBox {
+                first: found.first + offset as usize,
+                ..found
+            };
+            let (one, other) = (shift(from.offset, from_box), shift(to.offset, to_box));
+            let overlaps = boxes_overlap(one, other, size);
+            require(!overlaps, CL_MEM_COPY_OVERLAP, "the regions overlap")?;
+        }
+        let kind = CL_COMMAND_COPY_BUFFER_RECT;
+        let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
+        let from_box = from_box.relative_to(from_span.start);
+        let to_box = to_box.relative_to(to_span.start);
+        let work = Arc::new(move |scheduler: &_| {
+            copy_between(
+                scheduler,
+                &from,
+                source.clone(),
+                &to,
+                target.clone(),
+                |to, from| {
+                    copy_box(to, to_box, from, from_box, size);
+                },
+            )
+        });
+        queue.enqueue(&call, work)
+    })
+}

@@ -1,0 +1,397 @@
+//! Commands that read, write, copy and fill buffers.
+
+use crate::boundary::answer_code;
+use crate::error::{CallError, CallResult, require};
+use crate::event::{EventOutput, EventWaitList};
+use crate::handle::find_object;
+use crate::memory::ClMemory;
+use crate::memory_store::StoreAccess;
+use crate::queue::{ClQueue, EnqueueCall};
+use crate::region::{ByteBox, fill_box};
+use crate::scheduler::CommandEnd;
+use opencl_sys::*;
+use std::ffi::c_void;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// An address of the caller that a command uses later.
+#[derive(Clone, Copy)]
+pub struct UserAddress(*mut u8);
+
+// SAFETY: the caller keeps the memory until the command has ended.
+unsafe impl Send for UserAddress {}
+// SAFETY: as above.
+unsafe impl Sync for UserAddress {}
+
+impl UserAddress {
+    /// The address of memory that a command uses.
+    ///
+    /// # Errors
+    /// When it is null.
+    pub fn new(pointer: *const c_void) -> CallResult<UserAddress> {
+        require(
+            !pointer.is_null(),
+            CL_INVALID_VALUE,
+            "there is no memory of the caller",
+        )?;
+        Ok(UserAddress(pointer.cast_mut().cast()))
+    }
+
+    /// The bytes from an offset on.
+    ///
+    /// # Safety
+    /// The contract of the crate.
+    pub unsafe fn bytes<'a>(self, range: Range<u64>) -> &'a mut [u8] {
+        let size = (range.end - range.start) as usize;
+        std::slice::from_raw_parts_mut(self.0.add(range.start as usize), size)
+    }
+}
+
+/// Reads the arguments that all commands have.
+///
+/// # Errors
+/// When the wait list is none.
+///
+/// # Safety
+/// The contract of the crate.
+pub unsafe fn read_call(
+    queue: &ClQueue,
+    kind: cl_command_type,
+    is_blocking: bool,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> CallResult<EnqueueCall> {
+    Ok(EnqueueCall {
+        kind,
+        waits: EventWaitList::read(&queue.context, wait_count, wait_list)?,
+        is_blocking,
+        event: EventOutput::new(event),
+    })
+}
+
+/// A memory object of a queue's context, which is not a buffer if it is an image or a pipe.
+///
+/// # Errors
+/// When it is none, or of another context.
+pub fn find_buffer(queue: &ClQueue, memory: cl_mem) -> CallResult<Arc<ClMemory>> {
+    let memory = find_object::<ClMemory>(memory)?;
+    queue
+        .context
+        .require_same(&memory.context, CL_INVALID_CONTEXT)?;
+    let is_buffer = memory.kind == CL_MEM_OBJECT_BUFFER;
+    require(is_buffer, CL_INVALID_MEM_OBJECT, "this is no buffer")?;
+    Ok(memory)
+}
+
+/// Directions of copies between a memory object and the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransferDirection {
+    /// The caller gets the bytes.
+    Read,
+    /// The memory object gets the bytes.
+    Write,
+}
+
+impl TransferDirection {
+    /// Refuses a transfer that the flags of an object exclude.
+    ///
+    /// # Errors
+    /// `CL_INVALID_OPERATION`.
+    pub fn check_flags(self, memory: &ClMemory) -> CallResult<()> {
+        let excluded = match self {
+            TransferDirection::Read => CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS,
+            TransferDirection::Write => CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS,
+        };
+        let is_allowed = memory.flags & excluded == 0;
+        let message = "the flags of the memory object exclude this";
+        require(is_allowed, CL_INVALID_OPERATION, message)
+    }
+
+    /// How the command uses the memory object.
+    pub fn store_access(self) -> StoreAccess {
+        match self {
+            TransferDirection::Read => StoreAccess::Read,
+            TransferDirection::Write => StoreAccess::Overwrite,
+        }
+    }
+}
+
+/// The range of bytes of a buffer within its store.
+///
+/// # Errors
+/// When it is empty or not within the buffer.
+fn check_range(memory: &ClMemory, offset: usize, size: usize) -> CallResult<Range<u64>> {
+    let end = offset.checked_add(size);
+    let end = end
+        .filter(|end| size > 0 && *end <= memory.size)
+        .ok_or_else(|| {
+            let whole = memory.size;
+            let message =
+                format!("{size} bytes from {offset} on are not within a buffer of {whole}");
+            CallError::invalid_value(message)
+        })?;
+    Ok(memory.offset + offset as u64..memory.offset + end as u64)
+}
+
+/// A copy between a part of a buffer and the caller.
+struct LinearTransfer {
+    buffer: cl_mem,
+    direction: TransferDirection,
+    offset: usize,
+    size: usize,
+    pointer: *const c_void,
+}
+
+unsafe fn enqueue_transfer(
+    queue: cl_command_queue,
+    transfer: &LinearTransfer,
+    kind: cl_command_type,
+    is_blocking: cl_bool,
+    waits: (cl_uint, *const cl_event),
+    event: *mut cl_event,
+) -> CallResult<()> {
+    let queue = find_object::<ClQueue>(queue)?;
+    let memory = find_buffer(&queue, transfer.buffer)?;
+    let range = check_range(&memory, transfer.offset, transfer.size)?;
+    let address = UserAddress::new(transfer.pointer)?;
+    let call = read_call(&queue, kind, is_blocking != 0, waits.0, waits.1, event)?;
+    let direction = transfer.direction;
+    direction.check_flags(&memory)?;
+    let work = Arc::new(move |scheduler: &_| {
+        let host = address.bytes(0..range.end - range.start);
+        let access = direction.store_access();
+        memory
+            .store
+            .edit_bytes(scheduler, range.clone(), access, |bytes| match direction {
+                TransferDirection::Read => copy_raw(host, bytes),
+                TransferDirection::Write => copy_raw(bytes, host),
+            })?;
+        Ok(CommandEnd::Complete)
+    });
+    queue.enqueue(&call, work)
+}
+
+/// Copies bytes that may be the same: a program may read a buffer over its own memory to that memory.
+fn copy_raw(to: &mut [u8], from: &[u8]) {
+    // SAFETY: both have the length of the shorter one.
+    unsafe { std::ptr::copy(from.as_ptr(), to.as_mut_ptr(), to.len().min(from.len())) };
+}
+
+/// `clEnqueueReadBuffer`
+pub unsafe extern "C" fn enqueue_read_buffer(
+    queue: cl_command_queue,
+    buffer: cl_mem,
+    is_blocking: cl_bool,
+    offset: usize,
+    size: usize,
+    pointer: *mut c_void,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueReadBuffer", || {
+        let transfer = LinearTransfer {
+            buffer,
+            direction: TransferDirection::Read,
+            offset,
+            size,
+            pointer,
+        };
+        let waits = (wait_count, wait_list);
+        enqueue_transfer(
+            queue,
+            &transfer,
+            CL_COMMAND_READ_BUFFER,
+            is_blocking,
+            waits,
+            event,
+        )
+    })
+}
+
+/// `clEnqueueWriteBuffer`
+pub unsafe extern "C" fn enqueue_write_buffer(
+    queue: cl_command_queue,
+    buffer: cl_mem,
+    is_blocking: cl_bool,
+    offset: usize,
+    size: usize,
+    pointer: *const c_void,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueWriteBuffer", || {
+        let transfer = LinearTransfer {
+            buffer,
+            direction: TransferDirection::Write,
+            offset,
+            size,
+            pointer,
+        };
+        let waits = (wait_count, wait_list);
+        enqueue_transfer(
+            queue,
+            &transfer,
+            CL_COMMAND_WRITE_BUFFER,
+            is_blocking,
+            waits,
+            event,
+        )
+    })
+}
+
+/// Reads three numbers.
+///
+/// # Errors
+/// When there are none.
+///
+/// # Safety
+/// The contract of the crate.
+pub unsafe fn read_triple(pointer: *const usize) -> CallResult<[usize; 3]> {
+    require(
+        !pointer.is_null(),
+        CL_INVALID_VALUE,
+        "an origin or a region is missing",
+    )?;
+    Ok(pointer.cast::<[usize; 3]>().read_unaligned())
+}
+
+/// Reads the size of a region.
+///
+/// # Errors
+/// When there is none, or it is empty.
+///
+/// # Safety
+/// The contract of the crate.
+pub unsafe fn read_region(pointer: *const usize) -> CallResult<[usize; 3]> {
+    let region = read_triple(pointer)?;
+    require(
+        !region.contains(&0),
+        CL_INVALID_VALUE,
+        "the region is empty",
+    )?;
+    Ok(region)
+}
+
+/// `clEnqueueCopyBuffer`
+pub unsafe extern "C" fn enqueue_copy_buffer(
+    queue: cl_command_queue,
+    from: cl_mem,
+    to: cl_mem,
+    from_offset: usize,
+    to_offset: usize,
+    size: usize,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueCopyBuffer", || {
+        let queue = find_object::<ClQueue>(queue)?;
+        let (from, to) = (find_buffer(&queue, from)?, find_buffer(&queue, to)?);
+        let source = check_range(&from, from_offset, size)?;
+        let target = check_range(&to, to_offset, size)?;
+        let is_same = Arc::ptr_eq(&from.store, &to.store);
+        let overlaps = is_same && source.start < target.end && target.start < source.end;
+        require(!overlaps, CL_MEM_COPY_OVERLAP, "the regions overlap")?;
+        let kind = CL_COMMAND_COPY_BUFFER;
+        let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
+        let work = Arc::new(move |scheduler: &_| {
+            copy_between(
+                scheduler,
+                &from,
+                source.clone(),
+                &to,
+                target.clone(),
+                |to, from| {
+                    to.copy_from_slice(from);
+                },
+            )
+        });
+        queue.enqueue(&call, work)
+    })
+}
+
+/// Copies between two stores, or within one.
+///
+/// # Errors
+/// When a device fails.
+pub fn copy_between(
+    scheduler: &Arc<crate::scheduler::DeviceScheduler>,
+    from: &ClMemory,
+    source: Range<u64>,
+    to: &ClMemory,
+    target: Range<u64>,
+    copy: impl FnOnce(&mut [u8], &[u8]),
+) -> CallResult<CommandEnd> {
+    let mut bytes = Vec::new();
+    from.store
+        .edit_bytes(scheduler, source, StoreAccess::Read, |found| {
+            bytes.extend_from_slice(found)
+        })?;
+    let access = StoreAccess::ReadWrite;
+    to.store
+        .edit_bytes(scheduler, target, access, |found| copy(found, &bytes))?;
+    Ok(CommandEnd::Complete)
+}
+
+/// `clEnqueueFillBuffer`
+pub unsafe extern "C" fn enqueue_fill_buffer(
+    queue: cl_command_queue,
+    buffer: cl_mem,
+    pattern: *const c_void,
+    pattern_size: usize,
+    offset: usize,
+    size: usize,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueFillBuffer", || {
+        let queue = find_object::<ClQueue>(queue)?;
+        let memory = find_buffer(&queue, buffer)?;
+        let range = check_range(&memory, offset, size)?;
+        let pattern = read_pattern(pattern, pattern_size)?;
+        let is_whole = offset.is_multiple_of(pattern.len()) && size.is_multiple_of(pattern.len());
+        require(
+            is_whole,
+            CL_INVALID_VALUE,
+            "the region is no multiple of the pattern",
+        )?;
+        let kind = CL_COMMAND_FILL_BUFFER;
+        let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
+        let whole = ByteBox {
+            first: 0,
+            row_pitch: size,
+            slice_pitch: size,
+        };
+        let work = Arc::new(move |scheduler: &_| {
+            let access = StoreAccess::Overwrite;
+            memory
+                .store
+                .edit_bytes(scheduler, range.clone(), access, |bytes| {
+                    fill_box(bytes, whole, [size, 1, 1], &pattern);
+                })?;
+            Ok(CommandEnd::Complete)
+        });
+        queue.enqueue(&call, work)
+    })
+}
+
+/// Reads a pattern, whose size is a power of two up to 128.
+///
+/// # Errors
+/// `CL_INVALID_VALUE`.
+///
+/// # Safety
+/// The contract of the crate.
+pub unsafe fn read_pattern(pattern: *const c_void, size: usize) -> CallResult<Vec<u8>> {
+    let is_size = size.is_power_of_two() && size <= 128;
+    require(
+        is_size,
+        CL_INVALID_VALUE,
+        "a pattern has 1, 2, 4, … or 128 bytes",
+    )?;
+    Ok(crate::boundary::get_slice(pattern.cast::<u8>(), size)?.to_vec())
+}

@@ -1,0 +1,398 @@
+//! Commands that read, write, copy and fill images.
+
+use crate::api::buffer_commands::{
+    TransferDirection, UserAddress, find_buffer, read_call, read_region, read_triple,
+};
+use crate::boundary::answer_code;
+use crate::error::{CallError, CallResult, require};
+use crate::handle::find_object;
+use crate::memory::{ClMemory, ImageFacts};
+use crate::memory_store::StoreAccess;
+use crate::queue::ClQueue;
+use crate::region::{BoxSize, ByteBox, boxes_overlap, copy_box, fill_box};
+use crate::scheduler::{CommandEnd, CommandWork, DeviceScheduler};
+use opencl_sys::*;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// An image of a queue's context.
+///
+/// # Errors
+/// When it is none, or of another context.
+pub fn find_image(queue: &ClQueue, image: cl_mem) -> CallResult<(Arc<ClMemory>, ImageFacts)> {
+    let memory = find_object::<ClMemory>(image)?;
+    queue
+        .context
+        .require_same(&memory.context, CL_INVALID_CONTEXT)?;
+    let missing = || CallError::new(CL_INVALID_MEM_OBJECT, "this is no image");
+    let facts = memory.image.ok_or_else(missing)?;
+    Ok((memory, facts))
+}
+
+/// The box of bytes of a region of texels.
+///
+/// # Errors
+/// When the region is not within the image.
+pub fn texel_box(
+    facts: &ImageFacts,
+    origin: [usize; 3],
+    region: [usize; 3],
+) -> CallResult<(ByteBox, BoxSize)> {
+    let within = |axis: usize| {
+        let end = origin[axis].checked_add(region[axis]);
+        end.is_some_and(|end| end <= facts.extent[axis])
+    };
+    let is_within = within(0) && within(1) && within(2);
+    require(
+        is_within,
+        CL_INVALID_VALUE,
+        "the region is not within the image",
+    )?;
+    let texel = facts.texel_bytes();
+    let origin = [origin[0] * texel, origin[1], origin[2]];
+    let slice = facts.row_bytes() * facts.extent[1];
+    let found = ByteBox::at_origin(origin, facts.row_bytes(), slice);
+    let found = found.ok_or_else(|| CallError::invalid_value("the region is too large"))?;
+    Ok((found, [region[0] * texel, region[1], region[2]]))
+}
+
+/// The box of the caller's memory for a region.
+fn host_box(
+    facts: &ImageFacts,
+    size: BoxSize,
+    row_pitch: usize,
+    slice_pitch: usize,
+) -> CallResult<ByteBox> {
+    let is_row = row_pitch == 0 || row_pitch >= size[0];
+    require(is_row, CL_INVALID_VALUE, "the pitch is less than a row")?;
+    let row = if row_pitch == 0 { size[0] } else { row_pitch };
+    if facts.is_row_array() {
+        let pitch = if slice_pitch == 0 { row } else { slice_pitch };
+        require(
+            pitch >= row,
+            CL_INVALID_VALUE,
+            "the pitch is less than a slice",
+        )?;
+        return Ok(ByteBox {
+            first: 0,
+            row_pitch: pitch,
+            slice_pitch: pitch,
+        });
+    }
+    let least = row.checked_mul(size[1]);
+    let least = least.ok_or_else(|| CallError::invalid_value("a slice is too large"))?;
+    let is_slice = slice_pitch == 0 || (facts.has_slices() && slice_pitch >= least);
+    require(
+        is_slice,
+        CL_INVALID_VALUE,
+        "the pitch of slices does not fit the image",
+    )?;
+    Ok(ByteBox {
+        first: 0,
+        row_pitch: row,
+        slice_pitch: if slice_pitch == 0 { least } else { slice_pitch },
+    })
+}
+
+/// A copy between a region of an image and the caller.
+struct ImageTransfer {
+    image: cl_mem,
+    direction: TransferDirection,
+    origin: *const usize,
+    region: *const usize,
+    row_pitch: usize,
+    slice_pitch: usize,
+    pointer: *const c_void,
+}
+
+unsafe fn enqueue_image_transfer(
+    queue: cl_command_queue,
+    transfer: &ImageTransfer,
+    kind: cl_command_type,
+    is_blocking: cl_bool,
+    waits: (cl_uint, *const cl_event),
+    event: *mut cl_event,
+) -> CallResult<()> {
+    let queue = find_object::<ClQueue>(queue)?;
+    let (memory, facts) = find_image(&queue, transfer.image)?;
+    let (origin, region) = (read_triple(transfer.origin)?, read_region(transfer.region)?);
+    let (image_box, size) = texel_box(&facts, origin, region)?;
+    let host = host_box(&facts, size, transfer.row_pitch, transfer.slice_pitch)?;
+    let address = UserAddress::new(transfer.pointer)?;
+    let call = read_call(&queue, kind, is_blocking != 0, waits.0, waits.1, event)?;
+    let direction = transfer.direction;
+    direction.check_flags(&memory)?;
+    let (span, host_span) = (image_box.span(size)?, host.span(size)?);
+    let image_box = image_box.relative_to(span.start);
+    let access = match direction {
+        TransferDirection::Read => StoreAccess::Read,
+        TransferDirection::Write => StoreAccess::ReadWrite,
+    };
+    let work: CommandWork = Arc::new(move |scheduler| {
+        let bytes = address.bytes(host_span.clone());
+        memory
+            .store
+            .edit_bytes(scheduler, span.clone(), access, |texels| match direction {
+                TransferDirection::Read => copy_box(bytes, host, texels, image_box, size),
+                TransferDirection::Write => copy_box(texels, image_box, bytes, host, size),
+            })?;
+        Ok(CommandEnd::Complete)
+    });
+    queue.enqueue(&call, work)
+}
+
+/// `clEnqueueReadImage`
+pub unsafe extern "C" fn enqueue_read_image(
+    queue: cl_command_queue,
+    image: cl_mem,
+    is_blocking: cl_bool,
+    origin: *const usize,
+    region: *const usize,
+    row_pitch: usize,
+    slice_pitch: usize,
+    pointer: *mut c_void,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueReadImage", || {
+        let transfer = ImageTransfer {
+            image,
+            direction: TransferDirection::Read,
+            origin,
+            region,
+            row_pitch,
+            slice_pitch,
+            pointer,
+        };
+        let waits = (wait_count, wait_list);
+        let kind = CL_COMMAND_READ_IMAGE;
+        enqueue_image_transfer(queue, &transfer, kind, is_blocking, waits, event)
+    })
+}
+
+/// `clEnqueueWriteImage`
+pub unsafe extern "C" fn enqueue_write_image(
+    queue: cl_command_queue,
+    image: cl_mem,
+    is_blocking: cl_bool,
+    origin: *const usize,
+    region: *const usize,
+    row_pitch: usize,
+    slice_pitch: usize,
+    pointer: *const c_void,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueWriteImage", || {
+        let transfer = ImageTransfer {
+            image,
+            direction: TransferDirection::Write,
+            origin,
+            region,
+            row_pitch,
+            slice_pitch,
+            pointer,
+        };
+        let waits = (wait_count, wait_list);
+        let kind = CL_COMMAND_WRITE_IMAGE;
+        enqueue_image_transfer(queue, &transfer, kind, is_blocking, waits, event)
+    })
+}
+
+/// A box within a memory object, and its size.
+struct RegionSide {
+    memory: Arc<ClMemory>,
+    place: ByteBox,
+}
+
+/// The work of copying a box from one memory object to another.
+fn copy_sides(from: RegionSide, to: RegionSide, size: BoxSize) -> CallResult<CommandWork> {
+    let (source, target) = (from.place.span(size)?, to.place.span(size)?);
+    let from_box = from.place.relative_to(source.start);
+    let to_box = to.place.relative_to(target.start);
+    Ok(Arc::new(move |scheduler: &Arc<DeviceScheduler>| {
+        let mut bytes = Vec::new();
+        let read = StoreAccess::Read;
+        from.memory
+            .store
+            .edit_bytes(scheduler, source.clone(), read, |found| {
+                bytes.extend_from_slice(found);
+            })?;
+        let write = StoreAccess::ReadWrite;
+        to.memory
+            .store
+            .edit_bytes(scheduler, target.clone(), write, |found| {
+                copy_box(found, to_box, &bytes, from_box, size);
+            })?;
+        Ok(CommandEnd::Complete)
+    }))
+}
+
+/// `clEnqueueCopyImage`
+pub unsafe extern "C" fn enqueue_copy_image(
+    queue: cl_command_queue,
+    from: cl_mem,
+    to: cl_mem,
+    from_origin: *const usize,
+    to_origin: *const usize,
+    region: *const usize,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueCopyImage", || {
+        let queue = find_object::<ClQueue>(queue)?;
+        let (from, from_facts) = find_image(&queue, from)?;
+        let (to, to_facts) = find_image(&queue, to)?;
+        let is_same = from_facts.texels == to_facts.texels;
+        require(
+            is_same,
+            CL_IMAGE_FORMAT_MISMATCH,
+            "the images have different formats",
+        )?;
+        let region = read_region(region)?;
+        let (source, size) = texel_box(&from_facts, read_triple(from_origin)?, region)?;
+        let (target, _) = texel_box(&to_facts, read_triple(to_origin)?, region)?;
+        let overlaps = Arc::ptr_eq(&from, &to) && boxes_overlap(source, target, size);
+        require(!overlaps, CL_MEM_COPY_OVERLAP, "the regions overlap")?;
+        let kind = CL_COMMAND_COPY_IMAGE;
+        let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
+        let from = RegionSide {
+            memory: from,
+            place: source,
+        };
+        let to = RegionSide {
+            memory: to,
+            place: target,
+        };
+        queue.enqueue(&call, copy_sides(from, to, size)?)
+    })
+}
+
+/// The dense box of a buffer for a region of an image.
+fn buffer_side(memory: Arc<ClMemory>, offset: usize, size: BoxSize) -> CallResult<RegionSide> {
+    let place = ByteBox {
+        first: offset,
+        row_pitch: size[0],
+        slice_pitch: size[0] * size[1],
+    };
+    let is_within = place.span(size)?.end <= memory.size as u64;
+    require(
+        is_within,
+        CL_INVALID_VALUE,
+        "the region is not within the buffer",
+    )?;
+    let first = memory.offset as usize + offset;
+    Ok(RegionSide {
+        memory,
+        place: ByteBox { first, ..place },
+    })
+}
+
+/// `clEnqueueCopyImageToBuffer`
+pub unsafe extern "C" fn enqueue_copy_image_to_buffer(
+    queue: cl_command_queue,
+    image: cl_mem,
+    buffer: cl_mem,
+    origin: *const usize,
+    region: *const usize,
+    offset: usize,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueCopyImageToBuffer", || {
+        let queue = find_object::<ClQueue>(queue)?;
+        let (image, facts) = find_image(&queue, image)?;
+        let buffer = find_buffer(&queue, buffer)?;
+        let (place, size) = texel_box(&facts, read_triple(origin)?, read_region(region)?)?;
+        let to = buffer_side(buffer, offset, size)?;
+        let kind = CL_COMMAND_COPY_IMAGE_TO_BUFFER;
+        let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
+        let from = RegionSide {
+            memory: image,
+            place,
+        };
+        queue.enqueue(&call, copy_sides(from, to, size)?)
+    })
+}
+
+/// `clEnqueueCopyBufferToImage`
+pub unsafe extern "C" fn enqueue_copy_buffer_to_image(
+    queue: cl_command_queue,
+    buffer: cl_mem,
+    image: cl_mem,
+    offset: usize,
+    origin: *const usize,
+    region: *const usize,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueCopyBufferToImage", || {
+        let queue = find_object::<ClQueue>(queue)?;
+        let (image, facts) = find_image(&queue, image)?;
+        let buffer = find_buffer(&queue, buffer)?;
+        let (place, size) = texel_box(&facts, read_triple(origin)?, read_region(region)?)?;
+        let from = buffer_side(buffer, offset, size)?;
+        let kind = CL_COMMAND_COPY_BUFFER_TO_IMAGE;
+        let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
+        let to = RegionSide {
+            memory: image,
+            place,
+        };
+        queue.enqueue(&call, copy_sides(from, to, size)?)
+    })
+}
+
+/// A texel of four components, which are floats, or integers for formats of integers.
+unsafe fn encode_texel(facts: &ImageFacts, colour: *const c_void) -> CallResult<Vec<u8>> {
+    require(!colour.is_null(), CL_INVALID_VALUE, "there is no colour")?;
+    let mut texel = vec![0; facts.texel_bytes()];
+    if !facts.texels.is_integer() {
+        let components = colour.cast::<[f32; 4]>().read_unaligned();
+        facts.texels.put_floats(components, &mut texel);
+    } else if facts.texels.is_signed() {
+        let components = colour.cast::<[i32; 4]>().read_unaligned();
+        facts.texels.put_ints(components.map(i64::from), &mut texel);
+    } else {
+        let components = colour.cast::<[u32; 4]>().read_unaligned();
+        facts.texels.put_ints(components.map(i64::from), &mut texel);
+    }
+    Ok(texel)
+}
+
+/// `clEnqueueFillImage`
+pub unsafe extern "C" fn enqueue_fill_image(
+    queue: cl_command_queue,
+    image: cl_mem,
+    colour: *const c_void,
+    origin: *const usize,
+    region: *const usize,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueFillImage", || {
+        let queue = find_object::<ClQueue>(queue)?;
+        let (memory, facts) = find_image(&queue, image)?;
+        let texel = encode_texel(&facts, colour)?;
+        let (place, size) = texel_box(&facts, read_triple(origin)?, read_region(region)?)?;
+        let kind = CL_COMMAND_FILL_IMAGE;
+        let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
+        let span = place.span(size)?;
+        let place = place.relative_to(span.start);
+        let work: CommandWork = Arc::new(move |scheduler| {
+            let access = StoreAccess::ReadWrite;
+            memory
+                .store
+                .edit_bytes(scheduler, span.clone(), access, |texels| {
+                    fill_box(texels, place, size, &texel);
+                })?;
+            Ok(CommandEnd::Complete)
+        });
+        queue.enqueue(&call, work)
+    })
+}

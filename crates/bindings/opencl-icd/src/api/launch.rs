@@ -1,0 +1,285 @@
+//! Commands that run kernels.
+
+use crate::api::buffer_commands::read_call;
+use crate::boundary::answer_code;
+use crate::device::ClDevice;
+use crate::error::{CallError, CallResult, require};
+use crate::handle::find_object;
+use crate::kernel::ClKernel;
+use crate::queue::ClQueue;
+use crate::scheduler::{CommandEnd, CommandWork};
+use opencl_sys::*;
+use spirula_runtime::{IndexSpace, KernelLaunch, LaunchInputs};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// The sizes of a launch as the caller gives them.
+pub struct RangeRequest {
+    /// Number of dimensions.
+    pub dimensions: cl_uint,
+    /// First ids, or null.
+    pub offset: *const usize,
+    /// Invocations, or null for none.
+    pub global: *const usize,
+    /// Invocations of a workgroup, or null for a choice of the device.
+    pub local: *const usize,
+}
+
+/// The numbers of a list, with a value for the dimensions that do not exist.
+unsafe fn read_sizes(list: *const usize, dimensions: cl_uint, missing: u64) -> [u64; 3] {
+    let mut sizes = [missing; 3];
+    for (axis, size) in sizes.iter_mut().enumerate().take(dimensions as usize) {
+        *size = *list.add(axis) as u64;
+    }
+    sizes
+}
+
+impl RangeRequest {
+    /// The index space of a launch.
+    ///
+    /// # Errors
+    /// When it does not fit the kernel or the device.
+    ///
+    /// # Safety
+    /// The contract of the crate.
+    pub unsafe fn resolve(&self, kernel: &ClKernel, device: &ClDevice) -> CallResult<IndexSpace> {
+        let is_dimension = (1..=3).contains(&self.dimensions);
+        let message = "a launch has one to three dimensions";
+        require(is_dimension, CL_INVALID_WORK_DIMENSION, message)?;
+        let global = match self.global.is_null() {
+            true => [0; 3],
+            false => read_sizes(self.global, self.dimensions, 1),
+        };
+        let offset = match self.offset.is_null() {
+            true => [0; 3],
+            false => read_sizes(self.offset, self.dimensions, 0),
+        };
+        let overflows = global
+            .iter()
+            .zip(offset)
+            .any(|(n, first)| n.checked_add(first).is_none());
+        require(!overflows, CL_INVALID_GLOBAL_OFFSET, "ids are too large")?;
+        Ok(IndexSpace::Items {
+            dimensions: self.dimensions,
+            global,
+            local: self.resolve_local(kernel, device, global)?,
+            offset,
+        })
+    }
+
+    unsafe fn resolve_local(
+        &self,
+        kernel: &ClKernel,
+        device: &ClDevice,
+        global: [u64; 3],
+    ) -> CallResult<Option<[u32; 3]>> {
+        let demanded = kernel.interface.workgroup_size;
+        if self.local.is_null() {
+            return Ok(demanded);
+        }
+        let local = read_sizes(self.local, self.dimensions, 1);
+        let code = CL_INVALID_WORK_GROUP_SIZE;
+        require(!local.contains(&0), code, "a workgroup is empty")?;
+        let limits = &device.info.limits;
+        let fits = local
+            .iter()
+            .zip(limits.workgroup_size)
+            .all(|(n, most)| *n <= most.into());
+        let message = "a workgroup is too large in a dimension";
+        require(fits, CL_INVALID_WORK_ITEM_SIZE, message)?;
+        let count = local.iter().product::<u64>();
+        let most = u64::from(limits.workgroup_invocations);
+        require(
+            count <= most,
+            code,
+            format!("a workgroup has {most} invocations at most"),
+        )?;
+        let local = local.map(|n| n as u32);
+        if let Some(wanted) = demanded {
+            let message = format!("{} demands workgroups of {wanted:?}", kernel.name);
+            require(local == wanted, code, message)?;
+        }
+        let is_whole = global
+            .iter()
+            .zip(local)
+            .all(|(n, l)| n.is_multiple_of(l.into()));
+        let message = "the workgroups do not divide the global size";
+        require(is_whole || limits.partial_groups, code, message)?;
+        Ok(Some(local))
+    }
+}
+
+/// The work of a launch.
+///
+/// # Errors
+/// When arguments are missing, or the device cannot run the kernel.
+pub fn prepare_launch(
+    queue: &ClQueue,
+    kernel: &Arc<ClKernel>,
+    size: IndexSpace,
+) -> CallResult<CommandWork> {
+    let kernel = kernel.clone();
+    let device = kernel.program.device_index(&queue.device);
+    let code = CL_INVALID_PROGRAM_EXECUTABLE;
+    let device = device.map_err(|error| CallError::new(code, error.message))?;
+    let image = kernel.image_for(device)?;
+    let values = kernel.take_arguments()?;
+    let compiled = image.compile_kernel(&queue.scheduler, &kernel.name)?;
+    Ok(Arc::new(move |scheduler| {
+        let mut arguments = Vec::with_capacity(values.len());
+        for (parameter, value) in kernel.parameters.iter().zip(&values) {
+            arguments.push(parameter.pass_value(value, scheduler)?);
+        }
+        let launch = KernelLaunch {
+            kernel: compiled,
+            size,
+            inputs: LaunchInputs::Arguments(arguments),
+        };
+        scheduler.lock_device().launch_kernel(&launch)?;
+        Ok(match scheduler.is_host() {
+            true => CommandEnd::Complete,
+            false => CommandEnd::Issued,
+        })
+    }))
+}
+
+unsafe fn enqueue_launch(
+    queue: cl_command_queue,
+    kernel: cl_kernel,
+    request: &RangeRequest,
+    kind: cl_command_type,
+    waits: (cl_uint, *const cl_event),
+    event: *mut cl_event,
+) -> CallResult<()> {
+    let queue = find_object::<ClQueue>(queue)?;
+    let kernel = find_object::<ClKernel>(kernel)?;
+    let context = &kernel.program.context;
+    queue.context.require_same(context, CL_INVALID_CONTEXT)?;
+    let size = request.resolve(&kernel, &queue.device)?;
+    let call = read_call(&queue, kind, false, waits.0, waits.1, event)?;
+    let work = prepare_launch(&queue, &kernel, size)?;
+    queue.enqueue(&call, work)
+}
+
+/// `clEnqueueNDRangeKernel`
+pub unsafe extern "C" fn enqueue_nd_range_kernel(
+    queue: cl_command_queue,
+    kernel: cl_kernel,
+    dimensions: cl_uint,
+    offset: *const usize,
+    global: *const usize,
+    local: *const usize,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueNDRangeKernel", || {
+        let request = RangeRequest {
+            dimensions,
+            offset,
+            global,
+            local,
+        };
+        let waits = (wait_count, wait_list);
+        enqueue_launch(
+            queue,
+            kernel,
+            &request,
+            CL_COMMAND_NDRANGE_KERNEL,
+            waits,
+            event,
+        )
+    })
+}
+
+/// `clEnqueueTask`
+pub unsafe extern "C" fn enqueue_task(
+    queue: cl_command_queue,
+    kernel: cl_kernel,
+    wait_count: cl_uint,
+    wait_list: *const cl_event,
+    event: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueTask", || {
+        let one = 1_usize;
+        let request = RangeRequest {
+            dimensions: 1,
+            offset: std::ptr::null(),
+            global: &raw const one,
+            local: &raw const one,
+        };
+        let waits = (wait_count, wait_list);
+        enqueue_launch(queue, kernel, &request, CL_COMMAND_TASK, waits, event)
+    })
+}
+
+/// `clEnqueueNativeKernel`
+pub unsafe extern "C" fn enqueue_native_kernel(
+    queue: cl_command_queue,
+    _: Option<unsafe extern "C" fn(*mut c_void)>,
+    _: *mut c_void,
+    _: usize,
+    _: cl_uint,
+    _: *const cl_mem,
+    _: *mut *const c_void,
+    _: cl_uint,
+    _: *const cl_event,
+    _: *mut cl_event,
+) -> cl_int {
+    answer_code("clEnqueueNativeKernel", || {
+        find_object::<ClQueue>(queue)?;
+        Err(CallError::invalid_operation(
+            "the device runs no functions of the host",
+        ))
+    })
+}
+
+/// `clGetKernelSuggestedLocalWorkSizeKHR`
+pub unsafe extern "C" fn get_kernel_suggested_local_work_size(
+    queue: cl_command_queue,
+    kernel: cl_kernel,
+    dimensions: cl_uint,
+    offset: *const usize,
+    global: *const usize,
+    suggested: *mut usize,
+) -> cl_int {
+    answer_code("clGetKernelSuggestedLocalWorkSizeKHR", || {
+        let queue = find_object::<ClQueue>(queue)?;
+        let kernel = find_object::<ClKernel>(kernel)?;
+        let is_asked = !global.is_null() && !suggested.is_null();
+        require(
+            is_asked,
+            CL_INVALID_VALUE,
+            "there is no global size, or no place",
+        )?;
+        let request = RangeRequest {
+            dimensions,
+            offset,
+            global,
+            local: std::ptr::null(),
+        };
+        let IndexSpace::Items { global, local, .. } = request.resolve(&kernel, &queue.device)?
+        else {
+            return Err(CallError::invalid_value("the launch has no invocations"));
+        };
+        let sizes = local.unwrap_or_else(|| suggest_local_size(global, &queue.device));
+        for (axis, size) in sizes.iter().enumerate().take(dimensions as usize) {
+            suggested.add(axis).write(*size as usize);
+        }
+        Ok(())
+    })
+}
+
+/// Invocations of a workgroup that divide the global size, at most 256.
+fn suggest_local_size(global: [u64; 3], device: &ClDevice) -> [u32; 3] {
+    let limits = &device.info.limits;
+    let mut left = limits.workgroup_invocations.min(256);
+    let mut local = [1; 3];
+    for axis in 0..3 {
+        let most = left.min(limits.workgroup_size[axis]).max(1);
+        let divides = |size: &u32| global[axis].is_multiple_of(u64::from(*size));
+        local[axis] = (1..=most).rev().find(divides).unwrap_or(1);
+        left /= local[axis];
+    }
+    local
+}

@@ -1,0 +1,352 @@
+//! Memory stores: the bytes of memory objects, on the host and on the devices of a context.
+//!
+//! A store has a block on the host and a resource on each device that uses it, all made when they are first needed. Some of
+//! them are valid. The processor uses the block of the host itself.
+
+use crate::error::{CallError, CallResult};
+use crate::scheduler::{DeviceScheduler, RetiredResource};
+use spirula_runtime::{HostMemory, ImageShape, ResourceHandle, SamplerState};
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The kind of resource that a store becomes on a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StoreContent {
+    /// A buffer.
+    Buffer,
+    /// An image, whose texels follow each other.
+    Image(ImageShape),
+}
+
+/// How a command uses a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreAccess {
+    /// It reads.
+    Read,
+    /// It reads and writes.
+    ReadWrite,
+    /// It writes everything.
+    Overwrite,
+}
+
+/// The bytes of a memory object.
+pub struct MemoryStore {
+    size: u64,
+    content: StoreContent,
+    state: Mutex<StoreState>,
+}
+
+struct StoreState {
+    block: HostBlock,
+    is_host_valid: bool,
+    residences: Vec<StoreResidence>,
+}
+
+/// The block on the host.
+enum HostBlock {
+    Missing,
+    Owned(HostMemory),
+    /// Memory of the caller.
+    Borrowed(NonNull<u8>),
+    /// Memory of another store, from an offset on.
+    Shared(Arc<MemoryStore>, u64),
+}
+
+// SAFETY: the memory is used under the lock of the store, or as the caller of OpenCL orders it.
+unsafe impl Send for HostBlock {}
+
+/// A store on a device.
+struct StoreResidence {
+    scheduler: Arc<DeviceScheduler>,
+    resource: ResourceHandle,
+    /// Not used for the processor, whose resource is the block of the host.
+    is_valid: bool,
+}
+
+impl MemoryStore {
+    /// A store of undefined content, in memory of the caller if that is given.
+    pub fn new(size: u64, content: StoreContent, borrowed: Option<NonNull<u8>>) -> MemoryStore {
+        MemoryStore {
+            size,
+            content,
+            state: Mutex::new(StoreState {
+                block: borrowed.map_or(HostBlock::Missing, HostBlock::Borrowed),
+                is_host_valid: borrowed.is_some(),
+                residences: Vec::new(),
+            }),
+        }
+    }
+
+    /// A store in the memory of another one, for images over buffers. All devices have to be processors.
+    pub fn over_buffer(
+        size: u64,
+        content: StoreContent,
+        buffer: &Arc<MemoryStore>,
+        offset: u64,
+    ) -> MemoryStore {
+        MemoryStore {
+            size,
+            content,
+            state: Mutex::new(StoreState {
+                block: HostBlock::Shared(buffer.clone(), offset),
+                is_host_valid: true,
+                residences: Vec::new(),
+            }),
+        }
+    }
+
+    /// Number of bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn lock(&self) -> MutexGuard<'_, StoreState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The address of the block on the host, whose content may not be valid.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub fn host_address(&self) -> CallResult<NonNull<u8>> {
+        self.block_address(&mut self.lock())
+    }
+
+    fn block_address(&self, state: &mut StoreState) -> CallResult<NonNull<u8>> {
+        if let HostBlock::Missing = state.block {
+            let memory = HostMemory::with_zeros(self.size);
+            state.block = HostBlock::Owned(memory.ok_or_else(CallError::out_of_memory)?);
+        }
+        match &mut state.block {
+            HostBlock::Owned(memory) => {
+                let first = NonNull::new(memory.bytes_mut().as_mut_ptr());
+                first.ok_or_else(CallError::out_of_memory)
+            }
+            HostBlock::Borrowed(pointer) => Ok(*pointer),
+            HostBlock::Shared(store, offset) => {
+                let first = store.host_address()?;
+                // SAFETY: the offset is within the other store, as its creator has checked.
+                Ok(unsafe { first.add(*offset as usize) })
+            }
+            HostBlock::Missing => Err(CallError::out_of_memory()),
+        }
+    }
+
+    /// The bytes of the block on the host.
+    ///
+    /// # Safety
+    /// Nobody else uses the bytes meanwhile.
+    unsafe fn block_bytes<'a>(&self, state: &mut StoreState) -> CallResult<&'a mut [u8]> {
+        let first = self.block_address(state)?;
+        Ok(std::slice::from_raw_parts_mut(
+            first.as_ptr(),
+            self.size as usize,
+        ))
+    }
+
+    /// Sets the content before the store is used.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    ///
+    /// # Safety
+    /// `from` has as many bytes as the store.
+    pub unsafe fn set_content(&self, from: *const u8) -> CallResult<()> {
+        let mut state = self.lock();
+        let to = self.block_address(&mut state)?;
+        std::ptr::copy_nonoverlapping(from, to.as_ptr(), self.size as usize);
+        state.is_host_valid = true;
+        Ok(())
+    }
+
+    /// Makes the block on the host valid, and returns its address.
+    ///
+    /// # Errors
+    /// When there is no memory for it, or a device fails.
+    pub fn fetch_to_host(&self) -> CallResult<NonNull<u8>> {
+        let mut state = self.lock();
+        self.fetch_locked(&mut state)?;
+        self.block_address(&mut state)
+    }
+
+    fn fetch_locked(&self, state: &mut StoreState) -> CallResult<()> {
+        if state.is_host_valid {
+            return Ok(());
+        }
+        // SAFETY: commands that use the bytes are ordered.
+        let bytes = unsafe { self.block_bytes(state)? };
+        if let Some(valid) = state.residences.iter().find(|r| r.is_valid) {
+            let mut device = valid.scheduler.lock_device();
+            device.read_resource(valid.resource, 0, bytes)?;
+        }
+        state.is_host_valid = true;
+        Ok(())
+    }
+
+    /// The resource on a device, valid unless it is overwritten. If it is written, it alone stays valid.
+    ///
+    /// # Errors
+    /// When there is no memory for it, or a device fails.
+    pub fn acquire(
+        &self,
+        scheduler: &Arc<DeviceScheduler>,
+        access: StoreAccess,
+    ) -> CallResult<ResourceHandle> {
+        let mut state = self.lock();
+        let is_host = scheduler.is_host();
+        if is_host && access != StoreAccess::Overwrite {
+            self.fetch_locked(&mut state)?;
+        }
+        let own = self.find_residence(&mut state, scheduler)?;
+        let resource = state.residences[own].resource;
+        let is_stale = !is_host && !state.residences[own].is_valid;
+        if is_stale && access != StoreAccess::Overwrite {
+            let has_content = state.is_host_valid || state.residences.iter().any(|r| r.is_valid);
+            if has_content {
+                self.fetch_locked(&mut state)?;
+                // SAFETY: commands that use the bytes are ordered.
+                let bytes = unsafe { self.block_bytes(&mut state)? };
+                scheduler.lock_device().write_resource(resource, 0, bytes)?;
+            }
+        }
+        state.residences[own].is_valid = true;
+        if access != StoreAccess::Read {
+            state.is_host_valid = is_host;
+            for (number, other) in state.residences.iter_mut().enumerate() {
+                other.is_valid = number == own;
+            }
+        }
+        Ok(resource)
+    }
+
+    /// The position of the residence on a device, which is made if there is none.
+    fn find_residence(
+        &self,
+        state: &mut StoreState,
+        scheduler: &Arc<DeviceScheduler>,
+    ) -> CallResult<usize> {
+        let known = state.residences.iter();
+        let mut known = known.map(|residence| residence.scheduler.number());
+        if let Some(own) = known.position(|number| number == scheduler.number()) {
+            return Ok(own);
+        }
+        let block = match scheduler.is_host() {
+            true => Some(self.block_address(state)?),
+            false => None,
+        };
+        let resource = self.create_resource(scheduler, block)?;
+        state.residences.push(StoreResidence {
+            scheduler: scheduler.clone(),
+            resource,
+            is_valid: false,
+        });
+        Ok(state.residences.len() - 1)
+    }
+
+    fn create_resource(
+        &self,
+        scheduler: &DeviceScheduler,
+        block: Option<NonNull<u8>>,
+    ) -> CallResult<ResourceHandle> {
+        let mut device = scheduler.lock_device();
+        let sampler = SamplerState::default();
+        Ok(match (self.content, block) {
+            // SAFETY: the block outlives the resource: it goes with it when that is retired, or belongs to the caller.
+            (StoreContent::Buffer, Some(block)) => unsafe {
+                device.import_buffer(block, self.size)?.into()
+            },
+            // SAFETY: as above.
+            (StoreContent::Image(shape), Some(block)) => unsafe {
+                device.import_image(&shape, &sampler, block)?.into()
+            },
+            (StoreContent::Buffer, None) => device.create_buffer(self.size)?.into(),
+            (StoreContent::Image(shape), None) => device.create_image(&shape, &sampler)?.into(),
+        })
+    }
+
+    /// Reads or changes bytes, as a command of a device.
+    ///
+    /// # Errors
+    /// When there is no memory for a copy, or a device fails.
+    pub fn edit_bytes(
+        &self,
+        scheduler: &Arc<DeviceScheduler>,
+        range: Range<u64>,
+        access: StoreAccess,
+        edit: impl FnOnce(&mut [u8]),
+    ) -> CallResult<()> {
+        let (start, end) = (range.start as usize, range.end as usize);
+        let mut state = self.lock();
+        let is_read_there = access == StoreAccess::Read && state.is_host_valid;
+        if scheduler.is_host() || is_read_there {
+            self.fetch_locked(&mut state)?;
+            // SAFETY: commands that use the bytes are ordered.
+            let bytes = unsafe { self.block_bytes(&mut state)? };
+            edit(&mut bytes[start..end]);
+            if access != StoreAccess::Read {
+                state.residences.iter_mut().for_each(|r| r.is_valid = false);
+            }
+            return Ok(());
+        }
+        drop(state);
+        let is_whole = range == (0..self.size);
+        let acquired = match access {
+            StoreAccess::Overwrite if !is_whole => StoreAccess::ReadWrite,
+            access => access,
+        };
+        let resource = self.acquire(scheduler, acquired)?;
+        let mut copy = Vec::new();
+        let reserved = copy.try_reserve_exact(end - start);
+        reserved.map_err(|_| CallError::out_of_memory())?;
+        copy.resize(end - start, 0);
+        let mut device = scheduler.lock_device();
+        if access != StoreAccess::Overwrite {
+            device.read_resource(resource, range.start, &mut copy)?;
+        }
+        edit(&mut copy);
+        if access != StoreAccess::Read {
+            device.write_resource(resource, range.start, &copy)?;
+        }
+        Ok(())
+    }
+
+    /// Copies bytes that the caller changed on the host to the devices where the others are valid.
+    ///
+    /// # Errors
+    /// When a device fails.
+    pub fn publish_from_host(&self, range: Range<u64>) -> CallResult<()> {
+        let mut state = self.lock();
+        // SAFETY: commands that use the bytes are ordered.
+        let bytes = unsafe { self.block_bytes(&mut state)? };
+        let changed = &bytes[range.start as usize..range.end as usize];
+        for residence in &mut state.residences {
+            if residence.is_valid && !residence.scheduler.is_host() {
+                let mut device = residence.scheduler.lock_device();
+                device.write_resource(residence.resource, range.start, changed)?;
+            }
+        }
+        state.is_host_valid = true;
+        Ok(())
+    }
+}
+
+impl Drop for MemoryStore {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = match std::mem::replace(&mut state.block, HostBlock::Missing) {
+            HostBlock::Owned(memory) => Some(memory),
+            _ => None,
+        };
+        for residence in state.residences.drain(..) {
+            let memory = match residence.scheduler.is_host() {
+                true => memory.take(),
+                false => None,
+            };
+            residence.scheduler.retire_resource(RetiredResource {
+                resource: residence.resource,
+                memory,
+            });
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Scheduler of a device: commands run in the order in which they become ready.
+//!
+//! A device is used by one thread at a time. It is the scheduler's own thread, or a caller that waits for the end of a
+//! command: it runs what is ready by itself, since to wake another thread takes longer than most commands.
+
+use crate::error::{CallError, CallResult, catch_panic};
+use crate::progress::{CommandProgress, EndedCallbacks};
+use opencl_sys::{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_OUT_OF_RESOURCES};
+use spirula_runtime::{ComputeDevice, HostMemory, ResourceHandle};
+use std::collections::VecDeque;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+/// Stack of the thread: compilers of kernels recurse.
+const STACK: usize = 16 << 20;
+
+/// Most commands that the device has before their ends are awaited.
+const MOST_ISSUED: usize = 256;
+
+/// How far a command has come when its work returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandEnd {
+    /// It is complete.
+    Complete,
+    /// The device runs it, and orders further work behind it.
+    Issued,
+}
+
+/// The work of a command on the device of a scheduler, which it locks when it needs it.
+pub type CommandWork = Arc<dyn Fn(&Arc<DeviceScheduler>) -> CallResult<CommandEnd> + Send + Sync>;
+
+/// A command that was enqueued.
+pub struct QueuedCommand {
+    /// Its progress.
+    pub progress: Arc<CommandProgress>,
+    scheduler: Arc<DeviceScheduler>,
+    /// Number of commands that it waits for, and one while it is being enqueued.
+    waits: AtomicUsize,
+    has_failed_wait: AtomicBool,
+    /// Whether the end of its work is awaited at once, for its times.
+    is_timed: bool,
+    work: CommandWork,
+    on_error: Box<dyn Fn(&CallError) + Send + Sync>,
+}
+
+/// The scheduler of a device.
+pub struct DeviceScheduler {
+    device: Mutex<ComputeDevice>,
+    state: Mutex<SchedulerState>,
+    /// Wakes the thread.
+    wake: Condvar,
+    number: usize,
+    is_host: bool,
+    retired: Mutex<Vec<RetiredResource>>,
+}
+
+/// A resource that nobody needs any more.
+pub struct RetiredResource {
+    /// The resource.
+    pub resource: ResourceHandle,
+    /// The memory that it uses.
+    pub memory: Option<HostMemory>,
+}
+
+impl RetiredResource {
+    fn destroy(self, device: &mut ComputeDevice) {
+        // It is one of this device, and there is nobody to tell of a failure.
+        let _ = device.destroy_resource(self.resource);
+        drop(self.memory);
+    }
+}
+
+#[derive(Default)]
+struct SchedulerState {
+    ready: VecDeque<Arc<QueuedCommand>>,
+    /// The thread that runs commands.
+    runner: Option<ThreadId>,
+    is_sleeping: bool,
+}
+
+impl QueuedCommand {
+    /// A command of work, which waits until [`QueuedCommand::release_wait`].
+    pub fn new(
+        scheduler: &Arc<DeviceScheduler>,
+        is_timed: bool,
+        work: CommandWork,
+        on_error: Box<dyn Fn(&CallError) + Send + Sync>,
+    ) -> Arc<QueuedCommand> {
+        Arc::new(QueuedCommand {
+            progress: CommandProgress::queued(),
+            scheduler: scheduler.clone(),
+            waits: AtomicUsize::new(1),
+            has_failed_wait: AtomicBool::new(false),
+            is_timed,
+            work,
+            on_error,
+        })
+    }
+
+    /// Waits for another command, too.
+    pub fn add_wait(self: &Arc<Self>, other: &CommandProgress, needs_end: bool, fails_too: bool) {
+        self.waits.fetch_add(1, Ordering::Relaxed);
+        if !other.add_dependent(self, needs_end, fails_too) {
+            self.waits.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A command that it waited for has failed.
+    pub fn note_failed_wait(&self) {
+        self.has_failed_wait.store(true, Ordering::Release);
+    }
+
+    /// It waits for one command less. With the last one it is ready.
+    pub fn release_wait(self: &Arc<Self>) {
+        if self.waits.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.progress.mark_submitted();
+            self.scheduler.push_ready(self.clone());
+        }
+    }
+
+    fn run_work(&self) -> CallResult<CommandEnd> {
+        if self.has_failed_wait.load(Ordering::Acquire) {
+            let message = "a command in the wait list has failed";
+            let code = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+            return Err(CallError::new(code, message));
+        }
+        self.progress.mark_running();
+        let end = catch_panic(|| (self.work)(&self.scheduler))?;
+        if self.is_timed && end == CommandEnd::Issued {
+            self.scheduler.lock_device().wait_idle()?;
+            return Ok(CommandEnd::Complete);
+        }
+        Ok(end)
+    }
+
+    fn finish(&self, result: &CallResult<()>) -> EndedCallbacks {
+        if let Err(error) = result {
+            (self.on_error)(error);
+        }
+        self.progress.finish(result)
+    }
+}
+
+impl DeviceScheduler {
+    /// The scheduler of a device, with its thread.
+    ///
+    /// # Errors
+    /// When there is no thread.
+    pub fn start(device: ComputeDevice) -> CallResult<Arc<DeviceScheduler>> {
+        static NUMBERS: AtomicUsize = AtomicUsize::new(0);
+        let is_host = device.info().id.starts_with("cpu");
+        let scheduler = Arc::new(DeviceScheduler {
+            device: Mutex::new(device),
+            state: Mutex::default(),
+            wake: Condvar::new(),
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            is_host,
+            retired: Mutex::default(),
+        });
+        let builder = thread::Builder::new().name("spirula-opencl".to_owned());
+        let of_thread = scheduler.clone();
+        let spawned = builder
+            .stack_size(STACK)
+            .spawn(move || of_thread.run_thread());
+        spawned.map_err(|_| CallError::new(CL_OUT_OF_RESOURCES, "the device has no thread"))?;
+        Ok(scheduler)
+    }
+
+    /// A number that no other device has.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Whether the memory of the device is that of the host.
+    pub fn is_host(&self) -> bool {
+        self.is_host
+    }
+
+    /// The device, once no command runs.
+    pub fn lock_device(&self) -> MutexGuard<'_, ComputeDevice> {
+        self.device.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_state(&self) -> MutexGuard<'_, SchedulerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push_ready(&self, command: Arc<QueuedCommand>) {
+        let mut state = self.lock_state();
+        state.ready.push_back(command);
+        let wakes = state.is_sleeping && state.runner.is_none();
+        drop(state);
+        if wakes {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Waits for the end of a command. The caller runs what is ready, if nobody does. A function that is called at the end of
+    /// a command may wait, too.
+    pub fn wait_for_end(&self, progress: &CommandProgress) {
+        while !progress.has_ended() && self.run_ready(Some(progress)) {}
+        progress.block_until_end();
+    }
+
+    /// Waits until no command runs.
+    pub fn wait_for_idle(&self) {
+        while self.run_ready(None) {}
+        // A failure belongs to the command that it is of.
+        let _ = self.lock_device().wait_idle();
+    }
+
+    /// Runs commands that are ready, until there are none or a command has ended. Returns whether any was run.
+    fn run_ready(&self, until: Option<&CommandProgress>) -> bool {
+        let this_thread = thread::current().id();
+        let mut state = self.lock_state();
+        let is_nested = state.runner == Some(this_thread);
+        if (state.runner.is_some() && !is_nested) || state.ready.is_empty() {
+            return false;
+        }
+        state.runner = Some(this_thread);
+        let mut issued: Vec<Arc<QueuedCommand>> = Vec::new();
+        while !until.is_some_and(CommandProgress::has_ended) {
+            let next = state.ready.pop_front();
+            drop(state);
+            match next {
+                Some(command) => self.run_command(&command, &mut issued),
+                None if issued.is_empty() => {
+                    state = self.lock_state();
+                    break;
+                }
+                None => self.finish_issued(&mut issued),
+            }
+            state = self.lock_state();
+        }
+        if !issued.is_empty() {
+            drop(state);
+            self.finish_issued(&mut issued);
+            state = self.lock_state();
+        }
+        if !is_nested {
+            state.runner = None;
+        }
+        let wakes = !state.ready.is_empty() && state.is_sleeping;
+        drop(state);
+        if wakes {
+            self.wake.notify_one();
+        }
+        true
+    }
+
+    /// Runs a command. Ends are told when the device is free, as the functions that are called then may use it.
+    fn run_command(&self, command: &Arc<QueuedCommand>, issued: &mut Vec<Arc<QueuedCommand>>) {
+        let end = command.run_work();
+        self.tidy_up(&mut self.lock_device());
+        match end {
+            Ok(CommandEnd::Complete) => command.finish(&Ok(())).call(),
+            Err(error) => command.finish(&Err(error)).call(),
+            Ok(CommandEnd::Issued) => {
+                command.progress.mark_issued();
+                issued.push(command.clone());
+                if issued.len() >= MOST_ISSUED {
+                    self.finish_issued(issued);
+                }
+            }
+        }
+    }
+
+    /// Waits for the device, and ends the commands that it had.
+    fn finish_issued(&self, issued: &mut Vec<Arc<QueuedCommand>>) {
+        let mut device = self.lock_device();
+        let waited = catch_panic(|| Ok(device.wait_idle()?));
+        self.tidy_up(&mut device);
+        drop(device);
+        let ended: Vec<_> = issued.drain(..).map(|c| c.finish(&waited)).collect();
+        ended.into_iter().for_each(EndedCallbacks::call);
+    }
+
+    /// Writes what kernels have printed, and destroys what nobody needs any more.
+    fn tidy_up(&self, device: &mut ComputeDevice) {
+        let printed = device.take_printed();
+        if !printed.is_empty() {
+            DeviceScheduler::deliver_printed(&printed);
+        }
+        for retired in std::mem::take(&mut *self.lock_retired()) {
+            retired.destroy(device);
+        }
+    }
+
+    fn lock_retired(&self) -> MutexGuard<'_, Vec<RetiredResource>> {
+        self.retired.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Destroys a resource when the device is free, without waiting for it.
+    pub fn retire_resource(&self, retired: RetiredResource) {
+        match self.device.try_lock() {
+            Ok(mut device) => retired.destroy(&mut device),
+            Err(_) => self.lock_retired().push(retired),
+        }
+    }
+
+    fn deliver_printed(printed: &[u8]) {
+        let mut out = std::io::stdout().lock();
+        // There is nobody to tell that the output is closed.
+        let _ = out.write_all(printed).and_then(|()| out.flush());
+    }
+
+    /// Runs commands until the process ends.
+    fn run_thread(&self) {
+        loop {
+            let mut state = self.lock_state();
+            while state.ready.is_empty() || state.runner.is_some() {
+                state.is_sleeping = true;
+                let woken = self.wake.wait(state);
+                state = woken.unwrap_or_else(PoisonError::into_inner);
+            }
+            state.is_sleeping = false;
+            drop(state);
+            self.run_ready(None);
+        }
+    }
+}
