@@ -39,7 +39,7 @@ pub use driver::{
     DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions, MatrixElement, MatrixShape,
     ReachedMemory,
 };
-pub use drivers::{HostMemory, list_devices};
+pub use drivers::{HostMemory, OPENCL_PLATFORM_NAME, list_devices};
 pub use error::DeviceError;
 pub use handles::{
     BufferHandle, ImageHandle, KernelHandle, PipeHandle, ResourceHandle, SamplerHandle,

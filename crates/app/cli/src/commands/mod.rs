@@ -17,6 +17,7 @@ mod link;
 mod literate;
 mod lsp;
 mod module;
+mod opencl;
 mod opt;
 mod pkg;
 mod reduce;
@@ -161,6 +162,12 @@ const COMMANDS: &[CliCommand] = &[
         about: "Serve a program to tools, by the line-oriented protocol of Futhark's executables",
         arguments: add_arguments::<args::ServerArgs>,
         run: |given| server::run_server(&read_matches(given)),
+    },
+    CliCommand {
+        name: "opencl",
+        about: "Install the driver by which OpenCL programs run on these devices",
+        arguments: add_arguments::<args::OpenClArgs>,
+        run: |given| opencl::run_opencl(&read_matches(given)),
     },
     CliCommand {
         name: "lsp",

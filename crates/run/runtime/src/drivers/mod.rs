@@ -14,6 +14,9 @@ pub use cpu::HostMemory;
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
 use crate::error::DeviceError;
 
+/// The name of the OpenCL platform by which other programs use devices of this library.
+pub const OPENCL_PLATFORM_NAME: &str = "Spirula";
+
 /// Opens a device by name.
 type DeviceOpener = fn(&str, &DeviceOptions) -> Result<Box<dyn DeviceDriver>, DeviceError>;
 

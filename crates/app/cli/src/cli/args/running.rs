@@ -21,6 +21,23 @@ pub struct DevicesArgs {
     pub probe: bool,
 }
 
+/// Arguments of `opencl`.
+#[derive(ClapArgs)]
+pub struct OpenClArgs {
+    /// Write the vendor file, by which the loader of OpenCL finds the driver; without it, show how programs find the driver
+    #[arg(long)]
+    pub install: bool,
+    /// Remove the vendor file
+    #[arg(long, conflicts_with = "install")]
+    pub remove: bool,
+    /// The driver; by default libspirula_opencl beside this program, or in lib beside its folder
+    #[arg(long, value_name = "PATH")]
+    pub library: Option<PathBuf>,
+    /// The folder of vendor files
+    #[arg(long, value_name = "FOLDER", default_value = "/etc/OpenCL/vendors")]
+    pub vendors: PathBuf,
+}
+
 /// Mode of Vulkan's validation layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ValidationMode {

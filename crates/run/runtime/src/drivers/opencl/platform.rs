@@ -3,7 +3,7 @@
 use super::error::{NO_PLATFORM, OpenClCallResult, call_error};
 use crate::DeviceError;
 use crate::driver::{DeviceInfo, DeviceKind, DeviceLimits};
-use crate::drivers::device_names;
+use crate::drivers::{OPENCL_PLATFORM_NAME, device_names};
 use cl3::device::{self as cl, CL_DEVICE_TYPE_ALL};
 use cl3::types::{cl_device_id, cl_device_info, cl_platform_id};
 use spirula_spirv::grammar::SpirvVersion;
@@ -42,7 +42,7 @@ impl OpenClDevice {
             code => call_error("clGetPlatformIDs", code),
         })?;
         let mut all = Vec::new();
-        for platform in platforms {
+        for platform in platforms.into_iter().filter(|p| !is_own_platform(*p)) {
             // A platform whose devices cannot be listed has no usable device.
             let devices = cl::get_device_ids(platform, CL_DEVICE_TYPE_ALL).unwrap_or_default();
             for raw in devices {
@@ -115,9 +115,7 @@ impl OpenClDevice {
             3.. => facts.query_number(cl::CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT)? != 0,
             _ => major == 2,
         };
-        let platform_name =
-            cl3::platform::get_platform_data(platform, cl3::platform::CL_PLATFORM_NAME);
-        let platform_name = decode_text(platform_name.check_call("clGetPlatformInfo")?);
+        let platform_name = query_platform_name(platform)?;
         let driver = facts.query_text(cl::CL_DRIVER_VERSION)?;
         let subgroups = facts.query_words(SUB_GROUP_SIZES_INTEL).unwrap_or_default();
         let invocations = facts.query_number(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE)?;
@@ -152,6 +150,16 @@ impl OpenClDevice {
             has_il,
         })
     }
+}
+
+fn query_platform_name(platform: cl_platform_id) -> Result<String, DeviceError> {
+    let name = cl3::platform::get_platform_data(platform, cl3::platform::CL_PLATFORM_NAME);
+    Ok(decode_text(name.check_call("clGetPlatformInfo")?))
+}
+
+/// Whether a platform is that of Spirula's own driver, whose devices are those of the other drivers here.
+fn is_own_platform(platform: cl_platform_id) -> bool {
+    query_platform_name(platform).is_ok_and(|name| name == OPENCL_PLATFORM_NAME)
 }
 
 /// Queries of a device.
