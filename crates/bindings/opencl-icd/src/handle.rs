@@ -9,6 +9,7 @@ use crate::error::{CallError, CallResult};
 use opencl_sys::cl_icd::cl_icd_dispatch;
 use opencl_sys::{cl_int, cl_uint};
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -81,20 +82,20 @@ pub struct ObjectHandle<T: HandleObject> {
     kind: PhantomData<fn() -> T>,
 }
 
-/// Heads that no object has.
-static FREE_HEADS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+/// Heads that no object has, in the order in which their objects ended.
+static FREE_HEADS: Mutex<VecDeque<usize>> = Mutex::new(VecDeque::new());
 
-fn lock_free_heads() -> MutexGuard<'static, Vec<usize>> {
+fn lock_free_heads() -> MutexGuard<'static, VecDeque<usize>> {
     FREE_HEADS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Number of heads that are allocated at once.
-const BLOCK: usize = 256;
+/// Number of heads that are allocated at once, and that are kept free. A handle is found out while so many other objects end.
+const BLOCK: usize = 4096;
 
 /// Takes a free head, or makes a block of them.
 fn take_head() -> usize {
     let mut free = lock_free_heads();
-    if free.is_empty() {
+    if free.len() < BLOCK {
         let block: Vec<HandleHead> = (0..BLOCK)
             .map(|_| HandleHead {
                 dispatch: &raw const DISPATCH_TABLE,
@@ -103,7 +104,7 @@ fn take_head() -> usize {
         let block: &'static [HandleHead] = block.leak();
         free.extend(block.iter().map(|head| std::ptr::from_ref(head) as usize));
     }
-    free.pop().unwrap_or_default()
+    free.pop_front().unwrap_or_default()
 }
 
 impl<T: HandleObject> ObjectHandle<T> {
@@ -116,7 +117,7 @@ impl<T: HandleObject> ObjectHandle<T> {
 impl<T: HandleObject> Drop for ObjectHandle<T> {
     fn drop(&mut self) {
         T::table().write_entries().remove(&self.address);
-        lock_free_heads().push(self.address);
+        lock_free_heads().push_back(self.address);
     }
 }
 

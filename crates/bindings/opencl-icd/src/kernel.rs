@@ -17,7 +17,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{AccessQualifier, StorageClass};
 use spirula_spirv::reflect::{EntryInterface, InterfaceParam, ParamKind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// A kernel.
 pub struct ClKernel {
@@ -32,7 +32,7 @@ pub struct ClKernel {
     pub interface: EntryInterface,
     /// What callers may ask about its parameters.
     pub parameters: Vec<ArgumentSlot>,
-    arguments: Mutex<Vec<Option<ArgumentValue>>>,
+    arguments: Mutex<Vec<Option<StoredArgument>>>,
     count: Arc<AtomicUsize>,
 }
 
@@ -91,6 +91,33 @@ pub enum ArgumentValue {
     Bytes(Vec<u8>),
 }
 
+/// An argument of a kernel, which keeps no object alive.
+#[derive(Clone)]
+enum StoredArgument {
+    Memory(Weak<ClMemory>),
+    Sampler(Weak<ClSampler>),
+    Other(ArgumentValue),
+}
+
+impl StoredArgument {
+    fn from_value(value: ArgumentValue) -> StoredArgument {
+        match value {
+            ArgumentValue::Memory(memory) => StoredArgument::Memory(Arc::downgrade(&memory)),
+            ArgumentValue::Sampler(sampler) => StoredArgument::Sampler(Arc::downgrade(&sampler)),
+            other => StoredArgument::Other(other),
+        }
+    }
+
+    /// The value, unless its object is gone.
+    fn to_value(&self) -> Option<ArgumentValue> {
+        match self {
+            StoredArgument::Memory(memory) => memory.upgrade().map(ArgumentValue::Memory),
+            StoredArgument::Sampler(sampler) => sampler.upgrade().map(ArgumentValue::Sampler),
+            StoredArgument::Other(other) => Some(other.clone()),
+        }
+    }
+}
+
 impl ClKernel {
     /// A kernel of a program that was built.
     ///
@@ -122,7 +149,7 @@ impl ClKernel {
         })
     }
 
-    fn lock_arguments(&self) -> MutexGuard<'_, Vec<Option<ArgumentValue>>> {
+    fn lock_arguments(&self) -> MutexGuard<'_, Vec<Option<StoredArgument>>> {
         self.arguments
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -153,19 +180,20 @@ impl ClKernel {
     /// Sets an argument, whose position was checked.
     pub fn set_argument(&self, index: u32, value: ArgumentValue) {
         if let Some(slot) = self.lock_arguments().get_mut(index as usize) {
-            *slot = Some(value);
+            *slot = Some(StoredArgument::from_value(value));
         }
     }
 
     /// The arguments of a launch.
     ///
     /// # Errors
-    /// `CL_INVALID_KERNEL_ARGS` where one is not set.
+    /// `CL_INVALID_KERNEL_ARGS` where one is not set, or its object was released.
     pub fn take_arguments(&self) -> CallResult<Vec<ArgumentValue>> {
         let arguments = self.lock_arguments();
         let mut values = Vec::with_capacity(arguments.len());
         for (number, argument) in arguments.iter().enumerate() {
-            let value = argument.clone().ok_or_else(|| {
+            let value = argument.as_ref().and_then(StoredArgument::to_value);
+            let value = value.ok_or_else(|| {
                 let message = format!("argument {number} of {} is not set", self.name);
                 CallError::new(CL_INVALID_KERNEL_ARGS, message)
             })?;
@@ -178,7 +206,7 @@ impl ClKernel {
     pub fn workgroup_bytes(&self) -> u64 {
         let arguments = self.lock_arguments();
         let sizes = arguments.iter().flatten().map(|argument| match argument {
-            ArgumentValue::Workgroup(bytes) => *bytes,
+            StoredArgument::Other(ArgumentValue::Workgroup(bytes)) => *bytes,
             _ => 0,
         });
         sizes.sum()

@@ -24,9 +24,6 @@ static PLATFORM: PlatformHead = PlatformHead {
     dispatch: &raw const DISPATCH_TABLE,
 };
 
-/// The name of the platform.
-pub const PLATFORM_NAME: &str = "Spirula";
-
 /// The version of the interface, and of this library.
 pub const PLATFORM_VERSION: &str = concat!("OpenCL 3.0 Spirula ", env!("CARGO_PKG_VERSION"));
 

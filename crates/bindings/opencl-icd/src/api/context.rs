@@ -27,7 +27,14 @@ unsafe fn check_properties(
         )?;
         match *name {
             CL_CONTEXT_PLATFORM => require_platform(*value as *mut c_void, false)?,
-            CL_CONTEXT_INTEROP_USER_SYNC => {}
+            CL_CONTEXT_INTEROP_USER_SYNC => {
+                let is_bool = *value == 0 || *value == 1;
+                require(
+                    is_bool,
+                    CL_INVALID_PROPERTY,
+                    "the property is neither true nor false",
+                )?;
+            }
             name => {
                 let message = format!("there is no property {name:#x}");
                 return Err(CallError::new(CL_INVALID_PROPERTY, message));

@@ -142,6 +142,7 @@ impl ClDevice {
             CL_DEVICE_PROFILE => Text("FULL_PROFILE".to_owned()),
             CL_DEVICE_VERSION => Text(format!("{PLATFORM_VERSION} {}", self.info.driver)),
             CL_DEVICE_NUMERIC_VERSION => Uint(VERSION_3_0),
+            CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR => Uint(pack_version(1, 2, 0)),
             CL_DEVICE_OPENCL_C_VERSION => Text("OpenCL C 1.2 Spirula".to_owned()),
             CL_DEVICE_OPENCL_C_ALL_VERSIONS => {
                 let versions = [(1, 0), (1, 1), (1, 2), (3, 0)];
@@ -200,7 +201,7 @@ impl ClDevice {
                     .div_ceil(self.info.subgroup_size.max(1)),
                 false => 0,
             }),
-            CL_DEVICE_MAX_CLOCK_FREQUENCY => Uint(1000),
+            CL_DEVICE_MAX_CLOCK_FREQUENCY => Uint(self.query_clock()),
             CL_DEVICE_ADDRESS_BITS => Uint(64),
             CL_DEVICE_MAX_MEM_ALLOC_SIZE => Ulong(memory),
             CL_DEVICE_GLOBAL_MEM_SIZE => Ulong(memory),
@@ -234,6 +235,17 @@ impl ClDevice {
             CL_DEVICE_PARTITION_AFFINITY_DOMAIN => Ulong(0),
             _ => return None,
         })
+    }
+
+    /// Clock of the processor in MHz, where the system tells it; 0 elsewhere.
+    fn query_clock(&self) -> cl_uint {
+        if !self.is_processor() {
+            return 0;
+        }
+        let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let mut lines = told.lines().filter(|line| line.starts_with("cpu MHz"));
+        let clock = lines.find_map(|line| line.split_once(':')?.1.trim().parse::<f64>().ok());
+        clock.map_or(0, |clock| clock as cl_uint)
     }
 
     fn count_compute_units(&self) -> cl_uint {

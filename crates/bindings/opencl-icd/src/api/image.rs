@@ -244,7 +244,9 @@ fn find_parent(context: &ClContext, facts: &ImageFacts) -> CallResult<Option<Arc
         require(!is_missing, code, "the image has no buffer")?;
         return Ok(None);
     }
-    let takes = [CL_MEM_OBJECT_IMAGE1D_BUFFER, CL_MEM_OBJECT_IMAGE2D].contains(&kind);
+    let message = "the device makes no images of rows over buffers";
+    require(kind != CL_MEM_OBJECT_IMAGE2D, CL_INVALID_OPERATION, message)?;
+    let takes = kind == CL_MEM_OBJECT_IMAGE1D_BUFFER;
     require(takes, code, "an image of this kind is over no buffer")?;
     let parent = find_object::<ClMemory>(handle);
     let parent = parent.map_err(|error| CallError::new(code, error.message))?;

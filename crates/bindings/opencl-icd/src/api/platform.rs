@@ -5,8 +5,9 @@ use crate::api::extension::find_extension_function;
 use crate::boundary::{QueryOutput, answer_code, get_text, refuse_query, write_optional};
 use crate::device_version::{VERSION_3_0, build_name_versions};
 use crate::error::{CallError, require};
-use crate::platform::{PLATFORM_NAME, PLATFORM_VERSION, platform_handle, require_platform};
+use crate::platform::{PLATFORM_VERSION, platform_handle, require_platform};
 use opencl_sys::*;
+use spirula_runtime::OPENCL_PLATFORM_NAME;
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
@@ -51,7 +52,7 @@ pub unsafe extern "C" fn get_platform_info(
         match name {
             CL_PLATFORM_PROFILE => output.write_text("FULL_PROFILE"),
             CL_PLATFORM_VERSION => output.write_text(PLATFORM_VERSION),
-            CL_PLATFORM_NAME => output.write_text(PLATFORM_NAME),
+            CL_PLATFORM_NAME => output.write_text(OPENCL_PLATFORM_NAME),
             CL_PLATFORM_VENDOR => output.write_text("The Spirula project"),
             CL_PLATFORM_EXTENSIONS => output.write_text(&PLATFORM_EXTENSIONS.join(" ")),
             CL_PLATFORM_ICD_SUFFIX_KHR => output.write_text("SPIRULA"),
