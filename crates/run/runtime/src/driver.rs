@@ -125,6 +125,49 @@ pub struct DeviceOptions {
     pub check: CheckOptions,
 }
 
+/// A copy of bytes within a buffer, or from one to another. Parts of one buffer do not overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferCopy {
+    /// The source.
+    pub from: BufferHandle,
+    /// The first byte there.
+    pub from_offset: u64,
+    /// The target.
+    pub to: BufferHandle,
+    /// The first byte there.
+    pub to_offset: u64,
+    /// Number of bytes, at least one.
+    pub size: u64,
+}
+
+/// Repetitions of a pattern in a part of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PatternFill<'a> {
+    /// The buffer.
+    pub buffer: BufferHandle,
+    /// The first byte.
+    pub offset: u64,
+    /// Number of bytes, at least one, a multiple of the pattern's.
+    pub size: u64,
+    /// The bytes that are repeated.
+    pub pattern: &'a [u8],
+}
+
+impl PatternFill<'_> {
+    /// The word of which the fill consists, in memory order, if it has whole words at multiples of a word.
+    pub fn find_word(&self) -> Option<u32> {
+        let is_whole = (self.offset | self.size).is_multiple_of(4);
+        let byte = |at: usize| self.pattern[at % self.pattern.len()];
+        let word = [0, 1, 2, 3].map(byte);
+        // The pattern and the word agree over their least common multiple.
+        let mut all = 0..4 * self.pattern.len();
+        (is_whole && all.all(|at| byte(at) == word[at % 4])).then(|| u32::from_ne_bytes(word))
+    }
+}
+
+/// Most bytes that the default copies and fills hold at a time.
+const COPIED_AT_ONCE: u64 = 1 << 20;
+
 /// Memory that a launch accesses by addresses among its push constants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReachedMemory<'a> {
@@ -286,6 +329,38 @@ pub trait DeviceDriver: Send {
         parts.try_for_each(|(buffer, offset, out)| {
             self.read_resource((*buffer).into(), *offset, out)
         })
+    }
+
+    /// Copies between buffers, ordered after all earlier launches and copies.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn copy_buffer(&mut self, copy: &BufferCopy) -> Result<(), DeviceError> {
+        let mut bytes = vec![0; copy.size.min(COPIED_AT_ONCE) as usize];
+        let mut done = 0;
+        while done < copy.size {
+            let piece = &mut bytes[..(copy.size - done).min(COPIED_AT_ONCE) as usize];
+            self.read_resource(copy.from.into(), copy.from_offset + done, piece)?;
+            self.write_resource(copy.to.into(), copy.to_offset + done, piece)?;
+            done += piece.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Fills a part of a buffer, ordered after all earlier launches and copies.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn fill_buffer(&mut self, fill: &PatternFill<'_>) -> Result<(), DeviceError> {
+        let length = fill.pattern.len();
+        let bytes = fill.pattern.repeat(COPIED_AT_ONCE as usize / length);
+        let mut done = 0;
+        while done < fill.size {
+            let piece = &bytes[..(fill.size - done).min(bytes.len() as u64) as usize];
+            self.write_resource(fill.buffer.into(), fill.offset + done, piece)?;
+            done += piece.len() as u64;
+        }
+        Ok(())
     }
 
     /// The address by which kernels access a buffer. Any later launch may access it.

@@ -36,8 +36,8 @@ pub use cache_folder::find_cache_folder;
 pub use compare::{CaseInput, FloatTolerance, LaunchCase, LaunchMismatch};
 pub use device::{ComputeDevice, ImportedMemory};
 pub use driver::{
-    DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions, MatrixElement, MatrixShape,
-    ReachedMemory,
+    BufferCopy, DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions, MatrixElement,
+    MatrixShape, PatternFill, ReachedMemory,
 };
 pub use drivers::{HostMemory, OPENCL_PLATFORM_NAME, list_devices};
 pub use error::DeviceError;

@@ -181,6 +181,11 @@ fn devices_are_compared_with_pointers() {
     sum(&mut device, kernel, arguments).unwrap();
     let found = device.download_as::<u32>(to).unwrap();
     assert_eq!(found, [0, 102, 103, 104, 105]);
+    device.copy_buffer(from, 0, to, 8, 4).unwrap();
+    device.fill_buffer(to, 0, 4, &[1, 0]).unwrap();
+    sum(&mut device, kernel, [from.into(), to.into(), to.into()]).unwrap();
+    let found = device.download_as::<u32>(from).unwrap();
+    assert_eq!(found, [0x2_0002, 204, 2, 208, 5]);
     let address = KernelArgument::Address(4096);
     let refused = sum(&mut device, kernel, [to.into(), from.into(), address]);
     assert!(matches!(refused, Err(DeviceError::Unsupported(_))));
@@ -253,4 +258,74 @@ fn the_host_accesses_bytes_in_place() {
     assert_eq!(device.host_address(sampler.into()).unwrap(), None);
     device.destroy_buffer(buffer).unwrap();
     assert!(device.host_address(buffer.into()).is_err());
+}
+
+/// Copies and fills of all sizes and patterns, between launches that depend on them.
+#[test]
+fn buffers_are_copied_and_filled() {
+    for name in list_names() {
+        let mut device = open(name);
+        let kernel = create_kernel(&mut device, "sum");
+        let from = device.upload_data(&[1_u32, 2, 3, 4]).unwrap();
+        let to = device.create_buffer(48).unwrap();
+        sum(&mut device, kernel, [to.into(), from.into(), from.into()]).unwrap();
+        device.copy_buffer(to, 0, to, 16, 16).unwrap();
+        device.fill_buffer(to, 0, 16, &5_u32.to_le_bytes()).unwrap();
+        let out = part(to, 32);
+        sum(&mut device, kernel, [out, part(to, 16), to.into()]).unwrap();
+        device.copy_buffer(to, 33, to, 1, 1).unwrap();
+        let found = device.download_as::<u32>(to).unwrap();
+        assert_eq!(found, [5, 5, 5, 5, 2, 4, 6, 8, 7, 9, 11, 13], "{name}");
+    }
+}
+
+#[test]
+fn patterns_of_all_lengths_are_repeated() {
+    for name in list_names() {
+        let mut device = open(name);
+        // More than the host writes without waiting, and an end within a word.
+        let size = 100_003;
+        let buffer = device.create_buffer(size as u64).unwrap();
+        let mut wanted = vec![0; size];
+        for length in [1, 2, 3, 4, 8, 16, 63, 128] {
+            let pattern: Vec<u8> = (0..length).map(|n| (n % 5 + length) as u8).collect();
+            for (offset, count) in [(0, 1), (4, 12), (1, 3), (3, 90_000 / length / 4 * 4)] {
+                let bytes = count * length;
+                let filled = device.fill_buffer(buffer, offset as u64, bytes as u64, &pattern);
+                filled.unwrap();
+                wanted[offset..][..bytes].copy_from_slice(&pattern.repeat(count));
+            }
+            let found = device.download_buffer(buffer).unwrap();
+            assert!(found == wanted, "{name}: {length}");
+        }
+    }
+}
+
+#[test]
+fn copies_and_fills_that_do_not_fit_are_errors() {
+    let mut device = open("cpu");
+    let [one, other] = [8, 4].map(|size| device.create_buffer(size).unwrap());
+    let mut copy = |from_offset, to, to_offset, size| {
+        let copied = device.copy_buffer(one, from_offset, to, to_offset, size);
+        copied.map_err(|error| error.to_string())
+    };
+    assert_eq!(copy(4, other, 0, 4), Ok(()));
+    assert_eq!(copy(8, other, 4, 0), Ok(()));
+    let beyond = Err("bytes 0 to 5 are not within a buffer of 4 bytes".to_owned());
+    assert_eq!(copy(0, other, 0, 5), beyond);
+    let beyond = Err("bytes 6 to 9 are not within a buffer of 8 bytes".to_owned());
+    assert_eq!(copy(6, other, 0, 3), beyond);
+    assert_eq!(copy(0, one, 4, 4), Ok(()));
+    let overlapping = Err("a copy of 4 bytes from 0 to 3 overlaps itself".to_owned());
+    assert_eq!(copy(0, one, 3, 4), overlapping);
+    let mut fill = |size, pattern: &[u8]| {
+        let filled = device.fill_buffer(one, 0, size, pattern);
+        filled.map_err(|error| error.to_string())
+    };
+    assert_eq!(fill(6, &[1, 2, 3]), Ok(()));
+    let uneven = "8 bytes are no repetitions of a pattern of 3 bytes".to_owned();
+    assert_eq!(fill(8, &[1, 2, 3]), Err(uneven));
+    let empty = "a pattern has 1 to 128 bytes, not 0".to_owned();
+    assert_eq!(fill(8, &[]), Err(empty));
+    assert!(fill(0, &[0; 129]).is_err());
 }

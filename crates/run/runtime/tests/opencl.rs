@@ -140,6 +140,37 @@ fn bytes_of_buffers() {
 }
 
 #[test]
+fn buffers_are_copied_and_filled() {
+    let Some(mut device) = device() else { return };
+    let from = device.upload_data(&[1_u8, 2, 3, 4, 5]).unwrap();
+    let to = device.create_buffer(9).unwrap();
+    device.fill_buffer(to, 1, 8, &[6, 7]).unwrap();
+    device.copy_buffer(from, 1, to, 3, 4).unwrap();
+    device.copy_buffer(to, 3, to, 0, 2).unwrap();
+    let found = device.download_buffer(to).unwrap();
+    assert_eq!(found, [2, 3, 7, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn pointers_other_than_to_buffers_are_refused() {
+    let Some(mut device) = device() else { return };
+    let module = module(FACTOR, SpirvVersion::new(1, 4));
+    let kernel = device.create_kernel(&module, "factor", &[]).unwrap();
+    let buffer = device.create_buffer(32).unwrap();
+    let mut launch = |argument: KernelArgument| {
+        let launch = device.prepare_launch(kernel).with_global_size(4);
+        launch.with_argument(argument).run_and_wait()
+    };
+    let part = |offset| KernelArgument::Part { buffer, offset };
+    launch(part(0)).unwrap();
+    for pointer in [part(16), KernelArgument::Address(4096)] {
+        let refused = launch(pointer);
+        let is_unsupported = matches!(refused, Err(DeviceError::Unsupported(_)));
+        assert!(is_unsupported, "{refused:?}");
+    }
+}
+
+#[test]
 fn what_no_driver_should_see_is_refused() {
     let Some(mut device) = device() else { return };
     let invalid = FACTOR.replacen("OpReturn", "OpStore %place %place\nOpReturn", 1);

@@ -13,7 +13,9 @@ mod tests;
 pub use difference::FloatTolerance;
 
 use crate::data::ElementType;
-use crate::driver::{DeviceDriver, DeviceInfo, DeviceLimits, ReachedMemory};
+use crate::driver::{
+    BufferCopy, DeviceDriver, DeviceInfo, DeviceLimits, PatternFill, ReachedMemory,
+};
 use crate::{
     BufferHandle, ComputeDevice, DeviceError, ImageHandle, ImageShape, IndexSpace, KernelArgument,
     KernelHandle, KernelLaunch, LaunchBinding, LaunchInputs, PipeHandle, PipeShape, ResourceHandle,
@@ -134,6 +136,18 @@ impl ComparisonDriver {
         found.ok_or(DeviceError::Handle("a buffer"))
     }
 
+    /// The handle of a buffer on a device.
+    fn find_buffer(
+        &self,
+        device: usize,
+        buffer: BufferHandle,
+    ) -> Result<BufferHandle, DeviceError> {
+        match self.find_resource(buffer.into())?.1[device] {
+            ResourceHandle::Buffer(own) => Ok(own),
+            _ => Err(DeviceError::Handle("a buffer")),
+        }
+    }
+
     /// Translates a launch into the handles of a device.
     fn translate_launch(
         &self,
@@ -168,11 +182,7 @@ impl ComparisonDriver {
                 *resource = self.find_resource(*resource)?.1[device];
             }
             KernelArgument::Part { buffer, .. } => {
-                let own = self.find_resource((*buffer).into())?.1[device];
-                let ResourceHandle::Buffer(own) = own else {
-                    return Err(DeviceError::Handle("a buffer"));
-                };
-                *buffer = own;
+                *buffer = self.find_buffer(device, *buffer)?;
             }
             KernelArgument::Bytes(_) | KernelArgument::Local(_) | KernelArgument::Null => {}
             KernelArgument::Address(_) => {
@@ -427,6 +437,24 @@ impl DeviceDriver for ComparisonDriver {
     ) -> Result<(), DeviceError> {
         let own = self.find_resource(resource)?.1[0];
         self.devices[0].read_resource(own, offset, out)
+    }
+
+    fn copy_buffer(&mut self, copy: &BufferCopy) -> Result<(), DeviceError> {
+        for device in 0..self.devices.len() {
+            let from = self.find_buffer(device, copy.from)?;
+            let to = self.find_buffer(device, copy.to)?;
+            let (from_offset, to_offset) = (copy.from_offset, copy.to_offset);
+            self.devices[device].copy_buffer(from, from_offset, to, to_offset, copy.size)?;
+        }
+        Ok(())
+    }
+
+    fn fill_buffer(&mut self, fill: &PatternFill<'_>) -> Result<(), DeviceError> {
+        for device in 0..self.devices.len() {
+            let buffer = self.find_buffer(device, fill.buffer)?;
+            self.devices[device].fill_buffer(buffer, fill.offset, fill.size, fill.pattern)?;
+        }
+        Ok(())
     }
 
     fn buffer_address(&mut self, _: BufferHandle) -> Result<u64, DeviceError> {

@@ -2,10 +2,13 @@
 
 use super::resources::DeviceResourceKind;
 use super::{ComputeDevice, checks};
-use crate::driver::DeviceDriver;
+use crate::driver::{BufferCopy, DeviceDriver, PatternFill};
 use crate::profile::add_elapsed_time;
 use crate::{BufferHandle, DeviceError, KernelScalar, ResourceHandle};
 use bytemuck::NoUninit;
+
+/// Most bytes of the pattern of a fill.
+const LONGEST_PATTERN: usize = 128;
 
 impl ComputeDevice {
     /// Creates a buffer of zeros.
@@ -101,10 +104,90 @@ impl ComputeDevice {
         parts: &mut [(BufferHandle, u64, &mut [u8])],
     ) -> Result<(), DeviceError> {
         for (buffer, offset, out) in &*parts {
-            checks::check_range(*offset, out.len(), self.buffer_size(*buffer)?)?;
+            checks::check_range(*offset, out.len() as u64, self.buffer_size(*buffer)?)?;
         }
         let driver = &mut self.driver;
         add_elapsed_time(&mut self.profile.copy, || driver.read_all(parts))
+    }
+
+    /// Copies `size` bytes within a buffer, or from one to another, after all launches so far that access them. Later launches
+    /// wait for the copy; this call need not.
+    ///
+    /// ```
+    /// use spirula_runtime::{ComputeDevice, DeviceOptions};
+    ///
+    /// let mut device = ComputeDevice::open("cpu", &DeviceOptions::default())?;
+    /// let buffer = device.upload_data(&[1_u8, 2, 3, 4])?;
+    /// device.copy_buffer(buffer, 0, buffer, 2, 2)?;
+    /// device.fill_buffer(buffer, 0, 2, &[7])?;
+    /// assert_eq!(device.download_buffer(buffer)?, [7, 7, 1, 2]);
+    /// # Ok::<(), spirula_runtime::DeviceError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a range is not within its buffer, the ranges overlap, or the device fails.
+    pub fn copy_buffer(
+        &mut self,
+        from: BufferHandle,
+        from_offset: u64,
+        to: BufferHandle,
+        to_offset: u64,
+        size: u64,
+    ) -> Result<(), DeviceError> {
+        checks::check_range(from_offset, size, self.buffer_size(from)?)?;
+        checks::check_range(to_offset, size, self.buffer_size(to)?)?;
+        if from == to && from_offset.abs_diff(to_offset) < size {
+            let text =
+                format!("a copy of {size} bytes from {from_offset} to {to_offset} overlaps itself");
+            return Err(DeviceError::Launch(text));
+        }
+        if size == 0 {
+            return Ok(());
+        }
+        let copy = BufferCopy {
+            from,
+            from_offset,
+            to,
+            to_offset,
+            size,
+        };
+        let driver = &mut self.driver;
+        add_elapsed_time(&mut self.profile.copy, || driver.copy_buffer(&copy))
+    }
+
+    /// Fills `size` bytes of a buffer with a pattern of 1 to 128 bytes, after all launches so far that access them. Later launches
+    /// wait for it; this call need not.
+    ///
+    /// # Errors
+    /// When the range is not within the buffer, the pattern does not divide it, or the device fails.
+    pub fn fill_buffer(
+        &mut self,
+        buffer: BufferHandle,
+        offset: u64,
+        size: u64,
+        pattern: &[u8],
+    ) -> Result<(), DeviceError> {
+        checks::check_range(offset, size, self.buffer_size(buffer)?)?;
+        let length = pattern.len();
+        if !(1..=LONGEST_PATTERN).contains(&length) {
+            let text = format!("a pattern has 1 to {LONGEST_PATTERN} bytes, not {length}");
+            return Err(DeviceError::Launch(text));
+        }
+        if !size.is_multiple_of(length as u64) {
+            let text = format!("{size} bytes are no repetitions of a pattern of {length} bytes");
+            return Err(DeviceError::Launch(text));
+        }
+        if size == 0 {
+            return Ok(());
+        }
+        let fill = PatternFill {
+            buffer,
+            offset,
+            size,
+            pattern,
+        };
+        let driver = &mut self.driver;
+        add_elapsed_time(&mut self.profile.copy, || driver.fill_buffer(&fill))
     }
 
     /// All bytes of a buffer.

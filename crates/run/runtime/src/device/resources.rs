@@ -199,7 +199,7 @@ impl ComputeDevice {
         offset: u64,
         data: &[u8],
     ) -> Result<(), DeviceError> {
-        checks::check_range(offset, data.len(), self.resource_size(resource)?)?;
+        checks::check_range(offset, data.len() as u64, self.resource_size(resource)?)?;
         let driver = &mut self.driver;
         add_elapsed_time(&mut self.profile.copy, || {
             driver.write_resource(resource, offset, data)
@@ -216,7 +216,7 @@ impl ComputeDevice {
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
-        checks::check_range(offset, out.len(), self.resource_size(resource)?)?;
+        checks::check_range(offset, out.len() as u64, self.resource_size(resource)?)?;
         let driver = &mut self.driver;
         add_elapsed_time(&mut self.profile.copy, || {
             driver.read_resource(resource, offset, out)

@@ -18,8 +18,8 @@ use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{EntryInterface, spec_constants};
 
 /// Checks that `length` bytes at `offset` are within a resource of `size` bytes.
-pub fn check_range(offset: u64, length: usize, size: u64) -> Result<(), DeviceError> {
-    let end = offset.saturating_add(length as u64);
+pub fn check_range(offset: u64, length: u64, size: u64) -> Result<(), DeviceError> {
+    let end = offset.saturating_add(length);
     if end <= size {
         Ok(())
     } else {

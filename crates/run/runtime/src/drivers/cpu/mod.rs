@@ -4,7 +4,8 @@
 mod host_memory;
 
 use crate::driver::{
-    DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions, ReachedMemory,
+    BufferCopy, DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions, PatternFill,
+    ReachedMemory,
 };
 use crate::drivers::DriverFactory;
 use crate::{
@@ -164,6 +165,19 @@ impl CpuDriver {
         Ok(&mut find_resource(&mut self.buffers, resource)?.memory)
     }
 
+    /// A range of a buffer.
+    fn find_range(
+        &mut self,
+        buffer: BufferHandle,
+        offset: u64,
+        length: u64,
+    ) -> Result<&mut [u8], DeviceError> {
+        let memory = self.find_memory(buffer.into())?;
+        let (size, end) = (memory.size(), offset.saturating_add(length));
+        let range = memory.bytes_mut().get_mut(offset as usize..end as usize);
+        range.ok_or(DeviceError::Range { offset, end, size })
+    }
+
     /// Creates the memory of a resource.
     fn create_memory(&mut self, size: u64, what: HostResourceKind) -> Result<(), DeviceError> {
         // The system may promise memory that it does not have, so all buffers together have to fit.
@@ -316,6 +330,28 @@ impl DeviceDriver for CpuDriver {
     ) -> Result<(), DeviceError> {
         let at = offset as usize;
         out.copy_from_slice(&self.find_memory(resource)?.bytes_mut()[at..at + out.len()]);
+        Ok(())
+    }
+
+    #[allow(unsafe_code)]
+    fn copy_buffer(&mut self, copy: &BufferCopy) -> Result<(), DeviceError> {
+        let from = lend_memory(self.find_range(copy.from, copy.from_offset, copy.size)?);
+        let to = lend_memory(self.find_range(copy.to, copy.to_offset, copy.size)?);
+        // SAFETY: both ranges are memory of this device, which is borrowed mutably. Imported memory may overlap.
+        unsafe { std::ptr::copy(from.address, to.address, copy.size as usize) };
+        Ok(())
+    }
+
+    fn fill_buffer(&mut self, fill: &PatternFill<'_>) -> Result<(), DeviceError> {
+        let bytes = self.find_range(fill.buffer, fill.offset, fill.size)?;
+        let mut done = fill.pattern.len();
+        bytes[..done].copy_from_slice(fill.pattern);
+        // What is filled is copied to what follows.
+        while done < bytes.len() {
+            let more = done.min(bytes.len() - done);
+            bytes.copy_within(..more, done);
+            done += more;
+        }
         Ok(())
     }
 

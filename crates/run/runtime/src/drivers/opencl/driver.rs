@@ -4,7 +4,9 @@ use super::error::{OpenClCallResult, call_error};
 use super::owned_objects::OpenClObject;
 use super::platform::OpenClDevice;
 use super::program;
-use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions, ReachedMemory, refuse_unsupported};
+use crate::driver::{
+    BufferCopy, DeviceDriver, DeviceInfo, DeviceOptions, ReachedMemory, refuse_unsupported,
+};
 use crate::{
     BufferHandle, DeviceError, IndexSpace, KernelArgument, KernelHandle, KernelLaunch,
     LaunchInputs, ResourceHandle,
@@ -336,6 +338,24 @@ impl DeviceDriver for OpenClDriver {
         // The queue is in order: what was enqueued before has ended.
         let ended = self.collect_launches();
         Self::drop_event("clEnqueueReadBuffer", read).and(ended)
+    }
+
+    fn copy_buffer(&mut self, copy: &BufferCopy) -> Result<(), DeviceError> {
+        let [from, to] = [copy.from, copy.to].map(|buffer| self.find_buffer(buffer.into()));
+        // SAFETY: the ranges are within the buffers and do not overlap.
+        let copied = unsafe {
+            queue::enqueue_copy_buffer(
+                self.queue.raw(),
+                from?.raw(),
+                to?.raw(),
+                copy.from_offset as usize,
+                copy.to_offset as usize,
+                copy.size as usize,
+                0,
+                std::ptr::null(),
+            )
+        };
+        Self::drop_event("clEnqueueCopyBuffer", copied)
     }
 
     fn buffer_address(&mut self, _: BufferHandle) -> Result<u64, DeviceError> {

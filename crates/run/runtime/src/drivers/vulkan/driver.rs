@@ -1,5 +1,10 @@
 //! The driver of Vulkan devices: the implementation of [`DeviceDriver`].
 
+mod transfers;
+
+#[cfg(test)]
+mod tests;
+
 use super::capabilities;
 use super::device::VulkanDevice;
 use super::dispatch::DispatchPlan;
@@ -11,11 +16,13 @@ use super::physical_device::VulkanPhysicalDevice;
 use super::pipeline_cache::PipelineDiskCache;
 use super::pipeline_variants::KernelPipelines;
 use super::queue::FEW_BUFFERS;
-use super::queue::{QueueSettings, VulkanQueue};
+use super::queue::{QueueSettings, RepeatableCommand, VulkanQueue};
 use super::resources::{DispatchResource, MirroredImage, VulkanResource};
 use super::samplers::create_sampler;
 use super::staging::StagingBuffers;
-use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions, ReachedMemory};
+use crate::driver::{
+    BufferCopy, DeviceDriver, DeviceInfo, DeviceOptions, PatternFill, ReachedMemory,
+};
 use crate::{
     BufferHandle, DeviceError, ImageHandle, ImageShape, KernelHandle, KernelLaunch, LaunchInputs,
     ResourceHandle, SamplerHandle, SamplerState,
@@ -164,15 +171,12 @@ impl VulkanDriver {
         })
     }
 
-    /// Replays a launch from a recorded batch, if possible.
-    fn replay_launch(&mut self, launch: &KernelLaunch) -> Result<bool, DeviceError> {
-        let LaunchInputs::Resources { bindings, .. } = &launch.inputs else {
-            return Ok(false);
-        };
+    /// Replays a command from a recorded batch, if possible.
+    fn replay_command(&mut self, asked: &RepeatableCommand<'_>) -> Result<bool, DeviceError> {
         let buffers = &self.buffers;
-        let repeated = self.queue.replay_launch(launch, |at, used, value| {
+        let repeated = self.queue.replay_command(asked, |at, used, value| {
             if let Some(Some(VulkanResource::Buffer(buffer))) =
-                buffers.get(bindings[at].resource.index())
+                buffers.get(asked.bindings[at].resource.index())
             {
                 buffer.mark_used(value, used.is_written);
             }
@@ -357,6 +361,14 @@ impl DeviceDriver for VulkanDriver {
         self.check_validation(read)
     }
 
+    fn copy_buffer(&mut self, copy: &BufferCopy) -> Result<(), DeviceError> {
+        self.copy_range(copy)
+    }
+
+    fn fill_buffer(&mut self, fill: &PatternFill<'_>) -> Result<(), DeviceError> {
+        self.fill_range(fill)
+    }
+
     fn buffer_address(&mut self, buffer: BufferHandle) -> Result<u64, DeviceError> {
         self.find_buffer(buffer)?.mark_known();
         self.queue.order_all();
@@ -398,7 +410,10 @@ impl DeviceDriver for VulkanDriver {
         reached: ReachedMemory<'_>,
     ) -> Result<(), DeviceError> {
         let is_bound = reached == ReachedMemory::default();
-        if is_bound && self.replay_launch(launch)? {
+        let asked = RepeatableCommand::from_launch(launch).filter(|_| is_bound);
+        if let Some(asked) = &asked
+            && self.replay_command(asked)?
+        {
             return Ok(());
         }
         let mut bound: SmallVec<[_; FEW_BUFFERS]> = SmallVec::new();
@@ -448,10 +463,9 @@ impl DeviceDriver for VulkanDriver {
             self.queue.order_all();
         }
         let uses = dispatch.gather_accesses();
-        let asked = is_bound.then_some(launch);
         let added = self
             .queue
-            .add_command(asked, uses.as_ref(), |device, batch| {
+            .add_command(asked.as_ref(), uses.as_ref(), |device, batch| {
                 buffers
                     .iter()
                     .for_each(|buffer| batch.note_buffer_write(buffer));
@@ -515,6 +529,3 @@ fn is_wide(module: &SpirvModule) -> bool {
     let mut declared = module.section_insts(ModuleSection::Capabilities);
     declared.any(|capability| capability.operand_word(0) == Capability::Int64.0)
 }
-
-#[cfg(test)]
-mod tests;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 const PIECE: usize = 16 << 20;
 
 /// Bytes that are written without waiting for the device.
-const LITTLE: usize = 16 << 10;
+pub const LITTLE: usize = 16 << 10;
 
 /// The staging buffers, created when they are first needed.
 pub struct StagingBuffers {
@@ -186,9 +186,11 @@ pub fn zero_buffer(
     let uses = list_copy_accesses(None, buffer);
     queue.add_command(None, Some(&uses), |_, batch| {
         batch.note_buffer_write(buffer);
-        Ok(BatchCommand::Clear {
+        Ok(BatchCommand::Fill {
             buffer: buffer.raw(),
+            offset: 0,
             size: pad_size(buffer.size),
+            word: 0,
         })
     })
 }

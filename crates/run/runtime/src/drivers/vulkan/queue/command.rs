@@ -15,21 +15,25 @@ const PUSHED: usize = 128;
 pub enum BatchCommand {
     /// A launch of a kernel.
     Dispatch(DispatchCommand),
-    /// A copy from one buffer to another.
+    /// A copy within a buffer, or from one to another.
     Copy {
         /// The source.
         from: vk::Buffer,
         /// The target.
         to: vk::Buffer,
-        /// What is copied, within both.
+        /// What is copied, within both, from elsewhere than to.
         region: vk::BufferCopy,
     },
-    /// Zeros from the start of a buffer.
-    Clear {
+    /// Repetitions of a word.
+    Fill {
         /// The buffer.
         buffer: vk::Buffer,
+        /// The first byte of it, at a word.
+        offset: u64,
         /// Bytes of it, whole words.
         size: u64,
+        /// The word.
+        word: u32,
     },
 }
 
@@ -64,16 +68,23 @@ impl BatchCommand {
                 dispatch.record_dispatch(device, commands);
                 timestamps.record_timestamp(device, commands, dispatch.kernel, true);
             }
-            // SAFETY: the commands are being recorded; the region is within both buffers, which are different
-            // and kept.
+            // SAFETY: the commands are being recorded; the region is within both buffers, which are kept; its parts do not
+            // overlap.
             BatchCommand::Copy { from, to, region } => unsafe {
                 device
                     .raw()
                     .cmd_copy_buffer(commands, *from, *to, &[*region]);
             },
             // SAFETY: the commands are being recorded; the buffer has the bytes and is kept.
-            BatchCommand::Clear { buffer, size } => unsafe {
-                device.raw().cmd_fill_buffer(commands, *buffer, 0, *size, 0);
+            BatchCommand::Fill {
+                buffer,
+                offset,
+                size,
+                word,
+            } => unsafe {
+                device
+                    .raw()
+                    .cmd_fill_buffer(commands, *buffer, *offset, *size, *word);
             },
         }
     }

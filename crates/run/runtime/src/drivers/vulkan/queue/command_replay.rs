@@ -1,31 +1,31 @@
-//! Command-buffer replay: a sequence of launches that was recorded before is submitted again without recording.
+//! Command-buffer replay: a sequence of commands that was recorded before is submitted again without recording.
 
 use super::batch::CommandBatch;
 use super::launch_recording::{LaunchRecording, SubmitPolicy};
-use super::{BufferAccess, MOST_COMMANDS, VulkanQueue};
-use crate::{DeviceError, KernelLaunch};
+use super::{BufferAccess, MOST_COMMANDS, RepeatableCommand, VulkanQueue};
+use crate::DeviceError;
 use std::collections::VecDeque;
 
 impl VulkanQueue {
-    /// Replays a launch from a finished batch, if all launches since that batch began are equal to those that it was recorded
+    /// Replays a command from a finished batch, if all commands since that batch began are equal to those that it was recorded
     /// for; otherwise does nothing and returns `false`. `note` gets the number of each binding, how it is accessed, and the
     /// value of the timeline when that is done.
-    pub fn replay_launch(
+    pub fn replay_command(
         &mut self,
-        launch: &KernelLaunch,
+        asked: &RepeatableCommand<'_>,
         mut note: impl FnMut(usize, &BufferAccess, u64),
     ) -> Result<bool, DeviceError> {
         if self.ordered {
             return Ok(false);
         }
         let is_other = |batch: &CommandBatch| {
-            batch.recording.is_replaying() && !batch.recording.is_next(launch)
+            batch.recording.is_replaying() && !batch.recording.is_next(asked)
         };
-        if self.current.as_deref().is_some_and(is_other) && !self.switch_recording(launch)? {
+        if self.current.as_deref().is_some_and(is_other) && !self.switch_recording(asked)? {
             self.hold_partial_replay()?;
         }
         if self.current.is_none() {
-            self.current = self.find_recorded(launch)?;
+            self.current = self.find_recorded(asked)?;
         }
         let replaying = self.current.as_mut();
         let Some(batch) = replaying.filter(|batch| batch.recording.is_replaying()) else {
@@ -54,7 +54,7 @@ impl VulkanQueue {
         last.is_some_and(|batch| batch.recording.submit_policy != SubmitPolicy::Deferred)
     }
 
-    /// Holds the current batch, if all of its launches came again.
+    /// Holds the current batch, if all of its commands came again.
     fn hold_replayed_batch(&mut self) {
         let whole = self
             .current
@@ -87,13 +87,13 @@ impl VulkanQueue {
         Ok(())
     }
 
-    /// Finds a finished batch whose first launch is this one, and begins to replay it.
+    /// Finds a finished batch whose first command is this one, and begins to replay it.
     fn find_recorded(
         &mut self,
-        launch: &KernelLaunch,
+        asked: &RepeatableCommand<'_>,
     ) -> Result<Option<Box<CommandBatch>>, DeviceError> {
         self.check_lost()?;
-        let mut batch = self.take_idle(|recording| recording.begins_with(launch))?;
+        let mut batch = self.take_idle(|recording| recording.begins_with(asked))?;
         if let Some(batch) = &mut batch {
             batch.value = self.submitted + self.held.len() as u64 + 1;
             batch.recording.begin_replay();
@@ -101,12 +101,12 @@ impl VulkanQueue {
         Ok(batch)
     }
 
-    /// Replaces the current batch by another one with the same prefix whose next launch is this one, if there is one.
-    fn switch_recording(&mut self, launch: &KernelLaunch) -> Result<bool, DeviceError> {
+    /// Replaces the current batch by another one with the same prefix whose next command is this one, if there is one.
+    fn switch_recording(&mut self, asked: &RepeatableCommand<'_>) -> Result<bool, DeviceError> {
         let Some(mut left) = self.current.take() else {
             return Ok(false);
         };
-        match self.take_idle(|recording| recording.continues_prefix(&left.recording, launch)) {
+        match self.take_idle(|recording| recording.continues_prefix(&left.recording, asked)) {
             Ok(Some(mut batch)) => {
                 batch.replace_replaying(&mut left);
                 self.current = Some(batch);

@@ -1,13 +1,14 @@
-//! Launch recordings: the launches that a batch was recorded for, so that an identical sequence submits it again.
+//! Launch recordings: the launches, copies and fills that a batch was recorded for, so that an identical sequence submits it again.
 //!
-//! Programs repeat sequences of launches: the same kernels over as many workgroups, with the same buffers and push constants.
+//! Programs repeat sequences of commands: the same kernels over as many workgroups, with the same buffers and push constants.
 //! Their commands, descriptor sets and barriers are then those that were recorded before. Handles of buffers and kernels are
-//! never reused, so comparing them identifies a repeated launch. A recording with a handle of a destroyed buffer never matches again.
-//! Cost: a comparison of some words for each launch.
+//! never reused, so comparing them identifies a repeated command. A recording with a handle of a destroyed buffer never matches again.
+//! Cost: a comparison of some words for each command.
 
 use super::command::BatchCommand;
-use super::dependency_levels::{BufferAccess, CommandAccesses, CommandKind};
-use crate::{IndexSpace, KernelHandle, KernelLaunch, LaunchBinding, LaunchInputs};
+use super::dependency_levels::{BufferAccess, CommandAccesses};
+use super::repeatable_command::{CommandWork, RepeatableCommand};
+use crate::LaunchBinding;
 use std::ops::Range;
 
 /// Whether a batch is submitted as soon as the device is idle.
@@ -22,30 +23,29 @@ pub enum SubmitPolicy {
     Deferred,
 }
 
-/// The launches of a batch in their order, while the batch consists of launches alone.
+/// The commands of a batch in their order, while the batch consists of repeatable ones alone.
 #[derive(Default)]
 pub struct LaunchRecording {
     /// Whether it is submitted as soon as the device is idle.
     pub submit_policy: SubmitPolicy,
-    entries: Vec<RecordedLaunch>,
-    /// Bindings of all launches in order, and how each is accessed.
+    entries: Vec<RecordedCommand>,
+    /// Bindings of all commands in order, and how each is accessed.
     bound: Vec<LaunchBinding>,
     uses: Vec<BufferAccess>,
-    /// Push constants of all launches in order.
+    /// Push constants of all commands in order.
     push: Vec<u8>,
     /// Whether the batch has commands that cannot be replayed.
     is_unrepeatable: bool,
     /// Whether this was composed of other recordings, so that the command buffer does not have it yet.
     is_unrecorded: bool,
-    /// Number of launches that came again, while the batch is being replayed.
+    /// Number of commands that came again, while the batch is being replayed.
     replayed: Option<usize>,
 }
 
-/// A launch and the command that was recorded for it.
+/// A repeatable command and how it was recorded.
 #[derive(Clone)]
-struct RecordedLaunch {
-    kernel: KernelHandle,
-    size: IndexSpace,
+struct RecordedCommand {
+    work: CommandWork,
     /// Its ranges of the lists of bindings and push constants.
     bound: Range<usize>,
     push: Range<usize>,
@@ -65,26 +65,22 @@ impl LaunchRecording {
         self.replayed = None;
     }
 
-    /// Notes a command: the launch that it is for, if that accesses nothing but buffers.
+    /// Notes a command. It is repeatable if it was asked for so and accesses nothing but buffers.
     pub fn note_command(
         &mut self,
-        launch: Option<&KernelLaunch>,
+        asked: Option<&RepeatableCommand<'_>>,
         uses: Option<&CommandAccesses>,
         command: &BatchCommand,
     ) {
-        let (Some(launch), Some(uses), false) = (launch, uses, self.is_unrepeatable) else {
-            return self.mark_unrepeatable();
-        };
-        let LaunchInputs::Resources { bindings, push } = &launch.inputs else {
+        let (Some(asked), Some(uses), false) = (asked, uses, self.is_unrepeatable) else {
             return self.mark_unrepeatable();
         };
         let (bound, pushed) = (self.bound.len(), self.push.len());
-        self.bound.extend_from_slice(bindings);
+        self.bound.extend_from_slice(asked.bindings);
         self.uses.extend_from_slice(&uses.buffers);
-        self.push.extend_from_slice(push);
-        self.entries.push(RecordedLaunch {
-            kernel: launch.kernel,
-            size: launch.size,
+        self.push.extend_from_slice(asked.push);
+        self.entries.push(RecordedCommand {
+            work: asked.work,
             bound: bound..self.bound.len(),
             push: pushed..self.push.len(),
             command: command.clone(),
@@ -101,17 +97,17 @@ impl LaunchRecording {
         !self.is_unrepeatable && !self.entries.is_empty()
     }
 
-    /// Whether the batch is being replayed: it was recorded before, and all launches have been equal so far.
+    /// Whether the batch is being replayed: it was recorded before, and all commands have been equal so far.
     pub fn is_replaying(&self) -> bool {
         self.replayed.is_some()
     }
 
-    /// The number of launches.
+    /// The number of commands.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether all of its launches came again.
+    /// Whether all of its commands came again.
     pub fn is_fully_replayed(&self) -> bool {
         self.replayed == Some(self.entries.len())
     }
@@ -127,12 +123,12 @@ impl LaunchRecording {
         }
     }
 
-    /// Appends another recording, where all launches of both came again; the other one is empty then.
+    /// Appends another recording, where all commands of both came again; the other one is empty then.
     pub fn append_recording(&mut self, other: &mut LaunchRecording) {
         let (bound, pushed) = (self.bound.len(), self.push.len());
         let moved = |range: Range<usize>, by: usize| range.start + by..range.end + by;
         self.entries
-            .extend(other.entries.drain(..).map(|entry| RecordedLaunch {
+            .extend(other.entries.drain(..).map(|entry| RecordedCommand {
                 bound: moved(entry.bound, bound),
                 push: moved(entry.push, pushed),
                 ..entry
@@ -146,32 +142,24 @@ impl LaunchRecording {
         other.clear();
     }
 
-    /// Whether a launch equals the first one.
-    pub fn begins_with(&self, launch: &KernelLaunch) -> bool {
-        self.is_kept() && self.is_at(0, launch)
+    /// Whether a command equals the first one.
+    pub fn begins_with(&self, asked: &RepeatableCommand<'_>) -> bool {
+        self.is_kept() && self.is_at(0, asked)
     }
 
-    /// Whether a launch equals the one at a position.
-    fn is_at(&self, at: usize, launch: &KernelLaunch) -> bool {
-        let LaunchInputs::Resources { bindings, push } = &launch.inputs else {
-            return false;
-        };
-        self.recorded_launch(at) == Some((launch.kernel, launch.size, bindings, push))
+    /// Whether a command equals the one at a position.
+    fn is_at(&self, at: usize, asked: &RepeatableCommand<'_>) -> bool {
+        self.recorded_command(at).as_ref() == Some(asked)
     }
 
-    /// The launch at a position: its kernel, size, bindings and push constants.
-    fn recorded_launch(
-        &self,
-        at: usize,
-    ) -> Option<(KernelHandle, IndexSpace, &[LaunchBinding], &[u8])> {
+    /// The command at a position.
+    fn recorded_command(&self, at: usize) -> Option<RepeatableCommand<'_>> {
         let entry = self.entries.get(at)?;
-        let (bound, push) = (entry.bound.clone(), entry.push.clone());
-        Some((
-            entry.kernel,
-            entry.size,
-            &self.bound[bound],
-            &self.push[push],
-        ))
+        Some(RepeatableCommand {
+            work: entry.work,
+            bindings: &self.bound[entry.bound.clone()],
+            push: &self.push[entry.push.clone()],
+        })
     }
 
     /// Begins to be replayed.
@@ -179,12 +167,12 @@ impl LaunchRecording {
         self.replayed = Some(0);
     }
 
-    /// Whether a launch equals the next one, while the batch is being replayed.
-    pub fn is_next(&self, launch: &KernelLaunch) -> bool {
-        self.replayed.is_some_and(|at| self.is_at(at, launch))
+    /// Whether a command equals the next one, while the batch is being replayed.
+    pub fn is_next(&self, asked: &RepeatableCommand<'_>) -> bool {
+        self.replayed.is_some_and(|at| self.is_at(at, asked))
     }
 
-    /// Advances past the next launch; returns its accesses in the order of its bindings.
+    /// Advances past the next command; returns its accesses in the order of its bindings.
     pub fn replay_next(&mut self) -> &[BufferAccess] {
         let Some((at, entry)) = self
             .replayed
@@ -196,29 +184,33 @@ impl LaunchRecording {
         &self.uses[entry.bound.clone()]
     }
 
-    /// Whether this has all launches that were replayed of another recording, and then this launch.
-    pub fn continues_prefix(&self, replaying: &LaunchRecording, launch: &KernelLaunch) -> bool {
+    /// Whether this has all commands that were replayed of another recording, and then this one.
+    pub fn continues_prefix(
+        &self,
+        replaying: &LaunchRecording,
+        asked: &RepeatableCommand<'_>,
+    ) -> bool {
         let count = replaying.replayed.unwrap_or(usize::MAX);
-        self.is_kept() && self.is_at(count, launch) && self.shares_launches(replaying, count)
+        self.is_kept() && self.is_at(count, asked) && self.shares_commands(replaying, count)
     }
 
-    /// Whether this has exactly the launches that were replayed of another recording.
+    /// Whether this has exactly the commands that were replayed of another recording.
     pub fn matches_prefix(&self, replaying: &LaunchRecording) -> bool {
         let count = self.entries.len();
         self.is_kept()
             && replaying.replayed == Some(count)
-            && self.shares_launches(replaying, count)
+            && self.shares_commands(replaying, count)
     }
 
-    /// Whether the first `count` launches are equal in both.
-    fn shares_launches(&self, other: &LaunchRecording, count: usize) -> bool {
+    /// Whether the first `count` commands are equal in both.
+    fn shares_commands(&self, other: &LaunchRecording, count: usize) -> bool {
         (0..count).all(|at| {
-            self.recorded_launch(at).is_some()
-                && self.recorded_launch(at) == other.recorded_launch(at)
+            self.recorded_command(at).is_some()
+                && self.recorded_command(at) == other.recorded_command(at)
         })
     }
 
-    /// Copies the launches that were replayed of another recording.
+    /// Copies the commands that were replayed of another recording.
     pub fn copy_replayed_prefix(&mut self, replaying: &LaunchRecording) {
         let count = replaying.replayed.unwrap_or(0);
         let entries = &replaying.entries[..count];
@@ -244,7 +236,7 @@ impl LaunchRecording {
         self.is_unrecorded = false;
         let all = self.entries.iter().map(|entry| {
             let uses = CommandAccesses {
-                kind: CommandKind::Launch,
+                kind: entry.work.kind(),
                 buffers: self.uses[entry.bound.clone()].iter().copied().collect(),
             };
             (uses, entry.command.clone())
@@ -252,7 +244,7 @@ impl LaunchRecording {
         Some(all.collect())
     }
 
-    /// Whether all of its launches came again and the command buffer has them.
+    /// Whether all of its commands came again and the command buffer has them.
     pub fn is_recorded(&self) -> bool {
         self.is_fully_replayed() && !self.is_unrecorded
     }

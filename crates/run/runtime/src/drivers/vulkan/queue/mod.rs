@@ -8,8 +8,8 @@
 //!   ┌──────┐ ─────────────────────► ┌───────────┐ ──────────────────────────────────► ┌───────────┐
 //!   │ idle │                        │ recording │                                     │ submitted │
 //!   │      │ ─────────────────────► ├───────────┤ ─────────► ┌──────┐ ──────────────► │           │
-//!   └──────┘ a launch that it       │ replaying │ all of its │ held │ the device is   └───────────┘
-//!      ▲     was recorded for       └───────────┘ launches   └──────┘ idle, or              │
+//!   └──────┘ a command that it      │ replaying │ all of its │ held │ the device is   └───────────┘
+//!      ▲     was recorded for       └───────────┘ commands   └──────┘ idle, or              │
 //!      │                                          came again          something waits       │
 //!      └────────────────────────────────────────────────────────────────────────────────────┘
 //!                              the timeline has the batch's value
@@ -19,10 +19,10 @@
 //!   (`dependency_levels`); commands of a level run concurrently, and a barrier separates levels. A batch is submitted when
 //!   it is long, when something waits for it, or when the device is idle. In the last case the batch ends preferably
 //!   before a command that has to wait for the last ones, since commands of different batches never run concurrently.
-//! - *Replaying*: a finished batch keeps the launches that it was recorded for (`launch_recording`, `command_replay`).
-//!   [`VulkanQueue::replay_launch`] compares each launch with them. While launches are equal nothing is recorded. At the
+//! - *Replaying*: a finished batch keeps the launches, copies and fills that it was recorded for (`launch_recording`,
+//!   `command_replay`). [`VulkanQueue::replay_command`] compares each one with them. While they are equal nothing is recorded. At the
 //!   first difference another batch with the same prefix takes its place; if there is none, a new batch is made of the prefix.
-//! - *Held*: a batch all of whose launches came again waits for the device. Several held batches become one when they are
+//! - *Held*: a batch all of whose commands came again waits for the device. Several held batches become one when they are
 //!   submitted: they ended where an earlier run found the device idle.
 //! - *Submitted*: batches are in flight in order. The timeline semaphore counts them. A buffer knows the value at which the last
 //!   command that writes it is done, so that reading it waits for that command alone.
@@ -36,17 +36,19 @@ mod command_replay;
 mod dependency_levels;
 mod launch_recording;
 mod recycled_resources;
+mod repeatable_command;
 mod timestamps;
 
 pub use batch::CommandBatch;
 pub use command::{BatchCommand, DispatchCommand};
 pub use dependency_levels::{BufferAccess, CommandAccesses, CommandKind, FEW_BUFFERS};
 pub use recycled_resources::RecycledResources;
+pub use repeatable_command::{CommandWork, RepeatableCommand, bind_range};
 
 use super::device::{OwnedHandle, VulkanDevice};
 use super::error::VulkanCallResult;
 use super::memory::VulkanBuffer;
-use crate::{DeviceError, DeviceKind, KernelHandle, KernelLaunch};
+use crate::{DeviceError, DeviceKind, KernelHandle};
 use ash::vk;
 use launch_recording::SubmitPolicy;
 use std::collections::VecDeque;
@@ -184,10 +186,10 @@ impl VulkanQueue {
     }
 
     /// Adds a command that accesses nothing but `uses`; it runs as soon as the commands that it depends on are done. Launches
-    /// that are timed run alone. A command for `launch` can be replayed.
+    /// that are timed run alone. A command for what is `asked` can be replayed.
     pub fn add_command(
         &mut self,
-        launch: Option<&KernelLaunch>,
+        asked: Option<&RepeatableCommand<'_>>,
         uses: Option<&CommandAccesses>,
         command: impl FnOnce(&VulkanDevice, &mut CommandBatch) -> Result<BatchCommand, DeviceError>,
     ) -> Result<(), DeviceError> {
@@ -195,7 +197,7 @@ impl VulkanQueue {
         self.submit_if_due(uses)?;
         self.change_open_batch(|device, batch| {
             let command = command(device, batch)?;
-            batch.recording.note_command(launch, uses, &command);
+            batch.recording.note_command(asked, uses, &command);
             batch.add_command(device, uses, command);
             Ok(())
         })

@@ -90,6 +90,32 @@ impl ReplayFixture {
         }
     }
 
+    /// Copies elements from one buffer to other places of another one, or of itself. There is no room for five.
+    fn copy_elements(&mut self, to: usize, from: usize, count: usize) {
+        let [source, target] = [from, to].map(|at| self.buffers[at].0);
+        let size = 4 * count as u64;
+        let copied = self.device.copy_buffer(source, 0, target, 16, size);
+        if count > 4 {
+            copied.unwrap_err();
+            return;
+        }
+        copied.unwrap();
+        let elements = self.buffers[from].1;
+        self.buffers[to].1[4..][..count].copy_from_slice(&elements[..count]);
+    }
+
+    /// Fills elements of a buffer with a word, or a longer pattern.
+    fn fill_elements(&mut self, to: usize, number: usize) {
+        let pattern = [number as u32, 7, number as u32, 9];
+        let length = [1, 2, 4, 1][number];
+        let bytes = bytemuck::cast_slice(&pattern[..length]);
+        let buffer = self.buffers[to].0;
+        self.device.fill_buffer(buffer, 16, 16, bytes).unwrap();
+        for (at, element) in self.buffers[to].1[4..].iter_mut().enumerate() {
+            *element = pattern[at % length];
+        }
+    }
+
     fn compare_buffers(&mut self) {
         for (buffer, wanted) in &self.buffers {
             let got = self.device.download_as::<u32>(*buffer).unwrap();
@@ -121,6 +147,8 @@ impl ReplayFixture {
             5 => self.launch_kernel(0, to, from, 3, &push),
             6 => self.launch_kernel(0, to, from, 2, &push),
             7 | 8 => self.launch_kernel(1, to, from, LENGTH, &push),
+            9 => self.copy_elements(to, from, number as usize / 96 % 6),
+            10 => self.fill_elements(to, number as usize / 96 % 4),
             _ => self.launch_kernel(0, to, from, LENGTH, &push),
         }
     }
@@ -184,6 +212,30 @@ fn the_same_launches_are_recorded_once() {
     chain.compare_buffers();
     let last = begun[5];
     assert!(call_hooks::count_begun() > last);
+}
+
+#[test]
+fn copies_and_fills_are_recorded_once() {
+    let Some(mut chain) = ReplayFixture::new(true, call_hooks::with_busy_timeline) else {
+        return;
+    };
+    let mut begun = Vec::new();
+    for round in 0..7 {
+        // The fills differ in the last round.
+        let other = usize::from(round == 6);
+        chain.launch_kernel(0, 1, 0, LENGTH, &[0; 4]);
+        chain.copy_elements(2, 1, 4);
+        chain.fill_elements(1, 1 + other);
+        chain.launch_kernel(0, 0, 2, LENGTH, &[0; 4]);
+        chain.copy_elements(0, 0, 3);
+        chain.fill_elements(2, 3 * (1 - other));
+        chain.launch_kernel(1, 2, 1, LENGTH, &[0; 4]);
+        chain.device.wait_idle().unwrap();
+        begun.push(call_hooks::count_begun());
+        chain.compare_buffers();
+    }
+    assert_eq!(begun[1..6], [begun[1]; 5]);
+    assert!(begun[6] > begun[5]);
 }
 
 #[test]
