@@ -4,8 +4,9 @@
 #![allow(unsafe_code)] // Resources are made of memory that the tests own.
 
 use spirula_runtime::{
-    BufferHandle, ComputeDevice, DeviceError, DeviceOptions, FloatTolerance, ImageDimensions,
-    ImageShape, KernelArgument, KernelHandle, SamplerState, TexelFormat, list_devices,
+    BufferHandle, ComputeDevice, DeviceError, DeviceKind, DeviceOptions, FloatTolerance,
+    ImageDimensions, ImageShape, KernelArgument, KernelHandle, SamplerState, TexelFormat,
+    list_devices,
 };
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse_assembly};
@@ -239,6 +240,36 @@ fn images_are_made_of_memory_of_the_caller() {
         device.write_image(from, 23, &[77]).unwrap();
         drop(device);
         assert_eq!(memory[23..], [23, 77]);
+    }
+}
+
+/// The host writes the operand of a launch and reads its result, without copies.
+#[test]
+fn launches_access_bytes_of_the_host() {
+    for name in list_names() {
+        let mut device = open(name);
+        let kernel = create_kernel(&mut device, "sum");
+        let from = device.create_buffer(16).unwrap();
+        // More than what is in host-visible memory on a graphics card.
+        let to = device.create_buffer(1 << 20).unwrap();
+        let addresses = [from, to].map(|buffer| device.host_address(buffer.into()).unwrap());
+        let [Some(source), Some(target)] = addresses else {
+            assert_ne!(device.info().kind, DeviceKind::Cpu, "{name}");
+            continue;
+        };
+        let (source, target) = (source.cast::<[u32; 4]>(), target.cast::<[u32; 4]>());
+        for round in 1..4 {
+            device.wait_idle().unwrap();
+            // SAFETY: the buffers have as many bytes, and the device is idle.
+            unsafe { source.write([round, 2, 3, 4]) };
+            let end = part(to, 16);
+            sum(&mut device, kernel, [end, from.into(), from.into()]).unwrap();
+            device.copy_buffer(to, 16, to, 0, 16).unwrap();
+            device.wait_idle().unwrap();
+            // SAFETY: as above.
+            let found = unsafe { target.read() };
+            assert_eq!(found, [2 * round, 4, 6, 8], "{name}");
+        }
     }
 }
 

@@ -223,9 +223,10 @@ impl ComputeDevice {
         })
     }
 
-    /// Where the host can access the bytes of a buffer or an image directly; `None` where it cannot. A device that runs
-    /// launches concurrently must be idle ([`ComputeDevice::wait_idle`]) while the host accesses them. The address is valid until
-    /// the resource is destroyed.
+    /// Where the host can access the bytes of a buffer or an image directly; `None` where it cannot, or only slowly. The CPU device
+    /// has an address for all of them, a Vulkan device for buffers in memory that it shares with the host. The device must be idle
+    /// ([`ComputeDevice::wait_idle`]) when the host accesses the bytes, and until it no longer does. The address is valid until the
+    /// resource is destroyed.
     ///
     /// # Errors
     /// When it is no resource of this device.

@@ -35,6 +35,7 @@ use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::reflect::EntryInterface;
 use std::borrow::Cow;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -304,6 +305,18 @@ impl DeviceDriver for VulkanDriver {
         let buffer = self.new_buffer(number, size)?;
         self.buffers.push(Some(VulkanResource::Buffer(buffer)));
         Ok(())
+    }
+
+    /// Images have none: their texels lie in the order of the device.
+    fn host_address(
+        &mut self,
+        resource: ResourceHandle,
+    ) -> Result<Option<NonNull<u8>>, DeviceError> {
+        let ResourceHandle::Buffer(buffer) = resource else {
+            return Ok(None);
+        };
+        let buffer = self.find_buffer(buffer)?;
+        Ok(buffer.host_address().filter(|_| self.memory.direct))
     }
 
     fn destroy_resource(&mut self, resource: ResourceHandle) {

@@ -265,6 +265,13 @@ impl VulkanBuffer {
             || length <= FEW && self.has_properties(coherent)
     }
 
+    /// Where the host accesses it, in memory that is as fast for the host as its own.
+    pub fn host_address(&self) -> Option<NonNull<u8>> {
+        let fast = vk::MemoryPropertyFlags::HOST_COHERENT | vk::MemoryPropertyFlags::HOST_CACHED;
+        let is_fast = self.has_properties(fast);
+        is_fast.then(|| self.host_pointer(0, 0).ok()).flatten()
+    }
+
     fn has_properties(&self, properties: vk::MemoryPropertyFlags) -> bool {
         let allocation = self.held.allocation.as_ref();
         allocation
