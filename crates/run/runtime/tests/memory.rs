@@ -217,6 +217,47 @@ fn buffers_are_made_of_memory_of_the_caller() {
     }
 }
 
+/// A Vulkan device imports the pages with the bytes, where it can.
+#[test]
+fn vulkan_devices_import_memory() {
+    if !list_names().contains(&"vulkan") {
+        return;
+    }
+    let mut memory = vec![0_u32; 5000];
+    let mut device = open("vulkan");
+    let start = NonNull::from(memory.as_mut_slice()).cast::<u8>();
+    // Alignment of all buffers that the device may demand.
+    let first = start.align_offset(256);
+    // SAFETY: the ranges are within the list, which outlives the device and is accessed by the host only while the device is
+    // idle.
+    let imported =
+        [first, first + 8192].map(|at| unsafe { device.import_buffer(start.add(at), 8000) });
+    let [Ok(from), Ok(to)] = imported else {
+        let [from, to] = imported.map(|buffer| buffer.map(|_| ()));
+        assert!(matches!(from, Err(DeviceError::Unsupported(_))), "{from:?}");
+        assert!(matches!(to, Err(DeviceError::Unsupported(_))), "{to:?}");
+        assert_ne!(device.info().kind, DeviceKind::Cpu);
+        return;
+    };
+    let kernel = create_kernel(&mut device, "sum");
+    device.write_buffer(from, 0, &[7; 16]).unwrap();
+    sum(&mut device, kernel, [to.into(), from.into(), from.into()]).unwrap();
+    device.copy_buffer(to, 0, from, 7984, 16).unwrap();
+    device.wait_idle().unwrap();
+    let address = device.host_address(from.into()).unwrap();
+    assert_eq!(
+        address.map(|a| a.addr().get()),
+        Some(start.addr().get() + first)
+    );
+    drop(device);
+    let words = &memory[first / 4..];
+    assert_eq!(words[..4], [0x0707_0707; 4]);
+    for at in [1996, 2048] {
+        assert_eq!(words[at..at + 4], [0x0e0e_0e0e; 4]);
+    }
+    assert_eq!(words[2000], 0);
+}
+
 #[test]
 fn images_are_made_of_memory_of_the_caller() {
     let format = TexelFormat::from_name("rgba8ui").unwrap();

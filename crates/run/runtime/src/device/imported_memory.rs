@@ -19,6 +19,8 @@ pub struct ImportedMemory {
 
 // SAFETY: the promise of `new` holds for all threads, and nothing else of the process has this value.
 unsafe impl Send for ImportedMemory {}
+// SAFETY: a shared reference gives no access to the bytes.
+unsafe impl Sync for ImportedMemory {}
 
 impl ImportedMemory {
     /// Memory from an address on.
@@ -48,8 +50,9 @@ impl ImportedMemory {
 }
 
 impl ComputeDevice {
-    /// Creates a buffer that consists of memory of the caller. Nothing is copied: kernels access that memory. It may have any
-    /// alignment that suits the types by which kernels access it.
+    /// Creates a buffer that consists of memory of the caller. Nothing is copied: kernels access that memory. On the CPU device it
+    /// may have any alignment that suits the types by which kernels access it. A Vulkan device may refuse memory by its address or
+    /// size.
     ///
     /// ```
     /// use spirula_runtime::{ComputeDevice, DeviceOptions};

@@ -3,6 +3,7 @@
 use super::error::{VulkanCallResult, call_error};
 use super::features::{self, VulkanFeatures};
 use super::instance::VulkanInstance;
+use super::memory::HostImportFunctions;
 use super::physical_device::VulkanPhysicalDevice;
 use crate::DeviceError;
 use ash::vk;
@@ -18,6 +19,8 @@ pub struct VulkanDevice {
     pub physical: VulkanPhysicalDevice,
     /// The features that it was opened with.
     pub addresses: bool,
+    /// Functions for memory of the host.
+    pub host_imports: Option<HostImportFunctions>,
     names: Option<ash::ext::debug_utils::Device>,
     instance: Arc<VulkanInstance>,
 }
@@ -54,6 +57,8 @@ impl VulkanDevice {
         let raw = unsafe { functions.create_device(physical.raw, &info, None) };
         let raw = change(raw.check_call("vkCreateDevice")?);
         let named = instance.names_objects();
+        let imports = physical.has_extension(ash::ext::external_memory_host::NAME);
+        let host_imports = imports.then(|| HostImportFunctions::new(functions, physical.raw, &raw));
         let names = named.then(|| ash::ext::debug_utils::Device::new(functions, &raw));
         Ok(Arc::new(VulkanDevice {
             raw,
@@ -61,6 +66,7 @@ impl VulkanDevice {
             family,
             physical,
             addresses,
+            host_imports,
             instance,
         }))
     }
@@ -137,6 +143,7 @@ handles! {
     Buffer => destroy_buffer,
     BufferView => destroy_buffer_view,
     CommandPool => destroy_command_pool,
+    DeviceMemory => free_memory,
     DescriptorPool => destroy_descriptor_pool,
     DescriptorSetLayout => destroy_descriptor_set_layout,
     Image => destroy_image,

@@ -24,8 +24,8 @@ use crate::driver::{
     BufferCopy, DeviceDriver, DeviceInfo, DeviceOptions, PatternFill, ReachedMemory,
 };
 use crate::{
-    BufferHandle, DeviceError, ImageHandle, ImageShape, KernelHandle, KernelLaunch, LaunchInputs,
-    ResourceHandle, SamplerHandle, SamplerState,
+    BufferHandle, DeviceError, ImageHandle, ImageShape, ImportedMemory, KernelHandle, KernelLaunch,
+    LaunchInputs, ResourceHandle, SamplerHandle, SamplerState,
 };
 use smallvec::SmallVec;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -303,6 +303,19 @@ impl DeviceDriver for VulkanDriver {
 
     fn create_scratch(&mut self, number: BufferHandle, size: u64) -> Result<(), DeviceError> {
         let buffer = self.new_buffer(number, size)?;
+        self.buffers.push(Some(VulkanResource::Buffer(buffer)));
+        Ok(())
+    }
+
+    fn import_buffer(
+        &mut self,
+        number: BufferHandle,
+        memory: ImportedMemory,
+    ) -> Result<(), DeviceError> {
+        let imported = self.check_validation(self.memory.import_buffer(memory));
+        let buffer = Arc::new(imported?);
+        self.device
+            .name_object(buffer.raw(), &format!("buffer {}", number.index()));
         self.buffers.push(Some(VulkanResource::Buffer(buffer)));
         Ok(())
     }

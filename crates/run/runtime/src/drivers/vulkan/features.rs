@@ -90,6 +90,7 @@ const PLAIN: &[(u32, &CStr)] = &[
     (vk::API_VERSION_1_3, khr::shader_non_semantic_info::NAME),
     (NEVER, ext::shader_subgroup_ballot::NAME),
     (NEVER, ext::shader_subgroup_vote::NAME),
+    (NEVER, ext::external_memory_host::NAME),
 ];
 
 impl VulkanFeatures {

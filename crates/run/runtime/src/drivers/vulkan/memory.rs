@@ -1,5 +1,9 @@
 //! Memory: buffers and the blocks of device memory that they are in.
 
+mod host_import;
+
+pub use host_import::HostImportFunctions;
+
 use super::device::{OwnedHandle, VulkanDevice};
 use super::error::VulkanCallResult;
 use crate::DeviceError;
@@ -8,6 +12,7 @@ use gpu_allocator::vulkan::{
     Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc,
 };
 use gpu_allocator::{AllocationError, AllocationSizes, MemoryLocation};
+use host_import::HostImport;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +41,7 @@ pub struct VulkanMemory {
 pub struct VulkanBuffer {
     // Before its memory.
     raw: OwnedHandle<vk::Buffer>,
-    held: OwnedAllocation,
+    held: BufferMemory,
     /// Bytes.
     pub size: u64,
     /// Address for shaders, where the device has addresses.
@@ -47,6 +52,12 @@ pub struct VulkanBuffer {
     used: AtomicU64,
     /// Whether its address is known to the program, so that any launch may access it.
     known: AtomicBool,
+}
+
+/// The memory of a buffer.
+enum BufferMemory {
+    Allocated(OwnedAllocation),
+    Imported(HostImport),
 }
 
 /// Device memory that is freed when it is dropped.
@@ -106,36 +117,46 @@ impl VulkanMemory {
         location: MemoryLocation,
         more: vk::BufferUsageFlags,
     ) -> Result<VulkanBuffer, DeviceError> {
-        let device = &self.device;
-        let mut usage = more
-            | vk::BufferUsageFlags::STORAGE_BUFFER
+        let raw = self.create_raw(size, more, None)?;
+        // SAFETY: the buffer is of this device.
+        let mut requirements = unsafe { self.device.raw().get_buffer_memory_requirements(*raw) };
+        requirements.alignment = requirements.alignment.max(ALIGNMENT);
+        let held = self.allocate_memory("buffer", size, requirements, location, true)?;
+        VulkanBuffer::with_memory(raw, BufferMemory::Allocated(held), size)
+    }
+
+    /// The usages of all buffers.
+    fn buffer_usage(&self) -> vk::BufferUsageFlags {
+        let usage = vk::BufferUsageFlags::STORAGE_BUFFER
             | vk::BufferUsageFlags::UNIFORM_BUFFER
             | vk::BufferUsageFlags::TRANSFER_SRC
             | vk::BufferUsageFlags::TRANSFER_DST;
-        if device.addresses {
-            usage |= vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+        if self.device.addresses {
+            usage | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
+        } else {
+            usage
         }
-        let info = vk::BufferCreateInfo::default()
+    }
+
+    /// Creates a buffer without memory, which may be imported by a kind of handle.
+    fn create_raw(
+        &self,
+        size: u64,
+        more: vk::BufferUsageFlags,
+        imported: Option<vk::ExternalMemoryHandleTypeFlags>,
+    ) -> Result<OwnedHandle<vk::Buffer>, DeviceError> {
+        let device = &self.device;
+        let mut info = vk::BufferCreateInfo::default()
             .size(pad_size(size))
-            .usage(usage);
+            .usage(more | self.buffer_usage());
+        let mut external = vk::ExternalMemoryBufferCreateInfo::default();
+        if let Some(handle) = imported {
+            external = external.handle_types(handle);
+            info = info.push_next(&mut external);
+        }
         // SAFETY: the device is alive; the size is not 0.
         let raw = unsafe { device.raw().create_buffer(&info, None) };
-        let raw = OwnedHandle::new(device, "vkCreateBuffer", raw)?;
-        // SAFETY: the buffer is of this device.
-        let mut requirements = unsafe { device.raw().get_buffer_memory_requirements(*raw) };
-        requirements.alignment = requirements.alignment.max(ALIGNMENT);
-        let held = self.allocate_memory("buffer", size, requirements, location, true)?;
-        let mut buffer = VulkanBuffer {
-            raw,
-            held,
-            size,
-            address: None,
-            written: AtomicU64::new(0),
-            used: AtomicU64::new(0),
-            known: AtomicBool::new(false),
-        };
-        buffer.bind_memory()?;
-        Ok(buffer)
+        OwnedHandle::new(device, "vkCreateBuffer", raw)
     }
 
     /// Allocates memory. It is `linear` unless it holds texels in the layout of the device.
@@ -202,7 +223,64 @@ impl Drop for OwnedAllocation {
     }
 }
 
+impl BufferMemory {
+    fn raw(&self) -> vk::DeviceMemory {
+        match self {
+            BufferMemory::Allocated(held) => held.raw(),
+            BufferMemory::Imported(import) => import.raw(),
+        }
+    }
+
+    /// Where the buffer begins in the block of memory.
+    fn offset(&self) -> u64 {
+        match self {
+            BufferMemory::Allocated(held) => held.offset(),
+            BufferMemory::Imported(import) => import.offset(),
+        }
+    }
+
+    fn properties(&self) -> vk::MemoryPropertyFlags {
+        match self {
+            BufferMemory::Allocated(held) => held.allocation.as_ref().map_or(
+                vk::MemoryPropertyFlags::empty(),
+                Allocation::memory_properties,
+            ),
+            BufferMemory::Imported(import) => import.properties(),
+        }
+    }
+
+    /// Where the host accesses it, if it can.
+    fn mapped_address(&self) -> Option<NonNull<u8>> {
+        match self {
+            BufferMemory::Allocated(held) => {
+                let mapped = held.allocation.as_ref().and_then(Allocation::mapped_ptr);
+                mapped.map(NonNull::cast)
+            }
+            BufferMemory::Imported(import) => Some(import.memory().address()),
+        }
+    }
+}
+
 impl VulkanBuffer {
+    /// A buffer that gets its memory.
+    fn with_memory(
+        raw: OwnedHandle<vk::Buffer>,
+        held: BufferMemory,
+        size: u64,
+    ) -> Result<VulkanBuffer, DeviceError> {
+        let mut buffer = VulkanBuffer {
+            raw,
+            held,
+            size,
+            address: None,
+            written: AtomicU64::new(0),
+            used: AtomicU64::new(0),
+            known: AtomicBool::new(false),
+        };
+        buffer.bind_memory()?;
+        Ok(buffer)
+    }
+
     fn bind_memory(&mut self) -> Result<(), DeviceError> {
         let device = self.raw.device().raw();
         // SAFETY: the memory was taken for this buffer and is held as long as it; the
@@ -273,16 +351,12 @@ impl VulkanBuffer {
     }
 
     fn has_properties(&self, properties: vk::MemoryPropertyFlags) -> bool {
-        let allocation = self.held.allocation.as_ref();
-        allocation
-            .is_some_and(|a| a.mapped_ptr().is_some() && a.memory_properties().contains(properties))
+        self.held.mapped_address().is_some() && self.held.properties().contains(properties)
     }
 
     /// The host's pointer to `length` bytes at `offset`.
     fn host_pointer(&self, offset: u64, length: usize) -> Result<NonNull<u8>, DeviceError> {
-        let mapped = self.held.allocation.as_ref();
-        let mapped = mapped.and_then(Allocation::mapped_ptr);
-        let mapped = mapped.ok_or_else(|| {
+        let mapped = self.held.mapped_address().ok_or_else(|| {
             DeviceError::Failed("the host does not see the memory of a buffer".to_owned())
         })?;
         let end = offset.saturating_add(length as u64);
@@ -291,7 +365,7 @@ impl VulkanBuffer {
             return Err(DeviceError::Range { offset, end, size });
         }
         // SAFETY: the mapped memory has at least the bytes of the buffer, and the range is within.
-        Ok(unsafe { mapped.cast::<u8>().add(offset as usize) })
+        Ok(unsafe { mapped.add(offset as usize) })
     }
 
     /// Copies into it in place. The device must be idle, or not use the buffer.
