@@ -118,6 +118,31 @@ fn addresses_are_passed() {
     }
 }
 
+/// Only a kernel tells the address, so that the device does not know which buffer a launch writes.
+#[test]
+fn launches_with_unknown_addresses_are_waited_for() {
+    const COUNT: usize = 1 << 20;
+    for name in list_names() {
+        let mut device = open(name);
+        let [locate, kernel] = ["locate", "sum"].map(|name| create_kernel(&mut device, name));
+        let from = device.upload_data(&vec![3_u32; COUNT]).unwrap();
+        let to = device.create_buffer(4 * COUNT as u64).unwrap();
+        let place = device.create_buffer(8).unwrap();
+        let launch = device.prepare_launch(locate).with_global_size(1);
+        let launch = launch.with_argument(place).with_argument(to);
+        launch.run_and_wait().unwrap();
+        let address = device.download_as::<u64>(place).unwrap()[0];
+        let launch = device
+            .prepare_launch(kernel)
+            .with_global_size(COUNT as u64)
+            .with_argument(KernelArgument::Address(address));
+        let launch = launch.with_argument(from).with_argument(from);
+        launch.begin_launch().unwrap();
+        let found = device.download_as::<u32>(to).unwrap();
+        assert!(found.iter().all(|n| *n == 6), "{name}");
+    }
+}
+
 /// A kernel counts in copies of its threads only if no other pointer may reach the counts.
 #[test]
 fn counts_at_an_address_are_exact() {
