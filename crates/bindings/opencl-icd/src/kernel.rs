@@ -2,6 +2,7 @@
 
 use crate::error::{CallError, CallResult};
 use crate::handle::{ObjectHandle, declare_object};
+use crate::kernel_facts::KernelFacts;
 use crate::memory::ClMemory;
 use crate::memory_store::StoreAccess;
 use crate::program::ClProgram;
@@ -30,6 +31,8 @@ pub struct ClKernel {
     pub images: Vec<(usize, Arc<ProgramImage>)>,
     /// Its interface.
     pub interface: EntryInterface,
+    /// Its workgroup memory and attributes.
+    pub facts: KernelFacts,
     /// What callers may ask about its parameters.
     pub parameters: Vec<ArgumentSlot>,
     arguments: Mutex<Vec<Option<StoredArgument>>>,
@@ -142,6 +145,7 @@ impl ClKernel {
             program: program.clone(),
             name: name.to_owned(),
             count: program.kernel_count.clone(),
+            facts: KernelFacts::from_module(&first.module, &interface),
             images,
             interface,
             parameters,
@@ -202,14 +206,14 @@ impl ClKernel {
         Ok(values)
     }
 
-    /// Bytes of workgroup memory that its arguments take.
+    /// Bytes of workgroup memory that it declares, and that its arguments take.
     pub fn workgroup_bytes(&self) -> u64 {
         let arguments = self.lock_arguments();
         let sizes = arguments.iter().flatten().map(|argument| match argument {
             StoredArgument::Other(ArgumentValue::Workgroup(bytes)) => *bytes,
             _ => 0,
         });
-        sizes.sum()
+        sizes.sum::<u64>() + self.facts.workgroup_bytes
     }
 
     /// The image for a device.

@@ -31,6 +31,7 @@ mod error;
 mod event;
 mod handle;
 mod kernel;
+mod kernel_facts;
 mod memory;
 mod memory_store;
 mod platform;

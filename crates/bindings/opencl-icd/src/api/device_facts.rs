@@ -81,6 +81,8 @@ const PROCESSOR_FEATURES: &[&str] = &[
     "__opencl_c_work_group_collective_functions",
 ];
 
+/// Bytes of parameters: a function of SPIR-V has 255 at most, and a program may use a byte for each.
+const MAX_PARAMETER_BYTES: usize = 1024;
 /// Side of the largest image.
 const MAX_IMAGE_SIDE: usize = 16384;
 /// Side of the largest image of three dimensions, and most layers.
@@ -205,7 +207,7 @@ impl ClDevice {
             CL_DEVICE_ADDRESS_BITS => Uint(64),
             CL_DEVICE_MAX_MEM_ALLOC_SIZE => Ulong(memory),
             CL_DEVICE_GLOBAL_MEM_SIZE => Ulong(memory),
-            CL_DEVICE_MAX_PARAMETER_SIZE => Size(4096),
+            CL_DEVICE_MAX_PARAMETER_SIZE => Size(MAX_PARAMETER_BYTES),
             CL_DEVICE_MEM_BASE_ADDR_ALIGN => Uint(1024),
             CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE => Uint(128),
             CL_DEVICE_GLOBAL_MEM_CACHE_TYPE => Uint(CL_READ_WRITE_CACHE),

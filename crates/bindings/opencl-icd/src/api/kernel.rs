@@ -127,13 +127,17 @@ unsafe fn read_argument(
             }
             let memory: Arc<ClMemory> = find_argument(size, value, CL_INVALID_MEM_OBJECT)?;
             let is_buffer = memory.image.is_none();
-            require(is_buffer, CL_INVALID_ARG_VALUE, "the kernel takes a buffer")?;
+            require(
+                is_buffer,
+                CL_INVALID_MEM_OBJECT,
+                "the kernel takes a buffer",
+            )?;
             Ok(ArgumentValue::Memory(memory))
         }
         ParameterKind::Image => {
             let memory: Arc<ClMemory> = find_argument(size, value, CL_INVALID_MEM_OBJECT)?;
             let is_image = memory.image.is_some();
-            require(is_image, CL_INVALID_ARG_VALUE, "the kernel takes an image")?;
+            require(is_image, CL_INVALID_MEM_OBJECT, "the kernel takes an image")?;
             check_image_access(parameter, &memory)?;
             Ok(ArgumentValue::Memory(memory))
         }
@@ -221,17 +225,10 @@ pub unsafe extern "C" fn get_kernel_info(
             CL_KERNEL_REFERENCE_COUNT => output.write_value(count_references(&*kernel)),
             CL_KERNEL_CONTEXT => output.write_value(kernel.program.context.handle.as_raw()),
             CL_KERNEL_PROGRAM => output.write_value(kernel.program.handle.as_raw()),
-            CL_KERNEL_ATTRIBUTES => output.write_text(&describe_attributes(&kernel)),
+            CL_KERNEL_ATTRIBUTES => output.write_text(&kernel.facts.attributes),
             _ => Err(refuse_query(name)),
         }
     })
-}
-
-fn describe_attributes(kernel: &ClKernel) -> String {
-    match kernel.interface.workgroup_size {
-        Some([x, y, z]) => format!("reqd_work_group_size({x},{y},{z})"),
-        None => String::new(),
-    }
 }
 
 /// `clGetKernelArgInfo`
