@@ -1,4 +1,4 @@
-// The gamma function of doubles, remainders, parts of turns, and what works on bits; compiled behind
+// The gamma function of doubles, parts of turns, and what works on bits; compiled behind
 // double.cl.
 
 // log(gamma(2 + t)) for |t| <= 0.5, by the series of the zeta function.
@@ -216,78 +216,6 @@ double f_tgamma_64(double x) {
     return result;
   }
   return -3.14159265358979311600e+00 / (s * (x * gamma_of(-x)));
-}
-
-// The remainder of magnitudes and the low bits of the quotient.
-static double modulo(double a, double b, uint *quotient) {
-  *quotient = 0;
-  if (a < b)
-    return a;
-  int ea = max((int)(as_ulong(a) >> 52), 1), eb = max((int)(as_ulong(b) >> 52), 1);
-  ulong ma = as_ulong(a) & 0xfffffffffffffUL, mb = as_ulong(b) & 0xfffffffffffffUL;
-  ma |= as_ulong(a) >> 52 ? 0x10000000000000UL : 0;
-  mb |= as_ulong(b) >> 52 ? 0x10000000000000UL : 0;
-  // Bit by bit, after denormals became whole.
-  uint q = 0;
-  int start = max((int)clz(mb) - (int)clz(ma), 0);
-  for (int n = start; n >= 0; n--) {
-    q <<= 1;
-    if (ma >= mb << n) {
-      ma -= mb << n;
-      q |= 1;
-    }
-  }
-  for (int n = ea - eb; n > 0; n--) {
-    ma <<= 1;
-    q <<= 1;
-    if (ma >= mb) {
-      ma -= mb;
-      q |= 1;
-    }
-  }
-  *quotient = q;
-  if (ma == 0)
-    return 0.0;
-  int zeros = (int)clz(ma) - 11;
-  if (eb - zeros < 1)
-    return as_double(ma << (eb - 1));
-  return as_double((ulong)(eb - zeros) << 52 | (ma << zeros & 0xfffffffffffffUL));
-}
-
-double f_fmod_64(double x, double y) {
-  double a = fabs(x), b = fabs(y);
-  if (!(a < INFINITY) || b == 0.0 || isnan(b))
-    return NAN;
-  uint q;
-  return copysign(modulo(a, b, &q), x);
-}
-
-static double nearest(double x, double y, int *quotient) {
-  double a = fabs(x), b = fabs(y);
-  *quotient = 0;
-  if (!(a < INFINITY) || b == 0.0 || isnan(b))
-    return NAN;
-  uint q;
-  double r = modulo(a, b, &q);
-  double rest = b - r;
-  if (r > rest || (r == rest && (q & 1))) {
-    r = -rest;
-    q++;
-  }
-  int low = (int)(q & 0x7f);
-  *quotient = signbit(x) != signbit(y) ? -low : low;
-  return signbit(x) ? -r : r;
-}
-
-double f_remainder_64(double x, double y) {
-  int q;
-  return nearest(x, y, &q);
-}
-
-int f_remquo_quotient_64(double x, double y) {
-  int q;
-  nearest(x, y, &q);
-  return q;
 }
 
 double f_nextafter_64(double x, double y) {

@@ -1,4 +1,4 @@
-// The gamma and error functions of floats, remainders, and what works on bits; compiled behind
+// The gamma and error functions of floats, and what works on bits; compiled behind
 // float.cl and float-angles.cl.
 
 // log(gamma(2 + t)) for |t| <= 0.5, by the series of the zeta function.
@@ -145,77 +145,6 @@ float f_erfc_32(float x) {
   for (int n = x < 1.0f ? 250 : x < 2.0f ? 80 : 30; n > 0; n--)
     f = 0.5f * (float)n / (x + f);
   return e * 0.564189584f / (x + f);
-}
-
-// A positive number as m * 2^(e - 150), m of 24 bits, or fewer where it is denormal.
-static uint whole(float x, int *e) {
-  uint bits = as_uint(x);
-  *e = max((int)(bits >> 23), 1);
-  return (bits & 0x7fffffu) | (bits >> 23 ? 0x800000u : 0u);
-}
-
-// The remainder of magnitudes, by which a is not negative, and the low bits of the quotient.
-static float modulo(float a, float b, uint *quotient) {
-  *quotient = 0;
-  if (a < b)
-    return a;
-  int ea, eb;
-  uint ma = whole(a, &ea), mb = whole(b, &eb);
-  uint q = ma / mb;
-  ma -= q * mb;
-  for (int n = ea - eb; n > 0;) {
-    int step = min(n, 8);
-    ma <<= step;
-    uint part = ma / mb;
-    q = q << step | part;
-    ma -= part * mb;
-    n -= step;
-  }
-  *quotient = q;
-  if (ma == 0)
-    return 0.0f;
-  // Back to a float by its bits, as products may take denormals for zero.
-  int zeros = (int)clz(ma) - 8;
-  if (eb - zeros < 1)
-    return as_float(ma << (eb - 1));
-  return as_float((uint)(eb - zeros) << 23 | (ma << zeros & 0x7fffffu));
-}
-
-float f_fmod_32(float x, float y) {
-  float a = fabs(x), b = fabs(y);
-  if (!(a < INFINITY) || b == 0.0f || isnan(b))
-    return NAN;
-  uint q;
-  return copysign(modulo(a, b, &q), x);
-}
-
-// The remainder of the nearest quotient, and seven bits of that with its sign.
-static float nearest(float x, float y, int *quotient) {
-  float a = fabs(x), b = fabs(y);
-  *quotient = 0;
-  if (!(a < INFINITY) || b == 0.0f || isnan(b))
-    return NAN;
-  uint q;
-  float r = modulo(a, b, &q);
-  float rest = b - r;
-  if (r > rest || (r == rest && (q & 1))) {
-    r = -rest;
-    q++;
-  }
-  int low = (int)(q & 0x7f);
-  *quotient = signbit(x) != signbit(y) ? -low : low;
-  return signbit(x) ? -r : r;
-}
-
-float f_remainder_32(float x, float y) {
-  int q;
-  return nearest(x, y, &q);
-}
-
-int f_remquo_quotient_32(float x, float y) {
-  int q;
-  nearest(x, y, &q);
-  return q;
 }
 
 float f_nextafter_32(float x, float y) {

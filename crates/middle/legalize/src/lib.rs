@@ -5,11 +5,13 @@
 //! - [`emulate`]: shaders for devices that lack numeric types.
 //! - [`structurise_module`]: structured control flow for any control-flow graph.
 
+mod component_calls;
 pub mod device;
 pub mod emulate;
 mod error;
 mod kernels;
 mod passes;
+mod remainders;
 mod structurise;
 
 /// Most scalars of a value that is loaded or stored as a whole.

@@ -97,7 +97,7 @@ fn match_function(
 }
 
 /// Imports a function in assembly into a module.
-fn import_function(module: &mut SpirvModule, text: &str, name: &str) -> Option<Id> {
+pub(super) fn import_function(module: &mut SpirvModule, text: &str, name: &str) -> Option<Id> {
     let words = text::parse_assembly(text, &text::ParseOptions::default()).ok()?;
     let library = SpirvModule::from_words(words).ok()?;
     let names = IdNames::from_module(&library);

@@ -13,11 +13,14 @@
 //! - [`read_ahead`]: loops that wait for the workgroup issue the loads of later iterations early.
 //! - [`spread_banks`]: arrays in workgroup memory are padded so that adjacent invocations use different banks.
 //!
+//! [`replace_inexact_remainders`] comes before all of them, since its functions may need types that a device lacks.
+//!
 //! Each part returns `None` where nothing has to change, or where the shader does something that prevents it.
 
 mod bank_conflicts;
 mod buffer_addresses;
 mod exact_functions;
+mod exact_remainders;
 mod float_controls;
 mod non_writable;
 mod parity_bits;
@@ -32,6 +35,7 @@ mod workgroup_grid;
 pub use bank_conflicts::spread_banks;
 pub use buffer_addresses::{AddressSource, AddressedShader, address_buffers};
 pub use exact_functions::replace_inexact_functions;
+pub use exact_remainders::replace_inexact_remainders;
 pub use float_controls::drop_missing_float_controls;
 pub use non_writable::drop_shared_non_writable;
 pub use parity_bits::select_parity_bits;

@@ -14,10 +14,12 @@
 //! accuracy depends on the rounding of each.
 
 use super::{VulkanCompileOptions, lower};
+use crate::component_calls::{call_by_component, insert_instruction, split_vector_type};
+use crate::remainders::{REMAINDERS, find_remainder};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
+use spirula_spirv::analysis::{IdDecorations, IdDefinitions, IdNames};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPFastMathMode};
 use spirula_spirv::grammar::opencl_std as cl;
@@ -26,10 +28,12 @@ use spirula_spirv::link::{GlobalValueTable, SpirvImporter};
 use spirula_spirv::text;
 use std::sync::OnceLock;
 
-const TEXTS: [&str; 3] = [
+const TEXTS: [&str; 5] = [
     include_str!("../../library/float.spvasm"),
     include_str!("../../library/double.spvasm"),
     include_str!("../../library/half.spvasm"),
+    REMAINDERS[0].1,
+    REMAINDERS[1].1,
 ];
 
 /// Functions with a second result, which they write through their last operand: the library's functions of the first and of the
@@ -59,12 +63,11 @@ fn load_library() -> Option<&'static OpenClStdLibrary> {
         for (number, text) in TEXTS.iter().enumerate() {
             let words = text::parse_assembly(text, &text::ParseOptions::default()).ok()?;
             let module = SpirvModule::from_words(words).ok()?;
-            let named = module
-                .section_insts(ModuleSection::Annotations)
-                .filter(|a| {
-                    a.op() == Op::Decorate && a.operand_word(1) == Decoration::LinkageAttributes.0
-                });
-            let functions = named.map(|a| (a.string_operand(2), (number, a.id_operand(0))));
+            let names = IdNames::from_module(&module);
+            let functions = module.functions().iter().filter_map(|func| {
+                let id = module.function_id(*func);
+                Some((names.get(&module, id)?, (number, id)))
+            });
             library.functions.extend(functions.collect::<Vec<_>>());
             library.modules.push(module);
         }
@@ -81,9 +84,11 @@ impl OpenClStdLibrary {
     }
 }
 
-/// A call that the library implements.
+/// A call, or a remainder, that the library implements.
 struct OpenClStdCall {
     inst: Inst,
+    /// The number of its words before the operands.
+    first_operand: usize,
     /// The function, and the function of a second result.
     functions: [Option<OpenClStdFunction>; 2],
 }
@@ -97,7 +102,7 @@ struct LibraryCallFinder<'a> {
     is_fast: bool,
 }
 
-/// Replaces calls of functions that Vulkan lacks by calls of the library's functions.
+/// Replaces calls of functions that Vulkan lacks, and remainders, by calls of the library's functions.
 ///
 /// # Errors
 /// When the library is malformed.
@@ -147,13 +152,22 @@ pub fn link_library(
     let definitions = IdDefinitions::from_module(module);
     for call in calls {
         let functions = call.functions.map(|f| f.and_then(|f| new.get(&f).copied()));
-        replace_call(module, &definitions, call.inst, functions);
+        replace_call(module, &definitions, &call, functions);
     }
     Ok(())
 }
 
 impl LibraryCallFinder<'_> {
     fn match_call(&self, library: &OpenClStdLibrary, inst: InstRef<'_>) -> Option<OpenClStdCall> {
+        if let Some(name) = find_remainder(inst.op()) {
+            let width = self.find_width(inst.id_operand(0))?;
+            let function = library.find_function(name, width)?;
+            return (!self.may_be_fast(inst)).then_some(OpenClStdCall {
+                inst: inst.handle(),
+                first_operand: 0,
+                functions: [Some(function), None],
+            });
+        }
         if inst.op() != Op::ExtInst {
             return None;
         }
@@ -163,11 +177,7 @@ impl LibraryCallFinder<'_> {
             .filter(|s| s.name == "OpenCL.std")?;
         let number = inst.operand_word(1);
         let name = set.instruction_by_number(number)?.name;
-        let operand = self.definitions.get(self.module, inst.get_id(2)?)?;
-        let (_, part, _) =
-            split_vector_type(self.module, &self.definitions, operand.result_type()?)?;
-        let float = self.definitions.get(self.module, part);
-        let width = float.filter(|d| d.op() == Op::TypeFloat)?.operand_word(0);
+        let width = self.find_width(inst.get_id(2)?)?;
         if self.may_be_fast(inst) && lower::has_instruction(number, width) {
             return None;
         }
@@ -180,8 +190,18 @@ impl LibraryCallFinder<'_> {
         };
         functions[0].map(|_| OpenClStdCall {
             inst: inst.handle(),
+            first_operand: 2,
             functions,
         })
+    }
+
+    /// The width of the floats of a value, unless it has others.
+    fn find_width(&self, value: Id) -> Option<u32> {
+        let value = self.definitions.get(self.module, value)?;
+        let (_, part, _) = split_vector_type(self.module, &self.definitions, value.result_type()?)?;
+        let float = self.definitions.get(self.module, part);
+        let float = float.filter(|d| d.op() == Op::TypeFloat)?;
+        Some(float.operand_word(0))
     }
 
     fn may_be_fast(&self, inst: InstRef<'_>) -> bool {
@@ -196,19 +216,6 @@ impl LibraryCallFinder<'_> {
                     .is_some_and(|w| w & FPFastMathMode::Fast.0 != 0)
             })
     }
-}
-
-/// A type, its component type and their number.
-fn split_vector_type(
-    module: &SpirvModule,
-    definitions: &IdDefinitions,
-    ty: Id,
-) -> Option<(Id, Id, u32)> {
-    let def = definitions.get(module, ty)?;
-    Some(match def.op() {
-        Op::TypeVector => (ty, def.id_operand(0), def.operand_word(1)),
-        _ => (ty, ty, 1),
-    })
 }
 
 /// Decorates the library's products and sums as not contractible.
@@ -226,19 +233,20 @@ fn keep_exact(module: &mut SpirvModule, first: usize) {
     }
 }
 
-/// Replaces an extended instruction by calls.
+/// Replaces an instruction by calls.
 fn replace_call(
     module: &mut SpirvModule,
     definitions: &IdDefinitions,
-    at: Inst,
+    call: &OpenClStdCall,
     [function, second]: [Option<Id>; 2],
 ) {
+    let at = call.inst;
     let inst = module.inst(at);
     let (Some(ty), Some(result), Some(function)) = (inst.result_type(), inst.result(), function)
     else {
         return;
     };
-    let mut operands: Vec<Id> = inst.id_operands(2).collect();
+    let mut operands: Vec<Id> = inst.id_operands(call.first_operand).collect();
     if let Some(second) = second
         && let Some(pointer) = operands.pop()
         && let Some(pointee) = find_pointee(module, definitions, pointer)
@@ -255,74 +263,4 @@ fn find_pointee(module: &SpirvModule, definitions: &IdDefinitions, pointer: Id) 
     let ty = definitions.get(module, pointer)?.result_type()?;
     let ty = definitions.get(module, ty)?;
     (ty.op() == Op::TypePointer).then(|| ty.id_operand(1))
-}
-
-/// Emits calls of a function for each component, before an instruction.
-fn call_by_component(
-    module: &mut SpirvModule,
-    definitions: &IdDefinitions,
-    at: Inst,
-    ty: Id,
-    function: Id,
-    operands: &[Id],
-    result: Id,
-) -> Option<()> {
-    let (_, part, count) = split_vector_type(module, definitions, ty)?;
-    let head = definitions.get(module, function)?;
-    let given = head.result_type()?;
-    let params: Vec<Id> = definitions
-        .get(module, head.id_operand(1))?
-        .id_operands(1)
-        .collect();
-    let mut words = vec![ty.word(), result.word()];
-    for n in 0..count {
-        let mut call = vec![given.word(), 0, function.word()];
-        for (operand, param) in operands.iter().zip(&params) {
-            let whole = definitions.get(module, *operand)?.result_type()?;
-            let (_, kind, lanes) = split_vector_type(module, definitions, whole)?;
-            let mut value = *operand;
-            if lanes > 1 {
-                let words = vec![kind.word(), 0, value.word(), n];
-                value = put_value(module, at, Op::CompositeExtract, words, None);
-            }
-            if kind != *param {
-                let words = vec![param.word(), 0, value.word()];
-                value = put_value(module, at, Op::FConvert, words, None);
-            }
-            call.push(value.word());
-        }
-        // The last instruction on a scalar defines the result itself.
-        let own = (count == 1).then_some(result);
-        let value = if given == part {
-            put_value(module, at, Op::FunctionCall, call, own)
-        } else {
-            let made = put_value(module, at, Op::FunctionCall, call, None);
-            let words = vec![part.word(), 0, made.word()];
-            put_value(module, at, Op::FConvert, words, own)
-        };
-        words.push(value.word());
-    }
-    if count > 1 {
-        insert_instruction(module, at, Op::CompositeConstruct, &words);
-    }
-    Some(())
-}
-
-/// Inserts an instruction with a result before another; the result is new unless given.
-fn put_value(
-    module: &mut SpirvModule,
-    at: Inst,
-    op: Op,
-    mut words: Vec<u32>,
-    result: Option<Id>,
-) -> Id {
-    let id = result.unwrap_or_else(|| module.fresh_id());
-    words[1] = id.word();
-    insert_instruction(module, at, op, &words);
-    id
-}
-
-fn insert_instruction(module: &mut SpirvModule, at: Inst, op: Op, words: &[u32]) {
-    let inst = module.create_inst(op, words);
-    module.insert_before(at, inst);
 }

@@ -3,6 +3,7 @@
 mod bank_conflicts;
 mod buffer_addresses;
 mod exact_functions;
+mod exact_remainders;
 mod read_ahead;
 
 use spirula_runtime::{

@@ -29,7 +29,7 @@ use crate::{
 };
 use smallvec::SmallVec;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_legalize::device::{DeviceShader, LaunchRequirements};
+use spirula_legalize::device::{DeviceShader, LaunchRequirements, replace_inexact_remainders};
 use spirula_legalize::emulate::{self, MissingNumericTypes};
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
@@ -204,7 +204,7 @@ impl VulkanDriver {
         )
     }
 
-    /// Adds a kernel. `stays` says that it is known to stay within its buffers.
+    /// Adds a kernel. `stays` says that it is known to stay within its buffers. Remainders of such a kernel are exact.
     fn add_kernel(
         &mut self,
         module: &SpirvModule,
@@ -214,6 +214,8 @@ impl VulkanDriver {
     ) -> Result<(), DeviceError> {
         // The device is idle meanwhile, so that batches end where they would not in a later run.
         self.queue.mark_unrepeatable();
+        let exact = stays.then(|| replace_inexact_remainders(module)).flatten();
+        let module = exact.as_ref().unwrap_or(module);
         let (lacking, note) = self.find_missing_types(module, &interface.name);
         let made = match self.compile_pipelines(module, interface, spec, lacking, stays) {
             // NVIDIA's compiler fails on divisions of 64-bit integers in some kernels.
