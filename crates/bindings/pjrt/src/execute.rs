@@ -23,6 +23,7 @@ use spirula_program::program::{EntryValueType, HostSlot};
 use std::collections::HashSet;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 /// The context of an execution: data for functions of the host.
 #[derive(Default)]
@@ -204,16 +205,20 @@ impl ExecutionSubmission {
             event,
             arrays: results.concat(),
         };
-        let weight = match module.facts.is_light && !module.calls_host {
+        let weight = match module.is_light() {
             true => JobWeight::Light,
             false => JobWeight::Heavy,
         };
         let run = move |state: &mut DeviceState| {
-            if results.len() > 1 {
-                return run_sharded(state, &module, arguments, results, user_data);
-            }
-            let (arguments, results) = (arguments.remove(0), results.remove(0));
-            run_module(state, &module, arguments, results, user_data)
+            let begin = Instant::now();
+            let progress = if results.len() > 1 {
+                run_sharded(state, &module, arguments, results, user_data)
+            } else {
+                let (arguments, results) = (arguments.remove(0), results.remove(0));
+                run_module(state, &module, arguments, results, user_data)
+            };
+            module.run_time.set(begin.elapsed());
+            progress
         };
         device.queue.submit_staged(weight, promise, run);
     }

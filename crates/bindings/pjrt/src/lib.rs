@@ -49,6 +49,7 @@ mod module_sharding;
 mod named_value;
 mod plugin;
 mod queue;
+mod run_time;
 mod serialized;
 mod sharded_run;
 mod table;

@@ -9,6 +9,7 @@ use crate::host_call::calls_host;
 use crate::memory::MemoryKind;
 use crate::module_layout::ModuleLayouts;
 use crate::module_sharding::{ModuleSharding, ModuleShards};
+use crate::run_time::RunTimeRecord;
 use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
 use spirula::{CompileOptions, CompileOutput, ForeignTargets, ScatterWindows, TensorSignature};
@@ -47,6 +48,8 @@ pub struct CompiledModule {
     pub calls_host: bool,
     /// The state of these calls.
     pub host_calls: HostCallSites,
+    /// The time of the last execution.
+    pub run_time: RunTimeRecord,
 }
 
 /// Facts of a module that its program does not have.
@@ -64,7 +67,7 @@ pub struct ModuleFacts {
     memories: Vec<MemoryKind>,
     /// Operations, transcendental functions and bytes of an execution.
     pub cost: [f64; 3],
-    /// Whether an execution takes less time than to wake a thread.
+    /// Whether an execution is known to take less time than to wake a thread.
     pub is_light: bool,
 }
 
@@ -136,6 +139,7 @@ impl CompiledModule {
             facts,
             source: code.to_vec(),
             host_calls: HostCallSites::default(),
+            run_time: RunTimeRecord::default(),
         })
     }
 
@@ -205,7 +209,14 @@ impl CompiledModule {
             facts,
             source: source.to_vec(),
             host_calls: HostCallSites::default(),
+            run_time: RunTimeRecord::default(),
         })
+    }
+
+    /// Whether the next execution will take about as little time as to wake a thread: by its operations, or as the last one did.
+    /// Functions of the host may take any time.
+    pub fn is_light(&self) -> bool {
+        !self.calls_host && (self.facts.is_light || self.run_time.is_short())
     }
 
     /// Bytes of the code of all kernels.
