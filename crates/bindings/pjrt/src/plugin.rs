@@ -75,45 +75,51 @@ pub const MOST_DEVICES: i64 = 1024;
 /// # Errors
 /// When it is no number, or too large.
 pub fn choose_device_count(options: &[NamedValue]) -> PluginResult<i32> {
-    let asked = options
-        .iter()
-        .find(|option| option.name == DEVICE_COUNT_OPTION);
-    let count = match asked.map(|option| &option.value) {
-        Some(OptionValue::Integer(count)) => Some(*count),
-        Some(_) => None,
-        None => match std::env::var(DEVICE_COUNT_VARIABLE) {
-            Ok(text) if !text.is_empty() => text.parse().ok(),
-            _ => Some(1),
-        },
-    };
-    let count = count.filter(|count| (1..=MOST_DEVICES).contains(count));
-    count.map(|count| count as i32).ok_or_else(|| {
+    let count = read_number(options, DEVICE_COUNT_OPTION, DEVICE_COUNT_VARIABLE)?;
+    let count = count.unwrap_or(1);
+    let is_right = (1..=MOST_DEVICES).contains(&count);
+    is_right.then_some(count as i32).ok_or_else(|| {
         let message = format!("the number of logical devices is not between 1 and {MOST_DEVICES}");
         PluginError::invalid(message)
     })
 }
 
-/// The variable of the environment that has the seconds which a launch of a kernel may take.
+/// The option of a client that has the seconds which a launch of a kernel may take.
+const TIMEOUT_OPTION: &str = "timeout";
+
+/// The variable of the environment that has them, where the option is missing.
 const TIMEOUT_VARIABLE: &str = "SPIRULA_TIMEOUT";
 
-/// The longest time of a launch, by the option `timeout` or the environment, in seconds; by default there is none.
+/// The longest time of a launch, by the options or the environment; by default there is none.
 ///
 /// # Errors
-/// When it is no positive number.
+/// When it is no positive number of seconds.
 pub fn choose_timeout(options: &[NamedValue]) -> PluginResult<Option<Duration>> {
-    let asked = options.iter().find(|option| option.name == "timeout");
-    let seconds = match asked.map(|option| &option.value) {
-        Some(OptionValue::Integer(seconds)) => u64::try_from(*seconds).ok(),
-        Some(_) => None,
-        None => match std::env::var(TIMEOUT_VARIABLE) {
-            Ok(text) if !text.is_empty() => text.parse().ok(),
-            _ => return Ok(None),
-        },
+    let Some(seconds) = read_number(options, TIMEOUT_OPTION, TIMEOUT_VARIABLE)? else {
+        return Ok(None);
     };
-    let seconds = seconds.filter(|seconds| *seconds > 0);
+    let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
     let message = "the timeout is no positive number of seconds";
     let seconds = seconds.ok_or_else(|| PluginError::invalid(message))?;
     Ok(Some(Duration::from_secs(seconds)))
+}
+
+/// The whole number that an option has, or a variable of the environment where the option is missing; `None` where both are.
+fn read_number(options: &[NamedValue], name: &str, variable: &str) -> PluginResult<Option<i64>> {
+    let asked = options.iter().find(|option| option.name == name);
+    match asked.map(|option| &option.value) {
+        Some(OptionValue::Integer(number)) => Ok(Some(*number)),
+        Some(_) => {
+            let message = format!("the option {name} is no whole number");
+            Err(PluginError::invalid(message))
+        }
+        None => match std::env::var(variable) {
+            Ok(text) if !text.is_empty() => text.parse().map(Some).map_err(|_| {
+                PluginError::invalid(format!("{variable} is no whole number: {text}"))
+            }),
+            _ => Ok(None),
+        },
+    }
 }
 
 impl PluginCall for PjrtPluginInitializeArgs {
