@@ -6,7 +6,7 @@ use crate::error::{CallError, CallResult, require};
 use crate::handle::{ObjectHandle, create_object, declare_object, find_objects};
 use crate::progress::CommandProgress;
 use crate::queue::ClQueue;
-use crate::scheduler::QueuedCommand;
+use crate::scheduler::{QueuedCommand, wait_for_progress};
 use opencl_sys::{
     CL_INVALID_CONTEXT, CL_INVALID_EVENT_WAIT_LIST, cl_command_type, cl_event, cl_uint,
 };
@@ -33,7 +33,7 @@ impl ClEvent {
     pub fn wait_for_end(&self) {
         match &self.queue {
             Some(queue) => queue.scheduler.wait_for_end(&self.progress),
-            None => self.progress.block_until_end(),
+            None => wait_for_progress(&self.progress),
         }
     }
 }

@@ -5,8 +5,9 @@
 
 use crate::error::{CallError, CallResult, catch_panic};
 use crate::progress::{CommandProgress, EndedCallbacks};
-use opencl_sys::{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_OUT_OF_RESOURCES};
+use opencl_sys::{CL_COMPLETE, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_OUT_OF_RESOURCES};
 use spirula_runtime::{ComputeDevice, HostMemory, ResourceHandle};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,6 +19,21 @@ const STACK: usize = 16 << 20;
 
 /// Most commands that the device has before their ends are awaited.
 const MOST_ISSUED: usize = 256;
+
+thread_local! {
+    /// The schedulers whose commands this thread runs, the last one innermost.
+    static RUNNING: RefCell<Vec<Arc<DeviceScheduler>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Waits for the end of a command of another thread, or of a user event. A function that is called at the end of a command
+/// holds up the device which calls it. So it runs the commands of that device meanwhile.
+pub fn wait_for_progress(progress: &CommandProgress) {
+    let running = RUNNING.with_borrow(|running| running.last().cloned());
+    match running {
+        Some(scheduler) => scheduler.serve_until_end(progress),
+        None => progress.block_until_end(),
+    }
+}
 
 /// How far a command has come when its work returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,9 +91,13 @@ impl RetiredResource {
 #[derive(Default)]
 struct SchedulerState {
     ready: VecDeque<Arc<QueuedCommand>>,
+    /// Commands that the device has, and whose ends are awaited.
+    issued: Vec<Arc<QueuedCommand>>,
     /// The thread that runs commands.
     runner: Option<ThreadId>,
     is_sleeping: bool,
+    /// Number of functions of callers that wait on the thread that runs commands.
+    waiting_runners: usize,
 }
 
 impl QueuedCommand {
@@ -191,56 +211,85 @@ impl DeviceScheduler {
         let mut state = self.lock_state();
         state.ready.push_back(command);
         let wakes = state.is_sleeping && state.runner.is_none();
+        let wakes_runner = state.waiting_runners > 0;
         drop(state);
-        if wakes {
+        if wakes_runner {
+            self.wake.notify_all();
+        } else if wakes {
             self.wake.notify_one();
         }
     }
 
     /// Waits for the end of a command. The caller runs what is ready, if nobody does. A function that is called at the end of
     /// a command may wait, too.
-    pub fn wait_for_end(&self, progress: &CommandProgress) {
+    pub fn wait_for_end(self: &Arc<Self>, progress: &CommandProgress) {
         while !progress.has_ended() && self.run_ready(Some(progress)) {}
-        progress.block_until_end();
+        wait_for_progress(progress);
+    }
+
+    /// Runs commands that become ready until another one has ended, as nobody else does while this thread waits.
+    fn serve_until_end(self: &Arc<Self>, progress: &CommandProgress) {
+        let waker = self.clone();
+        let wake = move |_| {
+            // The thread that waits has the lock until it sleeps.
+            drop(waker.lock_state());
+            waker.wake.notify_all();
+        };
+        progress.add_callback(CL_COMPLETE, Box::new(wake));
+        while !progress.has_ended() {
+            if self.run_ready(Some(progress)) {
+                continue;
+            }
+            let mut state = self.lock_state();
+            state.waiting_runners += 1;
+            while state.ready.is_empty() && !progress.has_ended() {
+                let woken = self.wake.wait(state);
+                state = woken.unwrap_or_else(PoisonError::into_inner);
+            }
+            state.waiting_runners -= 1;
+        }
     }
 
     /// Waits until no command runs.
-    pub fn wait_for_idle(&self) {
+    pub fn wait_for_idle(self: &Arc<Self>) {
         while self.run_ready(None) {}
         // A failure belongs to the command that it is of.
         let _ = self.lock_device().wait_idle();
     }
 
     /// Runs commands that are ready, until there are none or a command has ended. Returns whether any was run.
-    fn run_ready(&self, until: Option<&CommandProgress>) -> bool {
+    fn run_ready(self: &Arc<Self>, until: Option<&CommandProgress>) -> bool {
         let this_thread = thread::current().id();
         let mut state = self.lock_state();
         let is_nested = state.runner == Some(this_thread);
-        if (state.runner.is_some() && !is_nested) || state.ready.is_empty() {
+        let is_idle = state.ready.is_empty() && state.issued.is_empty();
+        if is_idle || (state.runner.is_some() && !is_nested) {
             return false;
         }
         state.runner = Some(this_thread);
-        let mut issued: Vec<Arc<QueuedCommand>> = Vec::new();
+        if !is_nested {
+            RUNNING.with_borrow_mut(|running| running.push(self.clone()));
+        }
         while !until.is_some_and(CommandProgress::has_ended) {
             let next = state.ready.pop_front();
+            if next.is_none() && state.issued.is_empty() {
+                break;
+            }
             drop(state);
             match next {
-                Some(command) => self.run_command(&command, &mut issued),
-                None if issued.is_empty() => {
-                    state = self.lock_state();
-                    break;
-                }
-                None => self.finish_issued(&mut issued),
+                Some(command) => self.run_command(&command),
+                None => self.finish_issued(),
             }
             state = self.lock_state();
         }
-        if !issued.is_empty() {
+        if !state.issued.is_empty() {
             drop(state);
-            self.finish_issued(&mut issued);
+            self.finish_issued();
             state = self.lock_state();
         }
         if !is_nested {
             state.runner = None;
+            RUNNING.with_borrow_mut(Vec::pop);
         }
         let wakes = !state.ready.is_empty() && state.is_sleeping;
         drop(state);
@@ -251,29 +300,38 @@ impl DeviceScheduler {
     }
 
     /// Runs a command. Ends are told when the device is free, as the functions that are called then may use it.
-    fn run_command(&self, command: &Arc<QueuedCommand>, issued: &mut Vec<Arc<QueuedCommand>>) {
+    fn run_command(&self, command: &Arc<QueuedCommand>) {
         let end = command.run_work();
         self.tidy_up(&mut self.lock_device());
         match end {
             Ok(CommandEnd::Complete) => command.finish(&Ok(())).call(),
             Err(error) => command.finish(&Err(error)).call(),
             Ok(CommandEnd::Issued) => {
+                // A function that is called by a dependent may wait for the command.
+                let mut state = self.lock_state();
+                state.issued.push(command.clone());
+                let is_full = state.issued.len() >= MOST_ISSUED;
+                drop(state);
                 command.progress.mark_issued();
-                issued.push(command.clone());
-                if issued.len() >= MOST_ISSUED {
-                    self.finish_issued(issued);
+                if is_full {
+                    self.finish_issued();
                 }
             }
         }
     }
 
     /// Waits for the device, and ends the commands that it had.
-    fn finish_issued(&self, issued: &mut Vec<Arc<QueuedCommand>>) {
+    fn finish_issued(&self) {
+        let issued = std::mem::take(&mut self.lock_state().issued);
+        if issued.is_empty() {
+            return;
+        }
         let mut device = self.lock_device();
         let waited = catch_panic(|| Ok(device.wait_idle()?));
         self.tidy_up(&mut device);
         drop(device);
-        let ended: Vec<_> = issued.drain(..).map(|c| c.finish(&waited)).collect();
+        let ended: Vec<_> = issued.iter().map(|c| c.finish(&waited)).collect();
+        drop(issued);
         ended.into_iter().for_each(EndedCallbacks::call);
     }
 
@@ -307,7 +365,7 @@ impl DeviceScheduler {
     }
 
     /// Runs commands until the process ends.
-    fn run_thread(&self) {
+    fn run_thread(self: &Arc<Self>) {
         loop {
             let mut state = self.lock_state();
             while state.ready.is_empty() || state.runner.is_some() {
