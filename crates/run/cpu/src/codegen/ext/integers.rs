@@ -84,6 +84,100 @@ pub(super) fn sub_sat_unsigned(lower: &mut ClifLowering, _: LaneTypes, v: &[Valu
     lower.emit_saturating_sum(v[0], v[1], false, false)
 }
 
+/// `|a - b|`.
+pub(super) fn difference_signed(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
+    let (larger, smaller) = (max_signed(lower, lane, v), min_signed(lower, lane, v));
+    lower.builder.ins().isub(larger, smaller)
+}
+
+/// `|a - b|`.
+pub(super) fn difference_unsigned(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
+    let (larger, smaller) = (max_unsigned(lower, lane, v), min_unsigned(lower, lane, v));
+    lower.builder.ins().isub(larger, smaller)
+}
+
+/// Half of the bits in which two integers differ.
+fn half_difference(lower: &mut ClifLowering, v: &[Value], is_signed: bool) -> Value {
+    let different = lower.builder.ins().bxor(v[0], v[1]);
+    match is_signed {
+        true => lower.builder.ins().sshr_imm_u(different, 1),
+        false => lower.builder.ins().ushr_imm_u(different, 1),
+    }
+}
+
+/// `hadd`: the average, rounded down, without overflow. It is the common bits and half of the others.
+fn average_down(lower: &mut ClifLowering, v: &[Value], is_signed: bool) -> Value {
+    let half = half_difference(lower, v, is_signed);
+    let common = lower.builder.ins().band(v[0], v[1]);
+    lower.builder.ins().iadd(common, half)
+}
+
+/// `rhadd`: the average, rounded up, without overflow. It is all bits without half of those that differ.
+fn average_up(lower: &mut ClifLowering, v: &[Value], is_signed: bool) -> Value {
+    let half = half_difference(lower, v, is_signed);
+    let all = lower.builder.ins().bor(v[0], v[1]);
+    lower.builder.ins().isub(all, half)
+}
+
+pub(super) fn average_down_signed(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+    average_down(lower, v, true)
+}
+
+pub(super) fn average_down_unsigned(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+    average_down(lower, v, false)
+}
+
+pub(super) fn average_up_signed(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+    average_up(lower, v, true)
+}
+
+pub(super) fn average_up_unsigned(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+    average_up(lower, v, false)
+}
+
+/// The lowest 24 bits of an integer as an integer.
+fn short_integer(
+    lower: &mut ClifLowering,
+    lane: LaneTypes,
+    value: Value,
+    is_signed: bool,
+) -> Value {
+    let shift = i64::from(lane.from.bits().saturating_sub(24));
+    let raised = lower.builder.ins().ishl_imm_u(value, shift);
+    match is_signed {
+        true => lower.builder.ins().sshr_imm_u(raised, shift),
+        false => lower.builder.ins().ushr_imm_u(raised, shift),
+    }
+}
+
+fn mul_short(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value], is_signed: bool) -> Value {
+    let first = short_integer(lower, lane, v[0], is_signed);
+    let second = short_integer(lower, lane, v[1], is_signed);
+    lower.builder.ins().imul(first, second)
+}
+
+/// `mul24`.
+pub(super) fn mul_short_signed(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
+    mul_short(lower, lane, v, true)
+}
+
+/// `mul24`.
+pub(super) fn mul_short_unsigned(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
+    mul_short(lower, lane, v, false)
+}
+
+/// `mad24`.
+pub(super) fn mad_short_signed(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
+    let product = mul_short(lower, lane, v, true);
+    lower.builder.ins().iadd(product, v[2])
+}
+
+/// `mad24`.
+pub(super) fn mad_short_unsigned(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
+    let product = mul_short(lower, lane, v, false);
+    lower.builder.ins().iadd(product, v[2])
+}
+
 /// The high half, then the low half.
 pub(super) fn upsample_halves(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
     let ty = clif_type(lane.to);
