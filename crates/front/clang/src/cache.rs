@@ -46,7 +46,7 @@ impl ClangCache {
         compiler: &ClangCompiler,
         job: &ClangJob,
     ) -> Result<ClangOutput, ClangError> {
-        let key = job.compute_key(compiler.version());
+        let key = job.compute_key(&compiler.identity());
         if let Some(known) = self.find_output(&key) {
             return Ok(known.output.clone());
         }

@@ -17,6 +17,8 @@ const NEWEST: u32 = 30;
 const USUAL_OPTIONS: &[&str] = &[
     "--target=spirv64-unknown-unknown",
     "-cl-kernel-arg-info",
+    // Inline functions are defined where they are used, as programs expect and other drivers do.
+    "-fgnu89-inline",
     "-emit-llvm",
     "-c",
     "-o",
@@ -70,6 +72,11 @@ impl ClangCompiler {
     /// The first line that `clang --version` prints.
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// What outputs depend on besides jobs: the version, and the options of every run.
+    pub(crate) fn identity(&self) -> String {
+        format!("{} {}", self.version, USUAL_OPTIONS.join(" "))
     }
 
     /// Compiles a source.

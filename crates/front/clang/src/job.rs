@@ -16,14 +16,14 @@ pub struct ClangJob {
 }
 
 impl ClangJob {
-    /// A name that no other source, option or version has, in hexadecimal digits.
-    pub(crate) fn compute_key(&self, version: &str) -> String {
+    /// A name that no other source, option or compiler has, in hexadecimal digits.
+    pub(crate) fn compute_key(&self, compiler: &str) -> String {
         let mut hash = Sha256::new();
         let mut add = |text: &str| {
             hash.update((text.len() as u64).to_le_bytes());
             hash.update(text);
         };
-        add(version);
+        add(compiler);
         add(&self.source);
         self.headers.iter().for_each(|(name, text)| {
             add(name);
