@@ -10,6 +10,10 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// Bytes behind the last one that kernels may read. Programs load whole vectors at the end of a buffer, which other
+/// devices allow.
+pub const OVERREAD: u64 = 128;
+
 /// The kind of resource that a store becomes on a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StoreContent {
@@ -115,7 +119,7 @@ impl MemoryStore {
 
     fn block_address(&self, state: &mut StoreState) -> CallResult<NonNull<u8>> {
         if let HostBlock::Missing = state.block {
-            let memory = HostMemory::with_zeros(self.size);
+            let memory = HostMemory::with_zeros(self.size.saturating_add(OVERREAD));
             state.block = HostBlock::Owned(memory.ok_or_else(CallError::out_of_memory)?);
         }
         match &mut state.block {

@@ -1,5 +1,6 @@
 //! Shared virtual memory: allocations that kernels and the host address alike.
 
+use crate::memory_store::OVERREAD;
 use spirula_runtime::HostMemory;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -45,7 +46,7 @@ impl SvmTable {
         usm_flags: u64,
         device: usize,
     ) -> Option<*mut c_void> {
-        let mut memory = HostMemory::with_zeros(size as u64)?;
+        let mut memory = HostMemory::with_zeros((size as u64).saturating_add(OVERREAD))?;
         let address = memory.bytes_mut().as_mut_ptr() as usize;
         let facts = SvmFacts {
             address,

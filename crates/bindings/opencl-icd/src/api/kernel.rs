@@ -253,7 +253,10 @@ pub unsafe extern "C" fn get_kernel_arg_info(
                 Some(_) => CL_KERNEL_ARG_ACCESS_READ_WRITE,
                 None => CL_KERNEL_ARG_ACCESS_NONE,
             }),
-            CL_KERNEL_ARG_TYPE_QUALIFIER => output.write_value(type_qualifiers(parameter)),
+            // A bit field, which has 64 bits.
+            CL_KERNEL_ARG_TYPE_QUALIFIER => {
+                output.write_value(cl_bitfield::from(type_qualifiers(parameter)))
+            }
             CL_KERNEL_ARG_TYPE_NAME | CL_KERNEL_ARG_NAME if !has_source => {
                 let message = "the program does not say so";
                 Err(CallError::new(CL_KERNEL_ARG_INFO_NOT_AVAILABLE, message))

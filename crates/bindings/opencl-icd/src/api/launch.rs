@@ -135,11 +135,14 @@ pub fn prepare_launch(
             size,
             inputs: LaunchInputs::Arguments(arguments),
         };
-        scheduler.lock_device().launch_kernel(&launch)?;
-        Ok(match scheduler.is_host() {
-            true => CommandEnd::Complete,
-            false => CommandEnd::Issued,
-        })
+        let mut device = scheduler.lock_device();
+        device.launch_kernel(&launch)?;
+        if !scheduler.is_host() {
+            return Ok(CommandEnd::Issued);
+        }
+        // The launch has ended. The sanitizer tells its faults now.
+        device.wait_idle()?;
+        Ok(CommandEnd::Complete)
     }))
 }
 
