@@ -213,7 +213,7 @@ impl ClKernel {
             StoredArgument::Other(ArgumentValue::Workgroup(bytes)) => *bytes,
             _ => 0,
         });
-        sizes.sum::<u64>() + self.facts.workgroup_bytes
+        sizes.fold(self.facts.workgroup_bytes, u64::saturating_add)
     }
 
     /// The image for a device.

@@ -367,11 +367,15 @@ pub unsafe extern "C" fn get_kernel_sub_group_info(
         let most = device.info.limits.workgroup_invocations as usize;
         match name {
             CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE => {
-                let count = sizes?.iter().product::<usize>();
+                let count = sizes?
+                    .iter()
+                    .fold(1, |all: usize, n| all.saturating_mul(*n));
                 output.write_value(width.min(count.max(1)))
             }
             CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE => {
-                let count = sizes?.iter().product::<usize>();
+                let count = sizes?
+                    .iter()
+                    .fold(1, |all: usize, n| all.saturating_mul(*n));
                 output.write_value(count.div_ceil(width))
             }
             CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT => {

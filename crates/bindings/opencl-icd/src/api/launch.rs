@@ -59,6 +59,10 @@ impl RangeRequest {
             .zip(offset)
             .any(|(n, first)| n.checked_add(first).is_none());
         require(!overflows, CL_INVALID_GLOBAL_OFFSET, "ids are too large")?;
+        let count = global.iter().try_fold(1_u64, |all, n| all.checked_mul(*n));
+        let is_countable = count.is_some() || global.contains(&0);
+        let message = "there are too many invocations";
+        require(is_countable, CL_INVALID_GLOBAL_WORK_SIZE, message)?;
         Ok(IndexSpace::Items {
             dimensions: self.dimensions,
             global,
@@ -124,6 +128,13 @@ pub fn prepare_launch(
     let device = device.map_err(|error| CallError::new(code, error.message))?;
     let image = kernel.image_for(device)?;
     let values = kernel.take_arguments()?;
+    let most = queue.device.info.limits.workgroup_memory;
+    let is_fit = kernel.workgroup_bytes() <= most;
+    let message = format!(
+        "{} takes more than {most} bytes of workgroup memory",
+        kernel.name
+    );
+    require(is_fit, CL_OUT_OF_RESOURCES, message)?;
     let compiled = image.compile_kernel(&queue.scheduler, &kernel.name)?;
     Ok(Arc::new(move |scheduler| {
         let mut arguments = Vec::with_capacity(values.len());
