@@ -13,6 +13,7 @@ use crate::program::{ClProgram, DeviceBuild, ProgramSource};
 use crate::program_image::ProgramImage;
 use opencl_sys::*;
 use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
+use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::spec_constants;
 use std::ffi::{c_char, c_uchar, c_void};
@@ -308,11 +309,18 @@ pub unsafe extern "C" fn set_program_specialization_constant(
         let definitions = IdDefinitions::from_module(&module);
         let decorations = IdDecorations::from_module(&module);
         let constants = spec_constants(&module, &definitions, &decorations);
-        let is_known = constants.iter().any(|constant| constant.spec_id == id);
+        let constant = constants.iter().find(|constant| constant.spec_id == id);
         let message = "the module has no such specialisation constant";
-        require(is_known, CL_INVALID_SPEC_ID, message)?;
-        let is_size = [1, 2, 4, 8].contains(&size) && !value.is_null();
-        require(is_size, CL_INVALID_VALUE, "a value has 1, 2, 4 or 8 bytes")?;
+        let constant = constant.ok_or_else(|| CallError::new(CL_INVALID_SPEC_ID, message))?;
+        let definition = definitions.get(&module, constant.ty);
+        let wanted = definition.map_or(0, |ty| match ty.op() {
+            // A Boolean is passed as a byte.
+            Op::TypeBool => 1,
+            _ => ty.operand_word(0) as usize / 8,
+        });
+        let is_size = size == wanted && (1..=8).contains(&size) && !value.is_null();
+        let message = format!("the constant has {wanted} bytes");
+        require(is_size, CL_INVALID_VALUE, message)?;
         let mut bytes = [0; 8];
         bytes[..size].copy_from_slice(get_slice(value.cast::<u8>(), size)?);
         program.set_specialization(id, u64::from_le_bytes(bytes));
