@@ -1,0 +1,252 @@
+//! Programs of sources, which Clang compiles.
+
+use crate::caller::{ObjectKind, OwnedHandle, ask_text, check};
+use crate::programs::{build_info, build_log, compile, link, run_kernel};
+use crate::session::{TestSession, build, create_kernel};
+use opencl_sys::*;
+use std::ffi::{CString, c_char, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A session, unless there is no Clang.
+fn open() -> Option<TestSession> {
+    let session = TestSession::new();
+    let mut available: cl_bool = CL_FALSE;
+    let (name, to) = (CL_DEVICE_COMPILER_AVAILABLE, (&raw mut available).cast());
+    let code = cl!(clGetDeviceInfo(session.device, name, 4, to, null_mut()));
+    assert_eq!(code, CL_SUCCESS);
+    if available == CL_TRUE {
+        return Some(session);
+    }
+    let is_required = std::env::var_os("SPIRULA_REQUIRE_CLANG").is_some();
+    assert!(!is_required, "no Clang, and one is required");
+    eprintln!("NOT TESTED: this machine has no Clang");
+    None
+}
+
+fn load(session: &TestSession, parts: &[&str]) -> OwnedHandle {
+    let mut list: Vec<*const c_char> = parts.iter().map(|part| part.as_ptr().cast()).collect();
+    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    let mut code = 1;
+    let raw = cl!(clCreateProgramWithSource(
+        session.context.raw,
+        parts.len() as cl_uint,
+        list.as_mut_ptr(),
+        lengths.as_ptr(),
+        &raw mut code
+    ));
+    OwnedHandle::new(ObjectKind::Program, raw, code).expect("it is a source")
+}
+
+const SOURCE: &str =
+    "kernel void write(global uint *out) { out[0] = VALUE; out[1] = sizeof(size_t); }";
+
+#[test]
+fn sources_are_built_with_options() {
+    let Some(session) = open() else { return };
+    let program = load(
+        &session,
+        &["#ifndef VALUE\n#define VALUE 3\n", "#endif\n", SOURCE],
+    );
+    assert_eq!(build(&program, ""), Ok(()));
+    assert_eq!(run_kernel(&session, &program, "write"), [3, 8]);
+    for options in [
+        "-DVALUE=41",
+        "-D VALUE=41",
+        "-cl-std=CL1.2 -DVALUE=41 -w",
+        "-cl-std=CL3.0 -DVALUE=41",
+    ] {
+        assert_eq!(build(&program, options), Ok(()), "{options}");
+        assert_eq!(
+            run_kernel(&session, &program, "write"),
+            [41, 8],
+            "{options}"
+        );
+    }
+    assert_eq!(
+        build(&program, "-no-such-option"),
+        Err(CL_INVALID_BUILD_OPTIONS)
+    );
+    let text = ask_text(|size, value, out| {
+        cl!(clGetProgramInfo(
+            program.raw,
+            CL_PROGRAM_SOURCE,
+            size,
+            value,
+            out
+        ))
+    });
+    assert!(text.is_ok_and(|text| text.ends_with(SOURCE)));
+}
+
+#[test]
+fn errors_of_sources_are_in_the_log() {
+    let Some(session) = open() else { return };
+    let program = load(
+        &session,
+        &["kernel void f(global int *out) { out[0] = unknown; }"],
+    );
+    assert_eq!(build(&program, ""), Err(CL_BUILD_PROGRAM_FAILURE));
+    let status = build_info(&session, &program, CL_PROGRAM_BUILD_STATUS) as cl_int;
+    assert_eq!(status, CL_BUILD_ERROR);
+    let log = build_log(&session, &program);
+    assert!(log.contains("unknown"), "{log}");
+    let early = create_kernel(&program, "f").err();
+    assert_eq!(early, Some(CL_INVALID_PROGRAM_EXECUTABLE));
+    assert_eq!(
+        build(&program, "-Dunknown=1"),
+        Ok(()),
+        "it can be built again"
+    );
+    assert_eq!(
+        compile(&load(&session, &["int f( {"]), ""),
+        Err(CL_COMPILE_PROGRAM_FAILURE)
+    );
+}
+
+#[test]
+fn warnings_are_in_the_log() {
+    let Some(session) = open() else { return };
+    let program = load(
+        &session,
+        &["#warning careful\n", "kernel void f(global int *out) {}"],
+    );
+    assert_eq!(build(&program, ""), Ok(()));
+    let log = build_log(&session, &program);
+    assert!(log.contains("careful"), "{log}");
+}
+
+#[test]
+fn headers_are_programs() {
+    let Some(session) = open() else { return };
+    let header = load(&session, &["uint twice(uint n);\n#define NUMBER 21\n"]);
+    let body = load(&session, &["uint twice(uint n) { return 2 * n; }"]);
+    let main = load(
+        &session,
+        &[
+            "#include \"parts/twice.h\"\nkernel void write(global uint *out) { out[0] = twice(NUMBER); }",
+        ],
+    );
+    let mut name = c"parts/twice.h".as_ptr();
+    let (list, names) = (&raw const header.raw, &raw mut name);
+    let code = cl!(clCompileProgram(
+        main.raw,
+        0,
+        null(),
+        null(),
+        1,
+        list,
+        names,
+        None,
+        null_mut()
+    ));
+    assert_eq!(check(code), Ok(()), "{}", build_log(&session, &main));
+    assert_eq!(compile(&body, ""), Ok(()));
+    let (linked, code) = link(session.context.raw, "", &[&main, &body]);
+    assert_eq!(code, CL_SUCCESS);
+    let linked = linked.expect("it is linked");
+    assert_eq!(run_kernel(&session, &linked, "write")[0], 42);
+    let code = cl!(clCompileProgram(
+        main.raw,
+        0,
+        null(),
+        null(),
+        1,
+        list,
+        null_mut(),
+        None,
+        null_mut()
+    ));
+    assert_eq!(code, CL_INVALID_VALUE);
+}
+
+unsafe extern "C" fn count_build(_: cl_program, data: *mut c_void) {
+    // SAFETY: the test gives a counter, which lives until the build has ended.
+    unsafe { &*data.cast::<AtomicUsize>() }.fetch_add(1, Ordering::AcqRel);
+}
+
+#[test]
+fn ends_of_builds_are_told() {
+    let Some(session) = open() else { return };
+    let count = AtomicUsize::new(0);
+    let data = (&raw const count).cast_mut().cast();
+    for text in ["kernel void f(global int *out) {}", "error"] {
+        let program = load(&session, &[text]);
+        let _ = cl!(clBuildProgram(
+            program.raw,
+            0,
+            null(),
+            null(),
+            Some(count_build),
+            data
+        ));
+        let before = count.load(Ordering::Acquire);
+        while count.load(Ordering::Acquire) == 0 && before == 0 {
+            std::thread::yield_now();
+        }
+    }
+    assert_eq!(count.load(Ordering::Acquire), 2);
+}
+
+#[test]
+fn sources_of_any_bytes_are_errors_at_most() {
+    let Some(session) = open() else { return };
+    for text in [
+        "\0\0",
+        "\u{1}\u{7f}\u{fffd}",
+        "#include \"/no/such/file.h\"",
+        "\\",
+        "}",
+    ] {
+        let program = load(&session, &[text]);
+        let built = build(&program, "");
+        let is_known = matches!(built, Ok(()) | Err(CL_BUILD_PROGRAM_FAILURE));
+        assert!(is_known, "{text:?}: {built:?}");
+    }
+    let mut code = 1;
+    let mut list = [null::<c_char>()];
+    let context = session.context.raw;
+    let made = cl!(clCreateProgramWithSource(
+        context,
+        1,
+        list.as_mut_ptr(),
+        null(),
+        &raw mut code
+    ));
+    assert_eq!((made.is_null(), code), (true, CL_INVALID_VALUE));
+    let made = cl!(clCreateProgramWithSource(
+        context,
+        0,
+        null_mut(),
+        null(),
+        &raw mut code
+    ));
+    assert_eq!((made.is_null(), code), (true, CL_INVALID_VALUE));
+}
+
+#[test]
+fn threads_build_sources_at_once() {
+    let Some(session) = open() else { return };
+    std::thread::scope(|scope| {
+        for number in 0..4_u32 {
+            let session = &session;
+            scope.spawn(move || {
+                let program = load(session, &[SOURCE]);
+                assert_eq!(build(&program, &format!("-DVALUE={number}")), Ok(()));
+                assert_eq!(run_kernel(session, &program, "write"), [number, 8]);
+            });
+        }
+    });
+    let options = CString::new("-DVALUE=1").expect("it has no zeros");
+    let program = load(&session, &[SOURCE]);
+    let list = &raw const session.device;
+    let code = cl!(clBuildProgram(
+        program.raw,
+        1,
+        list,
+        options.as_ptr(),
+        None,
+        null_mut()
+    ));
+    assert_eq!(code, CL_SUCCESS);
+}
