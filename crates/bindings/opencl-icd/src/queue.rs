@@ -14,7 +14,7 @@ use opencl_sys::{
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Number of commands after which those that have ended are forgotten.
+/// Least number of commands after which those that have ended are forgotten.
 const FORGET_AFTER: usize = 64;
 
 /// A command queue.
@@ -38,6 +38,8 @@ declare_object!(ClQueue, "command queue", CL_INVALID_COMMAND_QUEUE);
 struct QueueState {
     /// Commands that may not have ended.
     outstanding: Vec<Arc<CommandProgress>>,
+    /// Their number at which those that have ended are forgotten. It doubles with those that have not.
+    forget_at: usize,
     /// The last command of a queue in order, or the last barrier of another.
     barrier: Option<Arc<CommandProgress>>,
 }
@@ -175,8 +177,9 @@ impl ClQueue {
         if is_in_order || order == CommandOrder::Barrier {
             state.barrier = Some(progress.clone());
         }
-        if state.outstanding.len() >= FORGET_AFTER {
+        if state.outstanding.len() >= state.forget_at {
             state.outstanding.retain(|other| !other.has_ended());
+            state.forget_at = FORGET_AFTER.max(2 * state.outstanding.len());
         }
         state.outstanding.push(progress.clone());
         drop(state);

@@ -8,7 +8,6 @@ use crate::error::{CallError, CallResult, require};
 use crate::handle::find_object;
 use crate::platform::{list_platform_devices, require_platform};
 use opencl_sys::*;
-use spirula_runtime::DeviceKind;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -32,11 +31,7 @@ pub fn select_devices(types: cl_device_type) -> CallResult<Vec<Arc<ClDevice>>> {
     )?;
     let all = list_platform_devices();
     let fits = |(number, device): &(usize, &Arc<ClDevice>)| {
-        let own = match device.info.kind {
-            DeviceKind::Cpu => CL_DEVICE_TYPE_CPU,
-            DeviceKind::Gpu => CL_DEVICE_TYPE_GPU,
-            DeviceKind::Other => CL_DEVICE_TYPE_ACCELERATOR,
-        };
+        let own = device.device_type();
         let is_default = *number == 0 && types & CL_DEVICE_TYPE_DEFAULT != 0;
         types == CL_DEVICE_TYPE_ALL || types & own != 0 || is_default
     };

@@ -94,6 +94,18 @@ const MAX_IMAGE_BUFFER: usize = 1 << 24;
 const VENDOR: cl_uint = 0x5350_524C;
 
 impl ClDevice {
+    /// The type of the device. `SPIRULA_OPENCL_TYPE=gpu` makes all devices graphics processors for programs that take no others.
+    pub fn device_type(&self) -> cl_device_type {
+        if std::env::var("SPIRULA_OPENCL_TYPE").is_ok_and(|wanted| wanted == "gpu") {
+            return CL_DEVICE_TYPE_GPU;
+        }
+        match self.info.kind {
+            DeviceKind::Cpu => CL_DEVICE_TYPE_CPU,
+            DeviceKind::Gpu => CL_DEVICE_TYPE_GPU,
+            DeviceKind::Other => CL_DEVICE_TYPE_ACCELERATOR,
+        }
+    }
+
     /// The extensions of the device.
     pub fn extensions(&self) -> Vec<&'static str> {
         let mut names = EXTENSIONS.to_vec();
@@ -132,11 +144,7 @@ impl ClDevice {
 
     fn find_identity(&self, name: cl_device_info) -> Option<DeviceFact> {
         Some(match name {
-            CL_DEVICE_TYPE => Ulong(match self.info.kind {
-                DeviceKind::Cpu => CL_DEVICE_TYPE_CPU,
-                DeviceKind::Gpu => CL_DEVICE_TYPE_GPU,
-                DeviceKind::Other => CL_DEVICE_TYPE_ACCELERATOR,
-            }),
+            CL_DEVICE_TYPE => Ulong(self.device_type()),
             CL_DEVICE_VENDOR_ID => Uint(VENDOR),
             CL_DEVICE_NAME => Text(self.info.name.clone()),
             CL_DEVICE_VENDOR => Text("The Spirula project".to_owned()),
