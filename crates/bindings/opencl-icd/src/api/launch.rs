@@ -25,11 +25,14 @@ pub struct RangeRequest {
     pub local: *const usize,
 }
 
-/// The numbers of a list, with a value for the dimensions that do not exist.
+/// The numbers of a list, which are 0 where there is none, with a value for the dimensions that do not exist.
 unsafe fn read_sizes(list: *const usize, dimensions: cl_uint, missing: u64) -> [u64; 3] {
     let mut sizes = [missing; 3];
     for (axis, size) in sizes.iter_mut().enumerate().take(dimensions as usize) {
-        *size = *list.add(axis) as u64;
+        *size = match list.is_null() {
+            true => 0,
+            false => *list.add(axis) as u64,
+        };
     }
     sizes
 }
@@ -46,14 +49,8 @@ impl RangeRequest {
         let is_dimension = (1..=3).contains(&self.dimensions);
         let message = "a launch has one to three dimensions";
         require(is_dimension, CL_INVALID_WORK_DIMENSION, message)?;
-        let global = match self.global.is_null() {
-            true => [0; 3],
-            false => read_sizes(self.global, self.dimensions, 1),
-        };
-        let offset = match self.offset.is_null() {
-            true => [0; 3],
-            false => read_sizes(self.offset, self.dimensions, 0),
-        };
+        let global = read_sizes(self.global, self.dimensions, 1);
+        let offset = read_sizes(self.offset, self.dimensions, 0);
         let overflows = global
             .iter()
             .zip(offset)
