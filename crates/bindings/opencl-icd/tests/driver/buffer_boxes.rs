@@ -1,7 +1,7 @@
 //! Boxes of buffers: random ones against a model that copies bytes.
 
 use crate::caller::check;
-use crate::session::{TestSession, create_part};
+use crate::session::{TestSession, create_part, use_many_handles};
 use opencl_sys::*;
 use spirula_testing::ChoiceSequence;
 use std::ptr::{null, null_mut};
@@ -115,6 +115,7 @@ fn transfer(
 
 #[test]
 fn random_transfers_move_the_bytes_of_a_model() {
+    let _guard = use_many_handles();
     let session = TestSession::new();
     for seed in 0..400 {
         let bytes = random_bytes(seed, 64);
@@ -178,6 +179,7 @@ fn copy_box(
 
 #[test]
 fn random_copies_move_the_bytes_of_a_model() {
+    let _guard = use_many_handles();
     let session = TestSession::new();
     for seed in 0..400 {
         let bytes = random_bytes(seed, 64);

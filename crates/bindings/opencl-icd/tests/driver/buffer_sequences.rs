@@ -224,6 +224,7 @@ impl CommandSequence {
 }
 
 fn run_sequences(name: &str, count: u64, open: impl Fn() -> (OwnedHandle, Vec<OwnedHandle>)) {
+    let _guard = crate::session::use_many_handles();
     for seed in 0..count {
         let (context, queues) = open();
         let mut sequence = CommandSequence::new(context, queues, seed);

@@ -2,7 +2,7 @@
 
 use crate::caller::{OBJECT_KINDS, ObjectKind, platform};
 use crate::objects::SampleObjects;
-use crate::session::TestSession;
+use crate::session::{TestSession, hold_handles};
 use opencl_sys::*;
 use std::ffi::c_void;
 use std::ptr::{from_mut, null, null_mut};
@@ -193,6 +193,7 @@ fn wrong_handles(samples: &SampleObjects, kind: ObjectKind, place: &mut u64) -> 
 
 #[test]
 fn functions_refuse_wrong_handles() {
+    let _guard = hold_handles();
     let samples = SampleObjects::new();
     for kind in OBJECT_KINDS {
         let calls = other_calls(&samples, kind);

@@ -2,7 +2,7 @@
 
 use crate::caller::{ObjectKind, OwnedHandle, ask_text, ask_value, check};
 use crate::session::{
-    BASIC, IMAGES, TestSession, build, create_kernel, launch, set_object, set_value,
+    BASIC, IMAGES, TestSession, build, create_kernel, hold_handles, launch, set_object, set_value,
 };
 use opencl_sys::*;
 use std::ptr::{null, null_mut};
@@ -107,6 +107,7 @@ fn launches_take_the_arguments_of_their_call() {
 
 #[test]
 fn arguments_do_not_keep_their_objects() {
+    let _guard = hold_handles();
     let session = TestSession::new();
     let kernel = session.kernel(BASIC, "count_up");
     let buffer = session.buffer(4);

@@ -9,7 +9,7 @@
 mod caller;
 
 mod buffer_boxes;
-// mod buffer_maps;
+mod buffer_maps;
 mod buffer_sequences;
 mod buffers;
 mod callbacks;
@@ -20,12 +20,12 @@ mod handles;
 // mod images;
 mod kernels;
 mod launches;
-// mod lifetimes;
+mod lifetimes;
 mod objects;
 // mod processors;
 mod program_sources;
 mod programs;
 mod queues;
 mod session;
-// mod shared_memory;
-// mod threads;
+mod shared_memory;
+mod threads;

@@ -1,7 +1,7 @@
 //! All kinds of objects: references, queries, and objects that are released.
 
 use crate::caller::{OBJECT_KINDS, ObjectKind, OwnedHandle};
-use crate::session::{BASIC, TestSession, create_kernel};
+use crate::session::{BASIC, TestSession, create_kernel, hold_handles};
 use opencl_sys::*;
 use std::ptr::null_mut;
 
@@ -73,6 +73,7 @@ fn references_are_counted() {
 
 #[test]
 fn objects_end_with_the_last_reference() {
+    let _guard = hold_handles();
     let samples = SampleObjects::new();
     let SampleObjects {
         kernel,
@@ -95,6 +96,7 @@ fn objects_end_with_the_last_reference() {
 
 #[test]
 fn objects_that_others_need_stay_without_references() {
+    let _guard = hold_handles();
     let session = TestSession::new();
     let program = session.program(BASIC);
     let kernel = create_kernel(&program, "add_value").expect("it is there");

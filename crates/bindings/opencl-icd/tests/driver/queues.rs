@@ -4,7 +4,7 @@ use crate::caller::{ask_list, ask_value, check};
 use crate::events::{end_event, enqueue_fill, wait};
 use crate::session::{
     BASIC, TestSession, create_queue, enqueue_marker, launch, read_buffer, set_object, set_value,
-    write_buffer,
+    use_many_handles, write_buffer,
 };
 use opencl_sys::*;
 use std::ptr::{null, null_mut};
@@ -92,6 +92,7 @@ fn queues_in_order_keep_it() {
 
 #[test]
 fn long_chains_of_events_end() {
+    let _guard = use_many_handles();
     let session = TestSession::out_of_order();
     let buffer = session.filled(&[0_u32; 4]);
     let kernel = session.kernel(BASIC, "count_up");
@@ -126,6 +127,7 @@ fn long_chains_of_events_end() {
 
 #[test]
 fn failed_gates_end_long_chains() {
+    let _guard = use_many_handles();
     let session = TestSession::new();
     let buffer = session.filled(&[0_u8; 16]);
     let gate = session.user_event();

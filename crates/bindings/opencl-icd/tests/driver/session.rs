@@ -5,11 +5,25 @@ use opencl_sys::*;
 use spirula_spirv::text::{ParseOptions, parse_assembly};
 use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Kernels about numbers.
 pub const BASIC: &str = include_str!("kernels/basic.spvasm");
 /// Kernels about images.
 pub const IMAGES: &str = include_str!("kernels/images.spvasm");
+
+/// Tests that use handles of objects which have ended, and tests that create so many that handles are used again.
+static HANDLES: RwLock<()> = RwLock::new(());
+
+/// Keeps other tests from creating many objects.
+pub fn hold_handles() -> RwLockWriteGuard<'static, ()> {
+    HANDLES.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for tests that use handles of objects which have ended.
+pub fn use_many_handles() -> RwLockReadGuard<'static, ()> {
+    HANDLES.read().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The devices of the platform: the processor, and a Vulkan device if there is one.
 pub fn devices() -> Vec<cl_device_id> {
