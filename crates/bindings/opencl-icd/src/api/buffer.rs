@@ -35,6 +35,21 @@ pub unsafe fn make_store(
     Ok(store)
 }
 
+/// Refuses a buffer that is larger than the allocation of shared virtual memory that it is in.
+fn check_svm_pointer(
+    context: &ClContext,
+    flags: cl_mem_flags,
+    size: usize,
+    host_pointer: *mut c_void,
+) -> CallResult<()> {
+    let uses = flags & CL_MEM_USE_HOST_PTR != 0;
+    let found = context.svm.find(host_pointer).filter(|_| uses);
+    let Some(facts) = found else { return Ok(()) };
+    let left = facts.address + facts.size - host_pointer as usize;
+    let message = format!("the allocation has {left} bytes from there on, not {size}");
+    require(size <= left, CL_INVALID_BUFFER_SIZE, message)
+}
+
 unsafe fn open_buffer(
     context: cl_context,
     flags: cl_mem_flags,
@@ -49,6 +64,7 @@ unsafe fn open_buffer(
     let message = format!("a buffer has 1 to {most} bytes, not {size}");
     require(is_fit, CL_INVALID_BUFFER_SIZE, message)?;
     check_host_pointer(flags, host_pointer)?;
+    check_svm_pointer(&context, flags, size, host_pointer)?;
     let store = make_store(flags, size, StoreContent::Buffer, host_pointer)?;
     let access = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
     let usual = if flags & access == 0 {

@@ -356,13 +356,14 @@ pub unsafe extern "C" fn set_kernel_arg_svm_pointer(
 pub unsafe extern "C" fn set_kernel_exec_info(
     kernel: cl_kernel,
     name: cl_kernel_exec_info,
-    _: usize,
+    size: usize,
     value: *const c_void,
 ) -> cl_int {
     answer_code("clSetKernelExecInfo", || {
         let kernel = find_object::<ClKernel>(kernel)?;
         require_svm(&kernel.program.context)?;
-        require(!value.is_null(), CL_INVALID_VALUE, "there is no value")?;
+        let message = "the value and its size do not fit";
+        require(value.is_null() == (size == 0), CL_INVALID_VALUE, message)?;
         let known = [
             CL_KERNEL_EXEC_INFO_SVM_PTRS,
             CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM,
