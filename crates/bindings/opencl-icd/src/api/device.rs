@@ -57,7 +57,7 @@ pub unsafe extern "C" fn get_device_ids(
 ) -> cl_int {
     answer_code("clGetDeviceIDs", || {
         require_platform(platform, true)?;
-        let has_room = devices.is_null() == (count == 0);
+        let has_room = devices.is_null() || count > 0;
         let is_asked = !(devices.is_null() && count_out.is_null());
         require(
             has_room && is_asked,
@@ -65,7 +65,8 @@ pub unsafe extern "C" fn get_device_ids(
             "nothing is asked for",
         )?;
         let found = select_devices(types)?;
-        for (number, device) in found.iter().take(count as usize).enumerate() {
+        let most = if devices.is_null() { 0 } else { count as usize };
+        for (number, device) in found.iter().take(most).enumerate() {
             devices.add(number).write(device.handle.as_raw());
         }
         write_optional(count_out, found.len() as cl_uint);
