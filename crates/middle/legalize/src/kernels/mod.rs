@@ -6,6 +6,7 @@
 //! 4. `lower`: each kernel becomes a compute shader.
 //! 5. The structuriser and passes of the optimiser finish the module.
 
+mod builtin_variables;
 mod initial_values;
 mod lower;
 mod module_info;

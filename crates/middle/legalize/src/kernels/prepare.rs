@@ -1,7 +1,7 @@
 //! Preparation of a kernel module for lowering: functions of the library are linked in, one kernel or all are kept, calls are inlined,
 //! variables become values.
 
-use super::{opaque_variables, std_library};
+use super::{builtin_variables, opaque_variables, std_library};
 use crate::kernels::VulkanCompileOptions;
 use crate::passes::run_passes;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -35,6 +35,7 @@ pub fn prepare_module(
     }
     std_library::link_library(&mut module, options)?;
     keep_entry_point(&mut module, options.entry.as_deref())?;
+    builtin_variables::move_to_inputs(&mut module);
     copy_by_value_parameters(&mut module);
     run_passes(&mut module, PASSES)?;
     opaque_variables::replace_variables(&mut module);
