@@ -3,7 +3,7 @@
 use crate::boundary::{PluginCall, read_struct};
 use crate::buffer::DeviceBuffer;
 use crate::device::Device;
-use crate::device_state::{DeviceArrayId, DeviceHeap, DeviceState};
+use crate::device_state::{DeviceArrayId, DeviceState};
 use crate::error::{PluginError, PluginResult};
 use crate::event::{EventHandle, WorkEvent};
 use crate::executable::LoadedExecutable;
@@ -19,7 +19,6 @@ use crate::plugin::is_processor;
 use crate::queue::{JobProgress, JobPromise, JobWeight};
 use crate::sharded_run::{ShardedArguments, run_sharded};
 use spirula_program::ResidentValue;
-use spirula_program::program::{EntryValueType, HostSlot};
 use std::collections::HashSet;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -369,12 +368,12 @@ pub fn call_program(
     let mut given = Vec::with_capacity(arguments.len());
     let mut rest = arguments.into_iter().zip(entry.parameter_parts());
     while let Some((value, (_, part))) = rest.next() {
-        match adapt_value(&mut state.heap, value, part) {
+        match state.heap.adapt_value(value, part) {
             Ok(value) => given.push(value),
             Err(error) => {
                 let values = given.into_iter().chain(rest.map(|(value, _)| value));
                 values.for_each(|value| state.heap.release_value(value));
-                return Err(error);
+                return Err(error.into());
             }
         }
     }
@@ -432,41 +431,4 @@ pub fn take_argument(
     }
     let (heap, value) = state.split_array(argument.id)?;
     Ok(heap.share_value(value))
-}
-
-/// A value in the form that a parameter takes: a scalar, or an array of the type in the program.
-fn adapt_value(
-    heap: &mut DeviceHeap,
-    mut value: ResidentValue,
-    part: &EntryValueType,
-) -> PluginResult<ResidentValue> {
-    let size = part.element.size() as usize;
-    match (part.slot, value.scalar_bits()) {
-        (HostSlot::Scalar(_), Some(bits)) => Ok(ResidentValue::from_scalar(
-            part.element,
-            part.unsigned,
-            bits,
-        )),
-        (HostSlot::Scalar(_), None) => {
-            let mut word = [0; 8];
-            let read = heap.read_resident(&value, 0, &mut word[..size]);
-            heap.release_value(value);
-            read?;
-            let bits = u64::from_le_bytes(word);
-            Ok(ResidentValue::from_scalar(
-                part.element,
-                part.unsigned,
-                bits,
-            ))
-        }
-        (HostSlot::Memory(_), Some(bits)) => {
-            let bytes = &bits.to_le_bytes()[..size];
-            Ok(heap.upload_array(part.element, part.unsigned, Vec::new(), bytes)?)
-        }
-        (HostSlot::Memory(_), None) => {
-            value.element = part.element;
-            value.unsigned = part.unsigned;
-            Ok(value)
-        }
-    }
 }

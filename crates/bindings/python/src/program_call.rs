@@ -172,7 +172,7 @@ fn make_value(
 ) -> Result<ResidentValue, PythonFailure> {
     let resident = match argument {
         GivenValue::Host(array) => match part.slot {
-            HostSlot::Scalar(_) => return Ok(make_scalar(part, array.bytes())),
+            HostSlot::Scalar(_) => return Ok(part.make_scalar(array.bytes())),
             HostSlot::Memory(_) => {
                 let sizes = array.element.program_sizes(&array.shape);
                 let bytes = array.bytes();
@@ -182,30 +182,12 @@ fn make_value(
         GivenValue::Device(array) => array.value()?,
         GivenValue::Opaque(opaque) => &opaque.values[number],
     };
-    if let HostSlot::Scalar(_) = part.slot {
-        let mut word = [0; 8];
-        let bytes = &mut word[..part.element.size() as usize];
-        heap.read_resident(resident, 0, bytes)?;
-        return Ok(make_scalar(part, bytes));
-    }
-    let mut value = match resident.scalar_bits() {
-        Some(bits) => {
-            let bytes = &bits.to_le_bytes()[..part.element.size() as usize];
-            heap.upload_array(part.element, part.unsigned, Vec::new(), bytes)?
-        }
-        None if is_consumed => heap.copy_value(resident)?,
-        None => heap.share_value(resident),
+    let value = if is_consumed {
+        heap.copy_value(resident)?
+    } else {
+        heap.share_value(resident)
     };
-    value.element = part.element;
-    value.unsigned = part.unsigned;
-    Ok(value)
-}
-
-/// The scalar of a part from its bytes.
-fn make_scalar(part: &EntryValueType, bytes: &[u8]) -> ResidentValue {
-    let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
-    ResidentValue::from_scalar(part.element, part.unsigned, u64::from_le_bytes(word))
+    Ok(heap.adapt_value(value, part)?)
 }
 
 /// Gives memory of its own to each result that is an argument or another result: kernels may change arrays in place.

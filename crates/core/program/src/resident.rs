@@ -3,6 +3,7 @@
 //! Values belong to a heap, so that all programs of this heap take them as arguments.
 
 use crate::heap::{MachineResult, ProgramHeap};
+use crate::program::{EntryValueType, HostSlot};
 use crate::{KernelMachine, ProgramError, ScalarType};
 
 /// A scalar, or an array on the machine. It refers to memory of its heap until the heap is told to release it.
@@ -48,6 +49,15 @@ impl ResidentValue {
     /// The number of bytes of all elements.
     pub fn byte_count(&self) -> u64 {
         self.shape.iter().product::<u64>() * self.element.size()
+    }
+}
+
+impl EntryValueType {
+    /// The scalar of the part, from its bytes.
+    pub fn make_scalar(&self, bytes: &[u8]) -> ResidentValue {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        ResidentValue::from_scalar(self.element, self.unsigned, u64::from_le_bytes(word))
     }
 }
 
@@ -155,6 +165,41 @@ impl<M: KernelMachine> ProgramHeap<M> {
     pub fn release_value(&mut self, value: ResidentValue) {
         if let ResidentContent::Block(block) = value.content {
             self.release_block(block);
+        }
+    }
+
+    /// Gives a value the form that a part of a parameter takes: a scalar, or an array of the type in the program. The value is released
+    /// where it cannot have it.
+    ///
+    /// # Errors
+    /// When there is no memory for an array, or the machine fails.
+    pub fn adapt_value(
+        &mut self,
+        mut value: ResidentValue,
+        part: &EntryValueType,
+    ) -> MachineResult<ResidentValue, M> {
+        let size = part.element.size() as usize;
+        match (part.slot, value.content) {
+            (HostSlot::Scalar(_), ResidentContent::Scalar(bits)) => Ok(ResidentValue::from_scalar(
+                part.element,
+                part.unsigned,
+                bits,
+            )),
+            (HostSlot::Scalar(_), ResidentContent::Block(_)) => {
+                let mut word = [0; 8];
+                let read = self.read_resident(&value, 0, &mut word[..size]);
+                self.release_value(value);
+                read.map(|()| part.make_scalar(&word[..size]))
+            }
+            (HostSlot::Memory(_), ResidentContent::Scalar(bits)) => {
+                let bytes = &bits.to_le_bytes()[..size];
+                self.upload_array(part.element, part.unsigned, Vec::new(), bytes)
+            }
+            (HostSlot::Memory(_), ResidentContent::Block(_)) => {
+                value.element = part.element;
+                value.unsigned = part.unsigned;
+                Ok(value)
+            }
         }
     }
 
