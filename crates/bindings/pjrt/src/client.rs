@@ -14,8 +14,7 @@ use crate::handle::{ApiObject, PointerList, allocate, as_pointer, free, get_ref}
 use crate::module_cache::ModuleCache;
 use crate::named_value::{NamedValue, OptionValue};
 use crate::plugin::{
-    DEVICE_COUNT_OPTION, VERSION, choose_device, choose_device_count, choose_timeout,
-    platform_of_device,
+    CHOICE_OPTIONS, VERSION, choose_device, choose_device_count, choose_timeout, platform_of_device,
 };
 use crate::topology::Topology;
 use spirula_runtime::{ComputeDevice, DeviceOptions};
@@ -79,7 +78,7 @@ fn read_device_options(options: &[NamedValue]) -> PluginResult<DeviceOptions> {
     };
     for option in options {
         match (option.name.as_str(), &option.value) {
-            ("device" | "timeout" | DEVICE_COUNT_OPTION, _) => {}
+            (name, _) if CHOICE_OPTIONS.contains(&name) => {}
             ("threads", OptionValue::Integer(count)) if *count > 0 => {
                 read.threads = usize::try_from(*count).ok();
             }

@@ -16,6 +16,20 @@ const PROCESSOR_PLATFORM: &str = "spirula";
 /// The platform of devices with a driver of the system.
 const DRIVER_PLATFORM: &str = "spirula_vulkan";
 
+/// The options of a client that this module reads.
+pub const CHOICE_OPTIONS: [&str; 4] = [
+    DEVICE_OPTION,
+    DEVICE_KIND_OPTION,
+    DEVICE_COUNT_OPTION,
+    TIMEOUT_OPTION,
+];
+
+/// The option of a client that names the device.
+const DEVICE_OPTION: &str = "device";
+
+/// The option of a client that has the kind of the device, where the first is missing.
+const DEVICE_KIND_OPTION: &str = "device_kind";
+
 /// The variable of the environment that names the device.
 const DEVICE_VARIABLE: &str = "SPIRULA_DEVICE";
 
@@ -46,23 +60,44 @@ pub fn platform_of_device(info: &DeviceInfo) -> &'static str {
     }
 }
 
-/// The device that the option `device` or the environment names; by default the processor.
+/// The device that the option `device` names. Without it, the device that the environment names, if it is of the kind of the option
+/// `device_kind`; by default the first of the kind, or the processor.
 ///
 /// # Errors
 /// When there is no such device, or an option has another type.
 pub fn choose_device(options: &[NamedValue]) -> PluginResult<DeviceInfo> {
-    let asked = options.iter().find(|option| option.name == "device");
-    let name = match asked.map(|option| &option.value) {
-        Some(OptionValue::Text(name)) => Some(name.clone()),
-        Some(_) => return Err(PluginError::invalid("the option device is no text")),
-        None => std::env::var(DEVICE_VARIABLE).ok(),
-    };
-    let name = name.filter(|name| !name.is_empty());
-    Ok(ComputeDevice::find_info(name.as_deref().unwrap_or("cpu"))?)
+    let asked = read_text(options, DEVICE_OPTION)?.filter(|name| !name.is_empty());
+    let kind = read_text(options, DEVICE_KIND_OPTION)?;
+    let named = std::env::var(DEVICE_VARIABLE).ok();
+    let default = choose_device_name(kind, named.as_deref().unwrap_or_default());
+    Ok(ComputeDevice::find_info(asked.unwrap_or(default))?)
+}
+
+/// The device that the environment names, if it is of a kind, or the kind, which is the name of its first device.
+fn choose_device_name<'a>(kind: Option<&'a str>, named: &'a str) -> &'a str {
+    let is_asked = !named.is_empty() && named.starts_with(kind.unwrap_or_default());
+    if is_asked {
+        named
+    } else {
+        kind.unwrap_or("cpu")
+    }
+}
+
+/// The text that an option has.
+fn read_text<'o>(options: &'o [NamedValue], name: &str) -> PluginResult<Option<&'o str>> {
+    let asked = options.iter().find(|option| option.name == name);
+    match asked.map(|option| &option.value) {
+        Some(OptionValue::Text(text)) => Ok(Some(text)),
+        Some(_) => {
+            let message = format!("the option {name} is no text");
+            Err(PluginError::invalid(message))
+        }
+        None => Ok(None),
+    }
 }
 
 /// The option of a client that has the number of logical devices.
-pub const DEVICE_COUNT_OPTION: &str = "logical_devices";
+const DEVICE_COUNT_OPTION: &str = "logical_devices";
 
 /// The variable of the environment that has it, where the option is missing.
 const DEVICE_COUNT_VARIABLE: &str = "SPIRULA_LOGICAL_DEVICES";
@@ -133,5 +168,24 @@ impl PluginCall for PjrtPluginAttributesArgs {
         self.attributes = ATTRIBUTES.as_ptr();
         self.num_attributes = ATTRIBUTES.len();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::choose_device_name;
+
+    #[test]
+    fn the_environment_names_devices_of_the_kind() {
+        for (kind, named, chosen) in [
+            (None, "", "cpu"),
+            (None, "vulkan:1", "vulkan:1"),
+            (Some("vulkan"), "", "vulkan"),
+            (Some("vulkan"), "vulkan:1", "vulkan:1"),
+            (Some("vulkan"), "cpu+san", "vulkan"),
+            (Some("cpu"), "cpu+san", "cpu+san"),
+        ] {
+            assert_eq!(choose_device_name(kind, named), chosen);
+        }
     }
 }

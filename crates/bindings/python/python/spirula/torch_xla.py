@@ -23,10 +23,8 @@ class SpirulaPlugin(plugins.DevicePlugin):
         return os.environ.get("SPIRULA_PJRT_LIBRARY") or _spirula.__file__
 
     def client_create_options(self) -> dict:
-        """The options of the client."""
-        named = os.environ.get("SPIRULA_DEVICE", "")
-        device = named if named.startswith(self._KIND) else self._KIND
-        return {"device": device, "logical_devices": int(os.environ.get("SPIRULA_LOGICAL_DEVICES", "1"))}
+        """The options of the client. The plugin reads the environment variables itself."""
+        return {"device_kind": self._KIND}
 
 
 class SpirulaVulkanPlugin(SpirulaPlugin):

@@ -25,7 +25,7 @@ from jax._src import xla_bridge
 # The releases of JAX that the plugin was tested with.
 _TESTED = ("0.10.2", "0.11.2", "0.12.0")
 
-# Platforms with the devices that they open, unless the environment names another.
+# Platforms with the kinds of their devices. The plugin opens the first of the kind, unless the environment names another.
 _PLATFORMS = {"spirula": "cpu", "spirula_vulkan": "vulkan"}
 
 # Operations with a rule of `cpu` that calls a routine which Spirula does not have. JAX's rule for all platforms serves.
@@ -50,13 +50,6 @@ def _find_library() -> pathlib.Path:
     return pathlib.Path(__file__).parent / name.get(sys.platform, "libspirula_pjrt.so")
 
 
-def _choose_device(platform: str) -> str:
-    """The device of a platform."""
-    default = _PLATFORMS[platform]
-    named = os.environ.get("SPIRULA_DEVICE", "")
-    return named if named.startswith(default) else default
-
-
 def _count_devices() -> int:
     """The number of logical devices: that of the environment, or of JAX's and XLA's options for the platform `cpu`."""
     named = os.environ.get("SPIRULA_LOGICAL_DEVICES")
@@ -71,7 +64,7 @@ def _count_devices() -> int:
 
 def _make_options(platform: str) -> dict:
     """The options of a client. JAX asks for them when it opens one."""
-    return {"device": _choose_device(platform), "logical_devices": _count_devices()}
+    return {"device_kind": _PLATFORMS[platform], "logical_devices": _count_devices()}
 
 
 class _SharedRules(collections.ChainMap):
