@@ -40,7 +40,7 @@ struct CommandSequence {
     /// The events of the last commands on each model.
     last: Vec<Vec<OwnedHandle>>,
     reads: Vec<PendingRead>,
-    written: Vec<Box<[u8; SIZE]>>,
+    written: Vec<Box<[u8]>>,
     gates: Vec<OwnedHandle>,
     kernel: OwnedHandle,
     context: OwnedHandle,
@@ -116,10 +116,8 @@ impl CommandSequence {
     fn run_command(&mut self, choices: &mut ChoiceSequence<'_>) {
         let queue = self.queues[choices.choose_below(self.queues.len())].raw;
         let target = choices.choose_below(self.buffers.len());
-        let (model, first, most) = {
-            let target = &self.buffers[target];
-            (target.model, target.first, target.size)
-        };
+        let chosen = &self.buffers[target];
+        let (model, first, most) = (chosen.model, chosen.first, chosen.size);
         let offset = choices.choose_below(most / 4) * 4;
         let size = (1 + choices.choose_below((most - offset) / 4)) * 4;
         let memory = self.buffers[target].handle.raw;
@@ -143,8 +141,7 @@ impl CommandSequence {
                 let waits = self.waits(&models, choices);
                 let (count, list) = wait_list(&waits);
                 let bytes = random_bytes(choices.choose_below(65536) as u64, size);
-                let mut own = Box::new([0; SIZE]);
-                own[..size].copy_from_slice(&bytes);
+                let own = bytes.clone().into_boxed_slice();
                 let from = own.as_ptr().cast();
                 self.written.push(own);
                 self.models[model][place].copy_from_slice(&bytes);
@@ -156,8 +153,7 @@ impl CommandSequence {
                 let waits = self.waits(&models, choices);
                 let (count, list) = wait_list(&waits);
                 let pattern = random_bytes(offset as u64 + 77, 4);
-                let bytes = self.models[model][place].chunks_exact_mut(4);
-                bytes.for_each(|chunk| chunk.copy_from_slice(&pattern));
+                self.models[model][place].copy_from_slice(&pattern.repeat(size / 4));
                 let from = pattern.as_ptr().cast();
                 cl!(clEnqueueFillBuffer(
                     queue, memory, from, 4, offset, size, count, list, out
@@ -185,10 +181,7 @@ impl CommandSequence {
                 let value = 1 + choices.choose_below(60_000) as u32;
                 set_object(&self.kernel, 0, &self.buffers[target].handle);
                 assert_eq!(set_value(&self.kernel, 1, &value), Ok(()));
-                for chunk in self.models[model][first..first + most].chunks_exact_mut(4) {
-                    let number = u32::from_le_bytes(chunk.try_into().expect("it has four bytes"));
-                    chunk.copy_from_slice(&number.wrapping_add(value).to_le_bytes());
-                }
+                add_to_numbers(&mut self.models[model][first..first + most], value);
                 let (items, none) = (most / 4, std::ptr::null());
                 let all = &raw const items;
                 let kernel = self.kernel.raw;
@@ -220,6 +213,14 @@ impl CommandSequence {
             assert_eq!(read, Ok(()));
             assert_eq!(found, *model, "{name}: buffer {number}");
         }
+    }
+}
+
+/// Adds a value to all numbers.
+fn add_to_numbers(bytes: &mut [u8], value: u32) {
+    for chunk in bytes.chunks_exact_mut(4) {
+        let number = u32::from_le_bytes(chunk.try_into().expect("it has four bytes"));
+        chunk.copy_from_slice(&number.wrapping_add(value).to_le_bytes());
     }
 }
 

@@ -177,7 +177,7 @@ fn platforms_tell_what_they_are() {
 #[test]
 fn contexts_refuse_wrong_properties() {
     let device = devices()[0];
-    let name = CL_CONTEXT_PLATFORM as isize;
+    let name = CL_CONTEXT_PLATFORM;
     let own = platform() as isize;
     let cases: [(&[isize], cl_int); 4] = [
         (&[name, own, 0], CL_SUCCESS),
@@ -274,7 +274,7 @@ fn timers_do_not_go_back() {
 #[test]
 fn devices_are_not_partitioned() {
     let device = devices()[0];
-    let by_count = [CL_DEVICE_PARTITION_EQUALLY as isize, 1, 0];
+    let by_count = [CL_DEVICE_PARTITION_EQUALLY, 1, 0];
     let (list, none) = (by_count.as_ptr(), null_mut());
     let code = cl!(clCreateSubDevices(device, list, 0, none, null_mut()));
     assert!([CL_INVALID_VALUE, CL_DEVICE_PARTITION_FAILED].contains(&code));

@@ -240,7 +240,7 @@ fn functions_refuse_wrong_devices() {
 #[test]
 fn functions_refuse_wrong_platforms() {
     let session = TestSession::new();
-    for wrong in [1 as *mut c_void, session.context.raw, session.device] {
+    for wrong in [8 as *mut c_void, session.context.raw, session.device] {
         let mut count = 0;
         let code = cl!(clGetDeviceIDs(
             wrong,
@@ -259,7 +259,7 @@ fn functions_refuse_wrong_platforms() {
         ));
         assert_eq!(code, CL_INVALID_PLATFORM);
         assert_eq!(cl!(clUnloadPlatformCompiler(wrong)), CL_INVALID_PLATFORM);
-        let properties = [CL_CONTEXT_PLATFORM as isize, wrong as isize, 0];
+        let properties = [CL_CONTEXT_PLATFORM, wrong as isize, 0];
         let mut code = 1;
         let (list, out) = (&raw const session.device, &raw mut code);
         let made = cl!(clCreateContext(

@@ -42,13 +42,14 @@ pub fn create_image(
     description: &cl_image_desc,
     pointer: *const c_void,
 ) -> Result<OwnedHandle, cl_int> {
-    let mut code = 1;
+    let (mut code, context, to) = (1, session.context.raw, pointer.cast_mut());
+    let (texels, shape) = (&raw const *format, &raw const *description);
     let raw = cl!(clCreateImage(
-        session.context.raw,
+        context,
         flags,
-        &raw const *format,
-        &raw const *description,
-        pointer.cast_mut(),
+        texels,
+        shape,
+        to,
         &raw mut code
     ));
     OwnedHandle::new(ObjectKind::Memory, raw, code)
@@ -248,8 +249,9 @@ fn random_copies_move_the_texels_of_a_model() {
             let mut choices = ChoiceSequence::new(&bytes);
             let from = TexelRegion::draw(&mut choices, extent);
             let mut to = from;
-            for axis in 0..3 {
-                to.origin[axis] = choices.choose_below(extent[axis] - from.size[axis] + 1);
+            let room = extent.iter().zip(from.size);
+            for (first, (most, size)) in to.origin.iter_mut().zip(room) {
+                *first = choices.choose_below(most - size + 1);
             }
             let origins = [from.origin, to.origin];
             assert_eq!(
@@ -420,7 +422,7 @@ fn transfers_refuse_wrong_regions() {
 }
 
 #[test]
-fn creation_refuses_wrong_formats_and_descriptions() {
+fn creation_refuses_wrong_formats() {
     let session = TestSession::new();
     let plane = describe(CL_MEM_OBJECT_IMAGE2D, [4, 4, 1]);
     let make = |format: &cl_image_format, description: &cl_image_desc| {
@@ -438,6 +440,15 @@ fn creation_refuses_wrong_formats_and_descriptions() {
         make(&format(CL_RGBA, CL_UNORM_SHORT_565), &plane),
         unsupported
     );
+}
+
+#[test]
+fn creation_refuses_wrong_descriptions() {
+    let session = TestSession::new();
+    let plane = describe(CL_MEM_OBJECT_IMAGE2D, [4, 4, 1]);
+    let make = |format: &cl_image_format, description: &cl_image_desc| {
+        create_image(&session, 0, format, description, null()).err()
+    };
     let wrong = Some(CL_INVALID_IMAGE_DESCRIPTOR);
     let kind = cl_image_desc {
         image_type: CL_MEM_OBJECT_BUFFER,
@@ -479,6 +490,15 @@ fn creation_refuses_wrong_formats_and_descriptions() {
         ..describe(CL_MEM_OBJECT_IMAGE3D, [4, 4, 4])
     };
     assert_eq!(make(&RGBA8, &over), wrong);
+}
+
+#[test]
+fn creation_refuses_wrong_sizes() {
+    let session = TestSession::new();
+    let plane = describe(CL_MEM_OBJECT_IMAGE2D, [4, 4, 1]);
+    let make = |format: &cl_image_format, description: &cl_image_desc| {
+        create_image(&session, 0, format, description, null()).err()
+    };
     let size = Some(CL_INVALID_IMAGE_SIZE);
     assert_eq!(
         make(

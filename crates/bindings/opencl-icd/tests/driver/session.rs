@@ -68,7 +68,7 @@ pub fn create_queue(
     device: cl_device_id,
     flags: cl_command_queue_properties,
 ) -> Result<OwnedHandle, cl_int> {
-    let properties = [u64::from(CL_QUEUE_PROPERTIES as u32), flags, 0];
+    let properties = [u64::from(CL_QUEUE_PROPERTIES), flags, 0];
     let mut code = 1;
     let raw = cl!(clCreateCommandQueueWithProperties(
         context,
