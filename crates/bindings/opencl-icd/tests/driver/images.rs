@@ -425,9 +425,7 @@ fn transfers_refuse_wrong_regions() {
 fn creation_refuses_wrong_formats() {
     let session = TestSession::new();
     let plane = describe(CL_MEM_OBJECT_IMAGE2D, [4, 4, 1]);
-    let make = |format: &cl_image_format, description: &cl_image_desc| {
-        create_image(&session, 0, format, description, null()).err()
-    };
+    let make = |format: &_, shape: &_| create_image(&session, 0, format, shape, null()).err();
     let format = |order, channels| cl_image_format {
         image_channel_order: order,
         image_channel_data_type: channels,
@@ -446,9 +444,7 @@ fn creation_refuses_wrong_formats() {
 fn creation_refuses_wrong_descriptions() {
     let session = TestSession::new();
     let plane = describe(CL_MEM_OBJECT_IMAGE2D, [4, 4, 1]);
-    let make = |format: &cl_image_format, description: &cl_image_desc| {
-        create_image(&session, 0, format, description, null()).err()
-    };
+    let make = |format: &_, shape: &_| create_image(&session, 0, format, shape, null()).err();
     let wrong = Some(CL_INVALID_IMAGE_DESCRIPTOR);
     let kind = cl_image_desc {
         image_type: CL_MEM_OBJECT_BUFFER,
@@ -496,9 +492,7 @@ fn creation_refuses_wrong_descriptions() {
 fn creation_refuses_wrong_sizes() {
     let session = TestSession::new();
     let plane = describe(CL_MEM_OBJECT_IMAGE2D, [4, 4, 1]);
-    let make = |format: &cl_image_format, description: &cl_image_desc| {
-        create_image(&session, 0, format, description, null()).err()
-    };
+    let make = |format: &_, shape: &_| create_image(&session, 0, format, shape, null()).err();
     let size = Some(CL_INVALID_IMAGE_SIZE);
     assert_eq!(
         make(
