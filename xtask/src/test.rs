@@ -132,6 +132,13 @@ impl Run {
                 ("SPIRULA_REQUIRE_OPENCL", "1".into()),
             ]);
         }
+        let clang = tools::find_or_fetch_clang(&target);
+        if let Some(clang) = self.require_tool("Clang", clang)? {
+            self.environment.extend([
+                ("SPIRULA_CLANG", clang.into()),
+                ("SPIRULA_REQUIRE_CLANG", "1".into()),
+            ]);
+        }
         let libraries = std::env::join_paths(libraries)?;
         self.environment.push(("LD_LIBRARY_PATH", libraries));
         Ok(drivers)

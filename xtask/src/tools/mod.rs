@@ -4,7 +4,9 @@
 //! The system is not changed: packages are downloaded with a separate package state, and unpacked beside each other.
 
 mod apt;
+mod clang;
 mod jax;
+mod launcher;
 mod lavapipe;
 mod maturin;
 mod opencl;
@@ -12,6 +14,7 @@ mod python;
 mod torch;
 mod validator;
 
+pub use clang::find_or_fetch_clang;
 pub use jax::{find_or_fetch_jax, has_packages};
 pub use lavapipe::find_or_fetch_lavapipe;
 pub use maturin::{find_or_fetch_maturin, install_wheel};

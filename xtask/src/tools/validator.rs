@@ -1,8 +1,8 @@
 //! The Khronos validator, started with the C library that it was built for.
 
 use super::apt::{Archive, library_folders};
-use anyhow::{Context, Result, bail};
-use std::fs;
+use super::launcher::write_launcher;
+use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -23,7 +23,8 @@ pub fn find_or_fetch_validator(target: &Path) -> Result<PathBuf> {
     let root = tools.join("spirv-tools");
     let archive = Archive::open_archive(&tools.join("apt-sid"), &["sid"])?;
     archive.unpack_packages("sid", &["spirv-tools", "libc6"], &root)?;
-    write_launcher(&fetched, &root)?;
+    let program = root.join("usr/bin/spirv-val");
+    write_launcher(&fetched, &program, "", &library_folders(&root)?)?;
     match query_validator_version(&fetched) {
         Some(v) if v >= OLDEST => Ok(fetched),
         Some((year, n)) => bail!("the archive has only version {year}.{n} of the validator"),
@@ -38,42 +39,4 @@ fn query_validator_version(path: &Path) -> Option<(u32, u32)> {
     let (year, rest) = text.split_once("SPIRV-Tools v")?.1.split_once('.')?;
     let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
     Some((year.parse().ok()?, number.parse().ok()?))
-}
-
-/// Writes a script that starts the unpacked program with the libraries beside it.
-fn write_launcher(script: &Path, root: &Path) -> Result<()> {
-    let folders = library_folders(root)?;
-    let names = folders.iter().flat_map(fs::read_dir).flatten();
-    let mut loaders = names.filter_map(|e| Some(e.ok()?.path()));
-    let loader = loaders
-        .find(|p| {
-            p.file_name()
-                .is_some_and(|n| n.to_string_lossy().starts_with("ld-linux"))
-        })
-        .context("the archive's C library has no loader")?;
-    let text = format!(
-        "#!/bin/sh\nexec '{}' --library-path '{}' '{}' \"$@\"\n",
-        loader.display(),
-        std::env::join_paths(folders)?.display(),
-        root.canonicalize()?.join("usr/bin/spirv-val").display()
-    );
-    if let Some(bin) = script.parent() {
-        fs::create_dir_all(bin)?;
-    }
-    fs::write(script, text)?;
-    make_executable(script)
-}
-
-#[cfg(unix)]
-fn make_executable(path: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    Ok(fs::set_permissions(
-        path,
-        fs::Permissions::from_mode(0o755),
-    )?)
-}
-
-#[cfg(not(unix))]
-fn make_executable(_path: &Path) -> Result<()> {
-    bail!("the validator is fetched on Linux only: install SPIRV-Tools and set SPIRV_VAL")
 }
