@@ -83,6 +83,10 @@ pub(crate) fn lower_ballot_query(lower: &mut ClifLowering, inst: InstRef) -> Cli
     let high = lower.builder.ins().uextend(types::I64, high);
     let high = lower.builder.ins().ishl_imm_u(high, 32);
     let mask = lower.builder.ins().bor(low, high);
+    // Bits beyond the lanes of a sub-group do not count.
+    let lanes = u64::MAX >> (64 - lower.shared.subgroup_size);
+    let lanes = lower.emit_iconst(types::I64, lanes as i64);
+    let mask = lower.builder.ins().band(mask, lanes);
     let result = match inst.op() {
         Op::GroupNonUniformInverseBallot | Op::GroupNonUniformBallotBitExtract => {
             let lane = match inst.op() {
@@ -124,11 +128,7 @@ impl ClifLowering<'_, '_, '_> {
                 self.builder.ins().band(mask, upto)
             }
             2 => self.builder.ins().band(mask, before),
-            _ => {
-                let lanes = self.shared.subgroup_size;
-                let all = self.emit_iconst(types::I64, (u64::MAX >> (64 - lanes)) as i64);
-                self.builder.ins().band(mask, all)
-            }
+            _ => mask,
         };
         let count = self.builder.ins().popcnt(counted);
         self.builder.ins().ireduce(types::I32, count)
