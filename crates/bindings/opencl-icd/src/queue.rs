@@ -6,7 +6,7 @@ use crate::error::{CallError, CallResult};
 use crate::event::{EventOutput, EventWaitList};
 use crate::handle::{ObjectHandle, declare_object};
 use crate::progress::CommandProgress;
-use crate::scheduler::{CommandEnd, CommandWork, DeviceScheduler, QueuedCommand};
+use crate::scheduler::{CommandEnd, DeviceScheduler, QueuedCommand, ScheduledWork};
 use opencl_sys::{
     CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
     CL_QUEUE_PROFILING_ENABLE, cl_command_queue_properties, cl_command_type, cl_queue_properties,
@@ -127,7 +127,7 @@ impl ClQueue {
     pub unsafe fn enqueue(
         self: &Arc<Self>,
         call: &EnqueueCall,
-        work: CommandWork,
+        work: ScheduledWork,
     ) -> CallResult<()> {
         let progress = self.add_command(CommandOrder::Usual, &call.waits, work);
         call.event.give(self, call.kind, &progress);
@@ -147,7 +147,7 @@ impl ClQueue {
     /// The contract of the crate.
     pub unsafe fn enqueue_marker(self: &Arc<Self>, call: &EnqueueCall, order: CommandOrder) {
         // The end is that of all work which the device has.
-        let work: CommandWork = Arc::new(|_| Ok(CommandEnd::Issued));
+        let work: ScheduledWork = Arc::new(|_| Ok(CommandEnd::Issued));
         let progress = self.add_command(order, &call.waits, work);
         call.event.give(self, call.kind, &progress);
     }
@@ -157,7 +157,7 @@ impl ClQueue {
         self: &Arc<Self>,
         order: CommandOrder,
         waits: &EventWaitList,
-        work: CommandWork,
+        work: ScheduledWork,
     ) -> Arc<CommandProgress> {
         let context = self.context.clone();
         let on_error = Box::new(move |error: &CallError| context.report_error(error));

@@ -45,7 +45,7 @@ pub enum CommandEnd {
 }
 
 /// The work of a command on the device of a scheduler, which it locks when it needs it.
-pub type CommandWork = Arc<dyn Fn(&Arc<DeviceScheduler>) -> CallResult<CommandEnd> + Send + Sync>;
+pub type ScheduledWork = Arc<dyn Fn(&Arc<DeviceScheduler>) -> CallResult<CommandEnd> + Send + Sync>;
 
 /// A command that was enqueued.
 pub struct QueuedCommand {
@@ -57,7 +57,7 @@ pub struct QueuedCommand {
     has_failed_wait: AtomicBool,
     /// Whether the end of its work is awaited at once, for its times.
     is_timed: bool,
-    work: CommandWork,
+    work: ScheduledWork,
     on_error: Box<dyn Fn(&CallError) + Send + Sync>,
 }
 
@@ -105,7 +105,7 @@ impl QueuedCommand {
     pub fn new(
         scheduler: &Arc<DeviceScheduler>,
         is_timed: bool,
-        work: CommandWork,
+        work: ScheduledWork,
         on_error: Box<dyn Fn(&CallError) + Send + Sync>,
     ) -> Arc<QueuedCommand> {
         Arc::new(QueuedCommand {

@@ -10,7 +10,7 @@ use crate::memory::{ClMemory, ImageFacts};
 use crate::memory_store::StoreAccess;
 use crate::queue::ClQueue;
 use crate::region::{BoxSize, ByteBox, boxes_overlap, copy_box, fill_box};
-use crate::scheduler::{CommandEnd, CommandWork, DeviceScheduler};
+use crate::scheduler::{CommandEnd, DeviceScheduler, ScheduledWork};
 use opencl_sys::*;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -128,7 +128,7 @@ unsafe fn enqueue_image_transfer(
         TransferDirection::Read => StoreAccess::Read,
         TransferDirection::Write => StoreAccess::ReadWrite,
     };
-    let work: CommandWork = Arc::new(move |scheduler| {
+    let work: ScheduledWork = Arc::new(move |scheduler| {
         let bytes = address.bytes(host_span.clone());
         memory
             .store
@@ -208,7 +208,7 @@ struct RegionSide {
 }
 
 /// The work of copying a box from one memory object to another.
-fn copy_sides(from: RegionSide, to: RegionSide, size: BoxSize) -> CallResult<CommandWork> {
+fn copy_sides(from: RegionSide, to: RegionSide, size: BoxSize) -> CallResult<ScheduledWork> {
     let (source, target) = (from.place.span(size)?, to.place.span(size)?);
     let from_box = from.place.relative_to(source.start);
     let to_box = to.place.relative_to(target.start);
@@ -384,7 +384,7 @@ pub unsafe extern "C" fn enqueue_fill_image(
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
         let span = place.span(size)?;
         let place = place.relative_to(span.start);
-        let work: CommandWork = Arc::new(move |scheduler| {
+        let work: ScheduledWork = Arc::new(move |scheduler| {
             let access = StoreAccess::ReadWrite;
             memory
                 .store

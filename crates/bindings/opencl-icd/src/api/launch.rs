@@ -7,7 +7,7 @@ use crate::error::{CallError, CallResult, require};
 use crate::handle::find_object;
 use crate::kernel::ClKernel;
 use crate::queue::ClQueue;
-use crate::scheduler::{CommandEnd, CommandWork};
+use crate::scheduler::{CommandEnd, ScheduledWork};
 use opencl_sys::*;
 use spirula_runtime::{IndexSpace, KernelLaunch, LaunchInputs};
 use std::ffi::c_void;
@@ -118,7 +118,7 @@ pub fn prepare_launch(
     queue: &ClQueue,
     kernel: &Arc<ClKernel>,
     size: IndexSpace,
-) -> CallResult<CommandWork> {
+) -> CallResult<ScheduledWork> {
     let kernel = kernel.clone();
     let device = kernel.program.device_index(&queue.device);
     let code = CL_INVALID_PROGRAM_EXECUTABLE;

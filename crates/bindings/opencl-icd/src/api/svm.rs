@@ -7,7 +7,7 @@ use crate::error::{CallError, CallResult, catch_panic, require};
 use crate::handle::find_object;
 use crate::kernel::{ArgumentValue, ClKernel, ParameterKind};
 use crate::queue::ClQueue;
-use crate::scheduler::{CommandEnd, CommandWork};
+use crate::scheduler::{CommandEnd, ScheduledWork};
 use opencl_sys::*;
 use std::ffi::c_void;
 use std::ptr;
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn enqueue_svm_free(
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
         let callback = function.map(|function| crate::context::UserCallback { function, data });
         let owner = queue.clone();
-        let work: CommandWork = Arc::new(move |_| {
+        let work: ScheduledWork = Arc::new(move |_| {
             match callback {
                 Some(callback) => {
                     let mut list: Vec<*mut c_void> = list
@@ -150,7 +150,7 @@ pub unsafe fn enqueue_copy(
         "the regions overlap",
     )?;
     let bytes = 0..size as u64;
-    let work: CommandWork = Arc::new(move |_| {
+    let work: ScheduledWork = Arc::new(move |_| {
         target
             .bytes(bytes.clone())
             .copy_from_slice(source.bytes(bytes.clone()));
@@ -206,7 +206,7 @@ pub unsafe fn enqueue_fill(
         CL_INVALID_VALUE,
         "the size is no multiple of the pattern",
     )?;
-    let work: CommandWork = Arc::new(move |_| {
+    let work: ScheduledWork = Arc::new(move |_| {
         let bytes = target.bytes(0..size as u64);
         let chunks = bytes.chunks_exact_mut(pattern.len());
         chunks.for_each(|chunk| chunk.copy_from_slice(&pattern));
