@@ -63,19 +63,107 @@ pub(super) fn lower_distance(lower: &mut ClifLowering, inst: InstRef) -> ClifRes
     set_narrowed_result(lower, inst, scalar, &[length])
 }
 
+/// A vector whose length can be computed without overflow and underflow.
+struct ScaledVector {
+    components: ClifScalars,
+    /// The factor from its length to that of the original: a power of two, 1 for vectors of usual size.
+    inverse: Value,
+    /// Whether the original is so large that it was scaled down, and the factor of that.
+    shrunk: (Value, Value),
+}
+
+fn emit_scaled_vector(lower: &mut ClifLowering, scalar: ScalarRepr, v: &[Value]) -> ScaledVector {
+    // Halves are computed in `f32`, which holds all their squares.
+    let (limit, shrink, grow) = match scalar {
+        ScalarRepr::F64 => (500, -700, 800),
+        _ => (60, -100, 100),
+    };
+    let mut largest = lower.builder.ins().fabs(v[0]);
+    for x in &v[1..] {
+        let size = lower.builder.ins().fabs(*x);
+        largest = lower.builder.ins().fmax(largest, size);
+    }
+    let mut power = |exponent: i32| lower.make_float_constant(v[0], 2.0_f64.powi(exponent));
+    let (high, low) = (power(limit), power(-limit));
+    let scales = [power(0), power(shrink), power(grow)];
+    let factors = [power(0), power(-shrink), power(-grow)];
+    let is_large = lower
+        .builder
+        .ins()
+        .fcmp(FloatCC::GreaterThan, largest, high);
+    let is_small = lower.builder.ins().fcmp(FloatCC::LessThan, largest, low);
+    let mut choose = |values: [Value; 3]| {
+        let usual = lower.builder.ins().select(is_small, values[2], values[0]);
+        lower.builder.ins().select(is_large, values[1], usual)
+    };
+    let (scale, inverse) = (choose(scales), choose(factors));
+    let one = scales[0];
+    let shrunk = lower.builder.ins().select(is_large, scale, one);
+    let components = v.iter().map(|x| lower.builder.ins().fmul(*x, scale));
+    ScaledVector {
+        components: components.collect(),
+        inverse,
+        shrunk: (is_large, shrunk),
+    }
+}
+
+fn emit_exact_norm(lower: &mut ClifLowering, scalar: ScalarRepr, v: &[Value]) -> Value {
+    let scaled = emit_scaled_vector(lower, scalar, v);
+    let norm = emit_norm(lower, scalar, &scaled.components);
+    lower.builder.ins().fmul(norm, scaled.inverse)
+}
+
+/// `length` of OpenCL, whose intermediate results neither overflow nor underflow.
+pub(super) fn lower_exact_length(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let (v, scalar) = read_operands(lower, inst)?;
+    let length = emit_exact_norm(lower, scalar, &v[0]);
+    set_narrowed_result(lower, inst, scalar, &[length])
+}
+
+/// `distance` of OpenCL, likewise.
+pub(super) fn lower_exact_distance(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let (v, scalar) = read_operands(lower, inst)?;
+    let way = emit_differences(lower, &v[0], &v[1]);
+    let length = emit_exact_norm(lower, scalar, &way);
+    set_narrowed_result(lower, inst, scalar, &[length])
+}
+
+/// `normalize` of OpenCL, likewise.
+pub(super) fn lower_exact_normalize(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let (v, scalar) = read_operands(lower, inst)?;
+    let scaled = emit_scaled_vector(lower, scalar, &v[0]);
+    let length = emit_norm(lower, scalar, &scaled.components);
+    let divisor = emit_divisor(lower, length);
+    let (is_large, shrunk) = scaled.shrunk;
+    let pairs = v[0].iter().zip(&scaled.components);
+    let out: ClifScalars = pairs
+        .map(|(original, component)| {
+            // Small components of a large vector would vanish by its scale before the division.
+            let dividend = lower.builder.ins().select(is_large, *original, *component);
+            let quotient = lower.builder.ins().fdiv(dividend, divisor);
+            lower.builder.ins().fmul(quotient, shrunk)
+        })
+        .collect();
+    set_narrowed_result(lower, inst, scalar, &out)
+}
+
 /// A vector of length 0 stays as it is.
 pub(super) fn lower_normalize(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (v, scalar) = read_operands(lower, inst)?;
     let length = emit_norm(lower, scalar, &v[0]);
-    let zero = lower.zero_like(length);
-    let one = lower.make_float_constant(length, 1.0);
-    let none = lower.builder.ins().fcmp(FloatCC::Equal, length, zero);
-    let divisor = lower.builder.ins().select(none, one, length);
-    let out: ClifScalars = v[0]
-        .iter()
+    let divisor = emit_divisor(lower, length);
+    let out: ClifScalars = (v[0].iter())
         .map(|x| lower.builder.ins().fdiv(*x, divisor))
         .collect();
     set_narrowed_result(lower, inst, scalar, &out)
+}
+
+/// A length, or 1 for that of a vector of zeros.
+fn emit_divisor(lower: &mut ClifLowering, length: Value) -> Value {
+    let zero = lower.zero_like(length);
+    let one = lower.make_float_constant(length, 1.0);
+    let none = lower.builder.ins().fcmp(FloatCC::Equal, length, zero);
+    lower.builder.ins().select(none, one, length)
 }
 
 /// The cross product of three components. A fourth component becomes 0.
