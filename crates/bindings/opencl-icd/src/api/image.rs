@@ -191,7 +191,8 @@ unsafe fn open_image(
     let pitches = check_pitches(&facts, is_given || parent.is_some())?;
     let size = shape.total_bytes().unwrap_or(u64::MAX) as usize;
     let content = StoreContent::Image(shape);
-    let is_dense = pitches == (facts.row_bytes(), facts.slice_bytes());
+    let is_row = extent[1] == 1 && extent[2] == 1;
+    let is_dense = is_row || pitches == (facts.row_bytes(), facts.slice_bytes());
     let (store, flags) = match &parent {
         Some(buffer) => {
             let access = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
