@@ -43,6 +43,7 @@ pub use options::CompileOptions;
 pub use relocate::relocate_to_text;
 pub use signature::TensorSignature;
 pub use spirula_kernel::ir::FragmentElement;
+pub use spirula_llvm::AllowedExtensions;
 pub use spirula_stablehlo::translate::{ForeignTargets, KnownArguments, ScatterWindows};
 pub use spirula_tensor::schedule::{
     DispatchTuning, FragmentShape, MatrixProfile, ProfileSetting, ScheduleProfile,

@@ -189,7 +189,9 @@ impl BuildRequest<'_> {
             },
             log: error.to_string(),
         })?;
-        let options = spirula::CompileOptions::default();
+        let mut options = spirula::CompileOptions::default();
+        // Clang makes vectors of any length, which no device has.
+        options.llvm.extensions = spirula::AllowedExtensions::of_devices();
         let compiled = spirula::compile_input(&output.bitcode, &options);
         let compiled = compiled.and_then(spirula::CompiledInput::into_module);
         let module = compiled.map_err(|error| self.fail(join_diagnostics(&error.diagnostics)))?;
@@ -207,7 +209,9 @@ impl BuildRequest<'_> {
 
     fn read_module(&self, bytes: &[u8]) -> Result<SpirvModule, BuildFailure> {
         let read = SpirvModule::from_bytes(bytes);
-        read.map_err(|error| self.fail(error.to_string()))
+        let module = read.map_err(|error| self.fail(error.to_string()))?;
+        let split = spirula::split_rare_types(module);
+        split.map_err(|error| self.fail(join_diagnostics(&error.diagnostics)))
     }
 }
 
