@@ -71,8 +71,10 @@ fn find_all_devices() -> Vec<DeviceInfo> {
     let mut found: Vec<_> = ComputeDevice::find_info(processor_name())
         .into_iter()
         .collect();
-    let vulkan = (0..MOST_VULKAN_DEVICES).map(|n| ComputeDevice::find_info(&format!("vulkan:{n}")));
-    found.extend(vulkan.map_while(Result::ok));
+    // A number that no device has is a part of a name.
+    let vulkan = (0..MOST_VULKAN_DEVICES).map(|n| format!("vulkan:{n}"));
+    let numbered = vulkan.map_while(|id| ComputeDevice::find_info(&id).ok().filter(|d| d.id == id));
+    found.extend(numbered);
     found
 }
 
@@ -92,4 +94,18 @@ fn find_named_devices(names: &str) -> Vec<DeviceInfo> {
         found.inspect_err(missing).ok()
     });
     found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_listed_once() {
+        let mut ids: Vec<String> = find_all_devices().into_iter().map(|d| d.id).collect();
+        let count = ids.len();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), count, "{ids:?}");
+    }
 }
