@@ -16,7 +16,9 @@ pub fn run_opencl(args: &OpenClArgs) -> CommandResult {
     }
     let library = find_library(args.library.as_deref())?;
     if !args.install {
-        let text = format!("OCL_ICD_FILENAMES={}\n", library.display());
+        // Debian's loader takes a library for its folder of vendor files, Khronos' a list of libraries.
+        let path = library.display();
+        let text = format!("OCL_ICD_VENDORS={path} OCL_ICD_FILENAMES={path}\n");
         return files::write_text(Path::new("-"), &text);
     }
     let write = || {

@@ -17,6 +17,7 @@ mod link;
 mod literate;
 mod lsp;
 mod named_arrays;
+mod opencl;
 mod optimise;
 mod pkg;
 mod programs;
