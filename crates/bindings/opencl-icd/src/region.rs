@@ -18,6 +18,15 @@ pub struct ByteBox {
 pub type BoxSize = [usize; 3];
 
 impl ByteBox {
+    /// A row of bytes that follow each other.
+    pub fn with_row(first: usize, bytes: usize) -> ByteBox {
+        ByteBox {
+            first,
+            row_pitch: bytes,
+            slice_pitch: bytes,
+        }
+    }
+
     /// The box at an origin of bytes, rows and slices.
     pub fn at_origin(origin: [usize; 3], row_pitch: usize, slice_pitch: usize) -> Option<ByteBox> {
         let slices = origin[2].checked_mul(slice_pitch)?;
@@ -60,7 +69,7 @@ impl ByteBox {
     }
 
     /// Whether all its bytes follow each other.
-    fn is_dense(self, size: BoxSize) -> bool {
+    pub fn is_dense(self, size: BoxSize) -> bool {
         let one_slice = size[2] == 1;
         let one_row = size[1] == 1;
         (one_row || self.row_pitch == size[0])
@@ -73,11 +82,20 @@ pub fn copy_box(to: &mut [u8], to_box: ByteBox, from: &[u8], from_box: ByteBox, 
     if to_box.is_dense(size) && from_box.is_dense(size) {
         let bytes = size.iter().product::<usize>();
         let target = &mut to[to_box.first..to_box.first + bytes];
-        return target.copy_from_slice(&from[from_box.first..from_box.first + bytes]);
+        return copy_row(target, &from[from_box.first..from_box.first + bytes]);
     }
     for (target, source) in to_box.row_starts(size).zip(from_box.row_starts(size)) {
-        to[target..target + size[0]].copy_from_slice(&from[source..source + size[0]]);
+        copy_row(
+            &mut to[target..target + size[0]],
+            &from[source..source + size[0]],
+        );
     }
+}
+
+/// Copies bytes that may be the same: a program may read a buffer over its own memory to that memory.
+fn copy_row(to: &mut [u8], from: &[u8]) {
+    // SAFETY: both have the length of the shorter one.
+    unsafe { std::ptr::copy(from.as_ptr(), to.as_mut_ptr(), to.len().min(from.len())) };
 }
 
 /// Fills a box with a pattern, of which each row has a whole number.

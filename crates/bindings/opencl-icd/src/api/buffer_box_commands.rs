@@ -1,19 +1,16 @@
 //! Commands that read, write and copy boxes of buffers.
 
 use crate::api::buffer_commands::{
-    TransferDirection, UserAddress, copy_between, find_buffer, read_call, read_region, read_triple,
+    TransferDirection, UserAddress, find_buffer, read_call, read_region, read_triple,
 };
+use crate::api::region_work::{RegionSide, copy_region, transfer_region};
 use crate::boundary::answer_code;
 use crate::error::{CallError, CallResult, require};
 use crate::handle::find_object;
-use crate::memory::ClMemory;
-use crate::memory_store::StoreAccess;
 use crate::queue::ClQueue;
-use crate::region::{BoxSize, ByteBox, boxes_overlap, copy_box};
-use crate::scheduler::CommandEnd;
+use crate::region::{BoxSize, ByteBox, boxes_overlap};
 use opencl_sys::*;
 use std::ffi::c_void;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// The pitches of a box, which are those of dense rows and slices where they are 0.
@@ -47,26 +44,13 @@ struct BoxRequest {
 }
 
 impl BoxRequest {
-    /// The box and the bytes from its first to its last one.
-    unsafe fn resolve(&self, size: BoxSize) -> CallResult<(ByteBox, Range<u64>)> {
+    /// The box.
+    unsafe fn resolve(&self, size: BoxSize) -> CallResult<ByteBox> {
         let origin = read_triple(self.origin)?;
         let (row, slice) = choose_pitches(size, self.row_pitch, self.slice_pitch)?;
         let found = ByteBox::at_origin(origin, row, slice);
-        let found = found.ok_or_else(|| CallError::invalid_value("a region is too large"))?;
-        let span = found.span(size)?;
-        Ok((found, span))
+        found.ok_or_else(|| CallError::invalid_value("a region is too large"))
     }
-}
-
-/// The bytes of a box in the store of a buffer.
-fn place_in_buffer(memory: &ClMemory, span: Range<u64>) -> CallResult<Range<u64>> {
-    let is_within = span.end <= memory.size as u64;
-    require(
-        is_within,
-        CL_INVALID_VALUE,
-        "the region is not within the buffer",
-    )?;
-    Ok(memory.offset + span.start..memory.offset + span.end)
 }
 
 /// A copy between a box of a buffer and the caller.
@@ -91,28 +75,13 @@ unsafe fn enqueue_box_transfer(
     let memory = find_buffer(&queue, transfer.buffer)?;
     let size = read_region(transfer.region)?;
     let address = UserAddress::new(transfer.pointer)?;
-    let (buffer_box, buffer_span) = transfer.buffer_box.resolve(size)?;
-    let (host_box, host_span) = transfer.host_box.resolve(size)?;
-    let range = place_in_buffer(&memory, buffer_span.clone())?;
-    let call = read_call(&queue, kind, is_blocking != 0, waits.0, waits.1, event)?;
+    let buffer_box = transfer.buffer_box.resolve(size)?;
+    let host_box = transfer.host_box.resolve(size)?;
     let direction = transfer.direction;
+    let side = RegionSide::in_buffer(memory.clone(), buffer_box, size)?;
+    let work = transfer_region(side, address, host_box, size, direction)?;
+    let call = read_call(&queue, kind, is_blocking != 0, waits.0, waits.1, event)?;
     direction.check_flags(&memory)?;
-    let buffer_box = buffer_box.relative_to(buffer_span.start);
-    let host_box = host_box.relative_to(host_span.start);
-    let access = match direction {
-        TransferDirection::Read => StoreAccess::Read,
-        TransferDirection::Write => StoreAccess::ReadWrite,
-    };
-    let work = Arc::new(move |scheduler: &_| {
-        let host = address.bytes(host_span.clone());
-        memory
-            .store
-            .edit_bytes(scheduler, range.clone(), access, |bytes| match direction {
-                TransferDirection::Read => copy_box(host, host_box, bytes, buffer_box, size),
-                TransferDirection::Write => copy_box(bytes, buffer_box, host, host_box, size),
-            })?;
-        Ok(CommandEnd::Complete)
-    });
     queue.enqueue(&call, work)
 }
 
@@ -226,41 +195,21 @@ pub unsafe extern "C" fn enqueue_copy_buffer_rect(
             row_pitch: to_row_pitch,
             slice_pitch: to_slice_pitch,
         };
-        let (from_box, from_span) = from_request.resolve(size)?;
-        let (to_box, to_span) = to_request.resolve(size)?;
-        let source = place_in_buffer(&from, from_span.clone())?;
-        let target = place_in_buffer(&to, to_span.clone())?;
-        if Arc::ptr_eq(&from, &to) {
+        let (from_box, to_box) = (from_request.resolve(size)?, to_request.resolve(size)?);
+        let is_one = Arc::ptr_eq(&from, &to);
+        let is_same = Arc::ptr_eq(&from.store, &to.store);
+        let from = RegionSide::in_buffer(from, from_box, size)?;
+        let to = RegionSide::in_buffer(to, to_box, size)?;
+        if is_one {
             let message = "boxes of one buffer have different pitches";
             let is_same = from_box.row_pitch == to_box.row_pitch
                 && from_box.slice_pitch == to_box.slice_pitch;
             require(is_same, CL_INVALID_VALUE, message)?;
         }
-        if Arc::ptr_eq(&from.store, &to.store) {
-            let shift = |offset: u64, found: ByteBox| ByteBox {
-                first: found.first + offset as usize,
-                ..found
-            };
-            let (one, other) = (shift(from.offset, from_box), shift(to.offset, to_box));
-            let overlaps = boxes_overlap(one, other, size);
-            require(!overlaps, CL_MEM_COPY_OVERLAP, "the regions overlap")?;
-        }
+        let overlaps = is_same && boxes_overlap(from.place, to.place, size);
+        require(!overlaps, CL_MEM_COPY_OVERLAP, "the regions overlap")?;
         let kind = CL_COMMAND_COPY_BUFFER_RECT;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        let from_box = from_box.relative_to(from_span.start);
-        let to_box = to_box.relative_to(to_span.start);
-        let work = Arc::new(move |scheduler: &_| {
-            copy_between(
-                scheduler,
-                &from,
-                source.clone(),
-                &to,
-                target.clone(),
-                |to, from| {
-                    copy_box(to, to_box, from, from_box, size);
-                },
-            )
-        });
-        queue.enqueue(&call, work)
+        queue.enqueue(&call, copy_region(from, to, size)?)
     })
 }

@@ -1,14 +1,13 @@
 //! Commands that read, write, copy and fill buffers.
 
+use crate::api::region_work::{RegionSide, copy_region, fill_region, transfer_region};
 use crate::boundary::answer_code;
 use crate::error::{CallError, CallResult, require};
 use crate::event::{EventOutput, EventWaitList};
 use crate::handle::find_object;
 use crate::memory::ClMemory;
-use crate::memory_store::StoreAccess;
 use crate::queue::{ClQueue, EnqueueCall};
-use crate::region::{ByteBox, fill_box};
-use crate::scheduler::CommandEnd;
+use crate::region::ByteBox;
 use opencl_sys::*;
 use std::ffi::c_void;
 use std::ops::Range;
@@ -107,14 +106,6 @@ impl TransferDirection {
         let message = "the flags of the memory object exclude this";
         require(is_allowed, CL_INVALID_OPERATION, message)
     }
-
-    /// How the command uses the memory object.
-    pub fn store_access(self) -> StoreAccess {
-        match self {
-            TransferDirection::Read => StoreAccess::Read,
-            TransferDirection::Write => StoreAccess::Overwrite,
-        }
-    }
 }
 
 /// The range of bytes of a buffer within its store.
@@ -158,24 +149,19 @@ unsafe fn enqueue_transfer(
     let call = read_call(&queue, kind, is_blocking != 0, waits.0, waits.1, event)?;
     let direction = transfer.direction;
     direction.check_flags(&memory)?;
-    let work = Arc::new(move |scheduler: &_| {
-        let host = address.bytes(0..range.end - range.start);
-        let access = direction.store_access();
-        memory
-            .store
-            .edit_bytes(scheduler, range.clone(), access, |bytes| match direction {
-                TransferDirection::Read => copy_raw(host, bytes),
-                TransferDirection::Write => copy_raw(bytes, host),
-            })?;
-        Ok(CommandEnd::Complete)
-    });
+    let side = row_side(memory, &range);
+    let host = ByteBox::with_row(0, transfer.size);
+    let work = transfer_region(side, address, host, [transfer.size, 1, 1], direction)?;
     queue.enqueue(&call, work)
 }
 
-/// Copies bytes that may be the same: a program may read a buffer over its own memory to that memory.
-fn copy_raw(to: &mut [u8], from: &[u8]) {
-    // SAFETY: both have the length of the shorter one.
-    unsafe { std::ptr::copy(from.as_ptr(), to.as_mut_ptr(), to.len().min(from.len())) };
+/// A range of bytes of a buffer's store.
+fn row_side(memory: Arc<ClMemory>, range: &Range<u64>) -> RegionSide {
+    let bytes = (range.end - range.start) as usize;
+    RegionSide {
+        memory,
+        place: ByteBox::with_row(range.start as usize, bytes),
+    }
 }
 
 /// `clEnqueueReadBuffer`
@@ -297,43 +283,9 @@ pub unsafe extern "C" fn enqueue_copy_buffer(
         require(!overlaps, CL_MEM_COPY_OVERLAP, "the regions overlap")?;
         let kind = CL_COMMAND_COPY_BUFFER;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        let work = Arc::new(move |scheduler: &_| {
-            copy_between(
-                scheduler,
-                &from,
-                source.clone(),
-                &to,
-                target.clone(),
-                |to, from| {
-                    to.copy_from_slice(from);
-                },
-            )
-        });
-        queue.enqueue(&call, work)
+        let (from, to) = (row_side(from, &source), row_side(to, &target));
+        queue.enqueue(&call, copy_region(from, to, [size, 1, 1])?)
     })
-}
-
-/// Copies between two stores, or within one.
-///
-/// # Errors
-/// When a device fails.
-pub fn copy_between(
-    scheduler: &Arc<crate::scheduler::DeviceScheduler>,
-    from: &ClMemory,
-    source: Range<u64>,
-    to: &ClMemory,
-    target: Range<u64>,
-    copy: impl FnOnce(&mut [u8], &[u8]),
-) -> CallResult<CommandEnd> {
-    let mut bytes = Vec::new();
-    from.store
-        .edit_bytes(scheduler, source, StoreAccess::Read, |found| {
-            bytes.extend_from_slice(found)
-        })?;
-    let access = StoreAccess::ReadWrite;
-    to.store
-        .edit_bytes(scheduler, target, access, |found| copy(found, &bytes))?;
-    Ok(CommandEnd::Complete)
 }
 
 /// `clEnqueueFillBuffer`
@@ -361,21 +313,8 @@ pub unsafe extern "C" fn enqueue_fill_buffer(
         )?;
         let kind = CL_COMMAND_FILL_BUFFER;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        let whole = ByteBox {
-            first: 0,
-            row_pitch: size,
-            slice_pitch: size,
-        };
-        let work = Arc::new(move |scheduler: &_| {
-            let access = StoreAccess::Overwrite;
-            memory
-                .store
-                .edit_bytes(scheduler, range.clone(), access, |bytes| {
-                    fill_box(bytes, whole, [size, 1, 1], &pattern);
-                })?;
-            Ok(CommandEnd::Complete)
-        });
-        queue.enqueue(&call, work)
+        let side = row_side(memory, &range);
+        queue.enqueue(&call, fill_region(side, [size, 1, 1], pattern)?)
     })
 }
 

@@ -3,14 +3,13 @@
 use crate::api::buffer_commands::{
     TransferDirection, UserAddress, find_buffer, read_call, read_region, read_triple,
 };
+use crate::api::region_work::{RegionSide, copy_region, fill_region, transfer_region};
 use crate::boundary::answer_code;
 use crate::error::{CallError, CallResult, require};
 use crate::handle::find_object;
 use crate::memory::{ClMemory, ImageFacts};
-use crate::memory_store::StoreAccess;
 use crate::queue::ClQueue;
-use crate::region::{BoxSize, ByteBox, boxes_overlap, copy_box, fill_box};
-use crate::scheduler::{CommandEnd, DeviceScheduler, ScheduledWork};
+use crate::region::{BoxSize, ByteBox, boxes_overlap};
 use opencl_sys::*;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -122,22 +121,11 @@ unsafe fn enqueue_image_transfer(
     let call = read_call(&queue, kind, is_blocking != 0, waits.0, waits.1, event)?;
     let direction = transfer.direction;
     direction.check_flags(&memory)?;
-    let (span, host_span) = (image_box.span(size)?, host.span(size)?);
-    let image_box = image_box.relative_to(span.start);
-    let access = match direction {
-        TransferDirection::Read => StoreAccess::Read,
-        TransferDirection::Write => StoreAccess::ReadWrite,
+    let side = RegionSide {
+        memory,
+        place: image_box,
     };
-    let work: ScheduledWork = Arc::new(move |scheduler| {
-        let bytes = address.bytes(host_span.clone());
-        memory
-            .store
-            .edit_bytes(scheduler, span.clone(), access, |texels| match direction {
-                TransferDirection::Read => copy_box(bytes, host, texels, image_box, size),
-                TransferDirection::Write => copy_box(texels, image_box, bytes, host, size),
-            })?;
-        Ok(CommandEnd::Complete)
-    });
+    let work = transfer_region(side, address, host, size, direction)?;
     queue.enqueue(&call, work)
 }
 
@@ -201,35 +189,6 @@ pub unsafe extern "C" fn enqueue_write_image(
     })
 }
 
-/// A box within a memory object, and its size.
-struct RegionSide {
-    memory: Arc<ClMemory>,
-    place: ByteBox,
-}
-
-/// The work of copying a box from one memory object to another.
-fn copy_sides(from: RegionSide, to: RegionSide, size: BoxSize) -> CallResult<ScheduledWork> {
-    let (source, target) = (from.place.span(size)?, to.place.span(size)?);
-    let from_box = from.place.relative_to(source.start);
-    let to_box = to.place.relative_to(target.start);
-    Ok(Arc::new(move |scheduler: &Arc<DeviceScheduler>| {
-        let mut bytes = Vec::new();
-        let read = StoreAccess::Read;
-        from.memory
-            .store
-            .edit_bytes(scheduler, source.clone(), read, |found| {
-                bytes.extend_from_slice(found);
-            })?;
-        let write = StoreAccess::ReadWrite;
-        to.memory
-            .store
-            .edit_bytes(scheduler, target.clone(), write, |found| {
-                copy_box(found, to_box, &bytes, from_box, size);
-            })?;
-        Ok(CommandEnd::Complete)
-    }))
-}
-
 /// `clEnqueueCopyImage`
 pub unsafe extern "C" fn enqueue_copy_image(
     queue: cl_command_queue,
@@ -267,7 +226,7 @@ pub unsafe extern "C" fn enqueue_copy_image(
             memory: to,
             place: target,
         };
-        queue.enqueue(&call, copy_sides(from, to, size)?)
+        queue.enqueue(&call, copy_region(from, to, size)?)
     })
 }
 
@@ -278,17 +237,7 @@ fn buffer_side(memory: Arc<ClMemory>, offset: usize, size: BoxSize) -> CallResul
         row_pitch: size[0],
         slice_pitch: size[0] * size[1],
     };
-    let is_within = place.span(size)?.end <= memory.size as u64;
-    require(
-        is_within,
-        CL_INVALID_VALUE,
-        "the region is not within the buffer",
-    )?;
-    let first = memory.offset as usize + offset;
-    Ok(RegionSide {
-        memory,
-        place: ByteBox { first, ..place },
-    })
+    RegionSide::in_buffer(memory, place, size)
 }
 
 /// `clEnqueueCopyImageToBuffer`
@@ -315,7 +264,7 @@ pub unsafe extern "C" fn enqueue_copy_image_to_buffer(
             memory: image,
             place,
         };
-        queue.enqueue(&call, copy_sides(from, to, size)?)
+        queue.enqueue(&call, copy_region(from, to, size)?)
     })
 }
 
@@ -343,7 +292,7 @@ pub unsafe extern "C" fn enqueue_copy_buffer_to_image(
             memory: image,
             place,
         };
-        queue.enqueue(&call, copy_sides(from, to, size)?)
+        queue.enqueue(&call, copy_region(from, to, size)?)
     })
 }
 
@@ -382,17 +331,7 @@ pub unsafe extern "C" fn enqueue_fill_image(
         let (place, size) = texel_box(&facts, read_triple(origin)?, read_region(region)?)?;
         let kind = CL_COMMAND_FILL_IMAGE;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        let span = place.span(size)?;
-        let place = place.relative_to(span.start);
-        let work: ScheduledWork = Arc::new(move |scheduler| {
-            let access = StoreAccess::ReadWrite;
-            memory
-                .store
-                .edit_bytes(scheduler, span.clone(), access, |texels| {
-                    fill_box(texels, place, size, &texel);
-                })?;
-            Ok(CommandEnd::Complete)
-        });
-        queue.enqueue(&call, work)
+        let side = RegionSide { memory, place };
+        queue.enqueue(&call, fill_region(side, size, texel)?)
     })
 }

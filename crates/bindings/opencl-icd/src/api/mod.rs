@@ -22,6 +22,7 @@ pub mod platform;
 pub mod program;
 pub mod program_build;
 pub mod queue;
+pub mod region_work;
 pub mod sampler;
 pub mod svm;
 pub mod usm;
