@@ -105,6 +105,21 @@ pub struct DeviceLimits {
     pub partial_groups: bool,
 }
 
+impl DeviceLimits {
+    /// Chooses the size of workgroups: the largest divisors of the global size, with so many invocations at most.
+    pub fn choose_workgroup_size(&self, global: [u64; 3], most: u32) -> [u32; 3] {
+        let mut left = most.min(self.workgroup_invocations);
+        let mut local = [1; 3];
+        for axis in 0..3 {
+            let most = left.min(self.workgroup_size[axis]).max(1);
+            let divides = |n: &u32| global[axis].is_multiple_of(u64::from(*n));
+            local[axis] = (1..=most).rev().find(divides).unwrap_or(1);
+            left /= local[axis];
+        }
+        local
+    }
+}
+
 /// Options for opening a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceOptions {

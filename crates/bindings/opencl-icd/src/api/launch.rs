@@ -13,6 +13,9 @@ use spirula_runtime::{IndexSpace, KernelLaunch, LaunchInputs};
 use std::ffi::c_void;
 use std::sync::Arc;
 
+/// Most invocations of a workgroup that is suggested to callers.
+const SUGGESTED_INVOCATIONS: u32 = 256;
+
 /// The sizes of a launch as the caller gives them.
 pub struct RangeRequest {
     /// Number of dimensions.
@@ -273,24 +276,13 @@ pub unsafe extern "C" fn get_kernel_suggested_local_work_size(
         else {
             return Err(CallError::invalid_value("the launch has no invocations"));
         };
-        let sizes = local.unwrap_or_else(|| suggest_local_size(global, &queue.device));
+        let sizes = local.unwrap_or_else(|| {
+            let limits = &queue.device.info.limits;
+            limits.choose_workgroup_size(global, SUGGESTED_INVOCATIONS)
+        });
         for (axis, size) in sizes.iter().enumerate().take(dimensions as usize) {
             suggested.add(axis).write(*size as usize);
         }
         Ok(())
     })
-}
-
-/// Invocations of a workgroup that divide the global size, at most 256.
-fn suggest_local_size(global: [u64; 3], device: &ClDevice) -> [u32; 3] {
-    let limits = &device.info.limits;
-    let mut left = limits.workgroup_invocations.min(256);
-    let mut local = [1; 3];
-    for axis in 0..3 {
-        let most = left.min(limits.workgroup_size[axis]).max(1);
-        let divides = |size: &u32| global[axis].is_multiple_of(u64::from(*size));
-        local[axis] = (1..=most).rev().find(divides).unwrap_or(1);
-        left /= local[axis];
-    }
-    local
 }

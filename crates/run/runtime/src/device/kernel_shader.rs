@@ -261,7 +261,7 @@ impl ShaderLaunchPlan {
         };
         let local = local
             .or(demanded)
-            .unwrap_or_else(|| choose_workgroup_size(global, limits));
+            .unwrap_or_else(|| limits.choose_workgroup_size(global, USUAL));
         for axis in 0..3 {
             let groups = global[axis] / u64::from(local[axis].max(1));
             let whole = groups * u64::from(local[axis]) == global[axis];
@@ -282,17 +282,4 @@ impl ShaderLaunchPlan {
         }
         Ok((dimensions, local, offset))
     }
-}
-
-/// Chooses the size of workgroups: the largest divisors of the global size.
-fn choose_workgroup_size(global: [u64; 3], limits: &DeviceLimits) -> [u32; 3] {
-    let mut left = USUAL.min(limits.workgroup_invocations);
-    let mut local = [1; 3];
-    for axis in 0..3 {
-        let most = left.min(limits.workgroup_size[axis]).max(1);
-        let divides = |n: &u32| global[axis].is_multiple_of(u64::from(*n));
-        local[axis] = (1..=most).rev().find(divides).unwrap_or(1);
-        left /= local[axis];
-    }
-    local
 }
