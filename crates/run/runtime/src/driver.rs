@@ -51,6 +51,10 @@ pub struct DeviceInfo {
     /// Whether a subgroup that is a workgroup multiplies matrices of 32-bit floats of any size in memory. Factors may
     /// consist of 16-bit floats.
     pub has_dense_matrices: bool,
+    /// Processors, or compute units of a graphics processor; 0 where the driver does not say.
+    pub compute_units: u32,
+    /// Bytes of the memory that buffers are in.
+    pub memory_size: u64,
     /// Limits of launches and buffers.
     pub limits: DeviceLimits,
 }
@@ -462,6 +466,9 @@ pub trait DeviceDriver: Send {
     fn take_printed(&mut self) -> Vec<u8> {
         Vec::new()
     }
+
+    /// Measures the times of launches from now on, as [`DeviceOptions::times`] does from the beginning. Nothing runs.
+    fn measure_times(&mut self) {}
 
     /// Returns the device times of launches that ended since the last call, where they are measured.
     fn take_times(&mut self) -> Vec<(KernelHandle, Duration)> {

@@ -201,13 +201,31 @@ impl ComputeDevice {
     /// Times of all kernels that the driver compiled, in the order of their creation. A kernel that became a shader appears once
     /// for each size of its workgroups.
     pub fn kernel_times(&mut self) -> &[KernelTime] {
+        self.take_device_time();
+        &self.compiled
+    }
+
+    /// Measures the times of launches from now on, where the device can.
+    ///
+    /// # Errors
+    /// When earlier work failed, which is awaited.
+    pub fn measure_times(&mut self) -> Result<(), DeviceError> {
+        self.wait_idle()?;
+        self.driver.measure_times();
+        Ok(())
+    }
+
+    /// The time on the device of all launches that ended since the last call, if any were measured.
+    pub fn take_device_time(&mut self) -> Option<Duration> {
+        let mut total = None;
         for (kernel, time) in self.driver.take_times() {
             if let Some(row) = self.compiled.get_mut(kernel.index()) {
                 row.launches += 1;
                 row.run += time;
             }
+            *total.get_or_insert_default() += time;
         }
-        &self.compiled
+        total
     }
 
     /// The interface of a kernel.

@@ -23,6 +23,8 @@ fn build_device() -> DeviceInfo {
         special_values: 0,
         matrices: Vec::new(),
         has_dense_matrices: false,
+        compute_units: 1,
+        memory_size: 1 << 30,
         limits: DeviceLimits {
             buffer_size: 1 << 20,
             workgroup_size: [64, 64, 4],

@@ -106,6 +106,7 @@ impl CpuDriver {
             ..cpu::JitOptions::default()
         };
         let version = env!("CARGO_PKG_VERSION");
+        let memory = host_memory::query_available_memory();
         let info = DeviceInfo {
             id: mode.device_name().to_owned(),
             name: format!("{} processor, {threads} threads", std::env::consts::ARCH),
@@ -118,8 +119,10 @@ impl CpuDriver {
             special_values: 16 | 32 | 64,
             matrices: Vec::new(),
             has_dense_matrices: mode == cpu::CpuMode::Gangs,
+            compute_units: threads as u32,
+            memory_size: memory,
             limits: DeviceLimits {
-                buffer_size: host_memory::query_available_memory() / 100 * BUFFER_SHARE,
+                buffer_size: memory / 100 * BUFFER_SHARE,
                 workgroup_size: [1024; 3],
                 workgroup_invocations: 1024,
                 workgroup_memory: 1 << 20,
@@ -456,6 +459,10 @@ impl DeviceDriver for CpuDriver {
 
     fn take_printed(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.printed)
+    }
+
+    fn measure_times(&mut self) {
+        self.times.get_or_insert_default();
     }
 
     fn take_times(&mut self) -> Vec<(KernelHandle, Duration)> {

@@ -131,6 +131,8 @@ impl OpenClDevice {
             special_values: 16 | 32 | 64,
             matrices: Vec::new(),
             has_dense_matrices: false,
+            compute_units: facts.query_number(cl::CL_DEVICE_MAX_COMPUTE_UNITS)? as u32,
+            memory_size: facts.query_number(cl::CL_DEVICE_GLOBAL_MEM_SIZE)?,
             limits: DeviceLimits {
                 buffer_size: facts.query_number(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
                 workgroup_size: [size(0), size(1), size(2)],

@@ -531,6 +531,10 @@ impl DeviceDriver for VulkanDriver {
         warnings
     }
 
+    fn measure_times(&mut self) {
+        self.queue.measure_times();
+    }
+
     fn take_times(&mut self) -> Vec<(KernelHandle, Duration)> {
         self.queue.take_times()
     }

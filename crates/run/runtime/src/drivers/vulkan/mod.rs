@@ -24,6 +24,7 @@
 
 mod bfloat16_features;
 mod capabilities;
+mod compute_units;
 mod descriptors;
 mod device;
 mod dispatch;

@@ -1,5 +1,6 @@
 //! Physical devices: the Vulkan devices of the system, before they are opened.
 
+use super::compute_units::count_compute_units;
 use super::error::VulkanCallResult;
 use super::instance::{NEWEST, VulkanInstance};
 use super::matrix_shapes;
@@ -122,6 +123,10 @@ impl VulkanPhysicalDevice {
             special_values: special_values(&floats),
             matrices: Vec::new(),
             has_dense_matrices: false,
+            compute_units: count_compute_units(instance, raw, base.device_type, |name| {
+                has_extension(&extensions, name)
+            }),
+            memory_size: heap,
             limits: to_device_limits(&base.limits, most),
         };
         let mut physical = VulkanPhysicalDevice {
@@ -155,9 +160,13 @@ impl VulkanPhysicalDevice {
 
     /// Whether it has an extension.
     pub fn has_extension(&self, name: &CStr) -> bool {
-        let mut names = self.extensions.iter().map(|e| e.extension_name_as_c_str());
-        names.any(|n| n == Ok(name))
+        has_extension(&self.extensions, name)
     }
+}
+
+fn has_extension(extensions: &[vk::ExtensionProperties], name: &CStr) -> bool {
+    let mut names = extensions.iter().map(|e| e.extension_name_as_c_str());
+    names.any(|n| n == Ok(name))
 }
 
 /// Whether the largest heap of local memory is entirely host-visible.

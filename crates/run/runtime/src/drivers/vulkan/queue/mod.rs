@@ -352,6 +352,16 @@ impl VulkanQueue {
         }
     }
 
+    /// Measures the times of launches from now on, where the device can. Nothing runs; batches that were recorded without times
+    /// are not replayed any more.
+    pub fn measure_times(&mut self) {
+        if !self.settings.times && self.device.physical.timestamps.is_some() {
+            self.settings.times = true;
+            self.prepared = None;
+            self.idle.clear();
+        }
+    }
+
     /// Times of finished launches since the last call.
     pub fn take_times(&mut self) -> Vec<(KernelHandle, Duration)> {
         std::mem::take(&mut self.times)
