@@ -78,7 +78,7 @@ fn find_clang() -> Result<ClangCompiler, ClangError> {
     if let Some(found) = FOUND.get() {
         return Ok(found.clone());
     }
-    let found = ClangCompiler::find()?;
+    let found = CLANG_CACHE.find_compiler()?;
     Ok(FOUND.get_or_init(|| found).clone())
 }
 

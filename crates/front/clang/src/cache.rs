@@ -37,6 +37,14 @@ impl ClangCache {
         }
     }
 
+    /// Finds Clang, as [`ClangCompiler::find`] does. It is asked for its version only if the cache does not know it.
+    ///
+    /// # Errors
+    /// When there is none that is new enough.
+    pub fn find_compiler(&self) -> Result<ClangCompiler, ClangError> {
+        ClangCompiler::find_with_records(self.folder.as_deref())
+    }
+
     /// Compiles a job, unless its output is known.
     ///
     /// # Errors
@@ -86,7 +94,7 @@ impl ClangCache {
 }
 
 /// Writes a file in one step, as others may read it meanwhile.
-fn write_file(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+pub fn write_file(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let file = tempfile::NamedTempFile::new_in(folder)?;
     std::fs::write(file.path(), bytes)?;

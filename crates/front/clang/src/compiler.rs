@@ -2,6 +2,7 @@
 
 use crate::error::ClangError;
 use crate::job::ClangJob;
+use crate::version_record::find_version_line;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -49,9 +50,17 @@ impl ClangCompiler {
     /// # Errors
     /// When there is none that is new enough.
     pub fn find() -> Result<ClangCompiler, ClangError> {
+        ClangCompiler::find_with_records(None)
+    }
+
+    /// Finds Clang, with the versions that are recorded in a folder.
+    pub(crate) fn find_with_records(folder: Option<&Path>) -> Result<ClangCompiler, ClangError> {
         let mut old = Vec::new();
         for program in list_candidates() {
-            let Some((number, version)) = query_version(&program) else {
+            let Some(version) = find_version_line(&program, folder) else {
+                continue;
+            };
+            let Some(number) = parse_version(&version) else {
                 continue;
             };
             if number >= OLDEST {
@@ -69,7 +78,7 @@ impl ClangCompiler {
         })
     }
 
-    /// The first line that `clang --version` prints.
+    /// The line of `clang --version` that has the version.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -151,13 +160,10 @@ fn list_candidates() -> Vec<PathBuf> {
     found
 }
 
-/// The number of a Clang's version, and the line that has it.
-fn query_version(program: &Path) -> Option<(u32, String)> {
-    let output = Command::new(program).arg("--version").output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let line = text.lines().next()?.to_owned();
+/// The number of a Clang's version by the line that has it.
+fn parse_version(line: &str) -> Option<u32> {
     let number = line.split("clang version ").nth(1)?.split('.').next()?;
-    Some((number.parse().ok()?, line))
+    number.parse().ok()
 }
 
 fn write_headers(folder: &Path, headers: &[(String, String)]) -> Result<(), ClangError> {

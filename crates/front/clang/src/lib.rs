@@ -9,6 +9,7 @@ mod cache;
 mod compiler;
 mod error;
 mod job;
+mod version_record;
 
 pub use build_options::{BuildOptions, parse_build_options};
 pub use cache::ClangCache;
