@@ -83,6 +83,14 @@ impl ClContext {
         &self.schedulers
     }
 
+    /// The scheduler of its device, if it has one device only.
+    pub fn only_scheduler(&self) -> Option<&Arc<DeviceScheduler>> {
+        match self.schedulers.as_slice() {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
     /// Whether all devices use the memory of the host.
     pub fn is_host(&self) -> bool {
         self.devices.iter().all(|device| device.is_processor())

@@ -1,11 +1,13 @@
 //! Memory stores: the bytes of memory objects, on the host and on the devices of a context.
 //!
 //! A store has a block on the host and a resource on each device that uses it, all made when they are first needed. Some of
-//! them are valid. The processor uses the block of the host itself.
+//! them are valid. The processor uses the block of the host itself. Where the host accesses the memory of the only other device
+//! as fast as its own, that memory is the block.
 
 use crate::error::{CallError, CallResult};
+use crate::region::copy_row;
 use crate::scheduler::{DeviceScheduler, RetiredResource};
-use spirula_runtime::{HostMemory, ImageShape, ResourceHandle, SamplerState};
+use spirula_runtime::{BufferHandle, HostMemory, ImageShape, ResourceHandle, SamplerState};
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,6 +40,8 @@ pub enum StoreAccess {
 pub struct MemoryStore {
     size: u64,
     content: StoreContent,
+    /// The device whose memory may be the block on the host.
+    home: Option<Arc<DeviceScheduler>>,
     state: Mutex<StoreState>,
 }
 
@@ -54,7 +58,9 @@ enum HostBlock {
     /// Memory of the caller.
     Borrowed(NonNull<u8>),
     /// Memory of another store, from an offset on.
-    Shared(Arc<MemoryStore>, u64),
+    Part(Arc<MemoryStore>, u64),
+    /// Memory of the device that is the store's home.
+    Mapped(NonNull<u8>),
 }
 
 // SAFETY: the memory is used under the lock of the store, or as the caller of OpenCL orders it.
@@ -66,14 +72,22 @@ struct StoreResidence {
     resource: ResourceHandle,
     /// Not used for the processor, whose resource is the block of the host.
     is_valid: bool,
+    /// Whether the resource is the block of the host.
+    is_mapped: bool,
 }
 
 impl MemoryStore {
-    /// A store of undefined content, in memory of the caller if that is given.
-    pub fn new(size: u64, content: StoreContent, borrowed: Option<NonNull<u8>>) -> MemoryStore {
+    /// A store of undefined content, in memory of the caller if that is given. `home` is the only device that uses it.
+    pub fn new(
+        size: u64,
+        content: StoreContent,
+        borrowed: Option<NonNull<u8>>,
+        home: Option<&Arc<DeviceScheduler>>,
+    ) -> MemoryStore {
         MemoryStore {
             size,
             content,
+            home: home.filter(|device| !device.is_host()).cloned(),
             state: Mutex::new(StoreState {
                 block: borrowed.map_or(HostBlock::Missing, HostBlock::Borrowed),
                 is_host_valid: borrowed.is_some(),
@@ -92,8 +106,9 @@ impl MemoryStore {
         MemoryStore {
             size,
             content,
+            home: None,
             state: Mutex::new(StoreState {
-                block: HostBlock::Shared(buffer.clone(), offset),
+                block: HostBlock::Part(buffer.clone(), offset),
                 is_host_valid: true,
                 residences: Vec::new(),
             }),
@@ -119,6 +134,9 @@ impl MemoryStore {
 
     fn block_address(&self, state: &mut StoreState) -> CallResult<NonNull<u8>> {
         if let HostBlock::Missing = state.block {
+            if let Some(address) = self.map_home(state)? {
+                return Ok(address);
+            }
             let memory = HostMemory::with_zeros(self.size.saturating_add(OVERREAD));
             state.block = HostBlock::Owned(memory.ok_or_else(CallError::out_of_memory)?);
         }
@@ -128,13 +146,33 @@ impl MemoryStore {
                 first.ok_or_else(CallError::out_of_memory)
             }
             HostBlock::Borrowed(pointer) => Ok(*pointer),
-            HostBlock::Shared(store, offset) => {
+            HostBlock::Mapped(address) => Ok(*address),
+            HostBlock::Part(store, offset) => {
                 let first = store.host_address()?;
                 // SAFETY: the offset is within the other store, as its creator has checked.
                 Ok(unsafe { first.add(*offset as usize) })
             }
             HostBlock::Missing => Err(CallError::out_of_memory()),
         }
+    }
+
+    /// Makes the memory of the home the block on the host, if the host accesses that memory as fast as its own.
+    fn map_home(&self, state: &mut StoreState) -> CallResult<Option<NonNull<u8>>> {
+        let Some(home) = self
+            .home
+            .as_ref()
+            .filter(|_| self.content == StoreContent::Buffer)
+        else {
+            return Ok(None);
+        };
+        let own = self.find_residence(state, home)?;
+        let residence = &mut state.residences[own];
+        let address = home.lock_device().host_address(residence.resource)?;
+        if let Some(address) = address {
+            residence.is_mapped = true;
+            state.block = HostBlock::Mapped(address);
+        }
+        Ok(address)
     }
 
     /// The bytes of the block on the host.
@@ -164,14 +202,38 @@ impl MemoryStore {
         Ok(())
     }
 
-    /// Makes the block on the host valid, and returns its address.
+    /// Makes the block on the host valid and free for the caller, who gets its address.
     ///
     /// # Errors
     /// When there is no memory for it, or a device fails.
     pub fn fetch_to_host(&self) -> CallResult<NonNull<u8>> {
         let mut state = self.lock();
+        let address = self.block_address(&mut state)?;
         self.fetch_locked(&mut state)?;
-        self.block_address(&mut state)
+        self.await_mapped_use(&state)?;
+        Ok(address)
+    }
+
+    /// Makes the block on the host free for the caller, who replaces all its bytes.
+    ///
+    /// # Errors
+    /// When there is no memory for it, or a device fails.
+    pub fn discard_to_host(&self) -> CallResult<()> {
+        let mut state = self.lock();
+        self.block_address(&mut state)?;
+        self.await_mapped_use(&state)?;
+        state.is_host_valid = true;
+        state.residences.iter_mut().for_each(|r| r.is_valid = false);
+        Ok(())
+    }
+
+    /// Waits until the device whose memory is the block does not use it.
+    fn await_mapped_use(&self, state: &StoreState) -> CallResult<()> {
+        let mut mapped = state.residences.iter();
+        if let Some(mapped) = mapped.find(|residence| residence.is_mapped) {
+            mapped.scheduler.lock_device().wait_idle()?;
+        }
+        Ok(())
     }
 
     fn fetch_locked(&self, state: &mut StoreState) -> CallResult<()> {
@@ -182,7 +244,10 @@ impl MemoryStore {
         let bytes = unsafe { self.block_bytes(state)? };
         if let Some(valid) = state.residences.iter().find(|r| r.is_valid) {
             let mut device = valid.scheduler.lock_device();
-            device.read_resource(valid.resource, 0, bytes)?;
+            match valid.is_mapped {
+                true => device.wait_idle()?,
+                false => device.read_resource(valid.resource, 0, bytes)?,
+            }
         }
         state.is_host_valid = true;
         Ok(())
@@ -204,7 +269,8 @@ impl MemoryStore {
         }
         let own = self.find_residence(&mut state, scheduler)?;
         let resource = state.residences[own].resource;
-        let is_stale = !is_host && !state.residences[own].is_valid;
+        let is_copy = !is_host && !state.residences[own].is_mapped;
+        let is_stale = is_copy && !state.residences[own].is_valid;
         if is_stale && access != StoreAccess::Overwrite {
             let has_content = state.is_host_valid || state.residences.iter().any(|r| r.is_valid);
             if has_content {
@@ -244,6 +310,7 @@ impl MemoryStore {
             scheduler: scheduler.clone(),
             resource,
             is_valid: false,
+            is_mapped: false,
         });
         Ok(state.residences.len() - 1)
     }
@@ -267,6 +334,73 @@ impl MemoryStore {
             (StoreContent::Buffer, None) => device.create_buffer(self.size)?.into(),
             (StoreContent::Image(shape), None) => device.create_image(&shape, &sampler)?.into(),
         })
+    }
+
+    /// The buffer on a device that is not the processor, where it is to be read or written by the device itself; `None` on the
+    /// processor, and for images.
+    ///
+    /// # Errors
+    /// When there is no memory for it, or a device fails.
+    pub fn acquire_buffer(
+        &self,
+        scheduler: &Arc<DeviceScheduler>,
+        range: &Range<u64>,
+        access: StoreAccess,
+    ) -> CallResult<Option<BufferHandle>> {
+        if scheduler.is_host() || self.content != StoreContent::Buffer {
+            return Ok(None);
+        }
+        let resource = self.acquire(scheduler, self.widen_access(range, access))?;
+        Ok(match resource {
+            ResourceHandle::Buffer(buffer) => Some(buffer),
+            _ => None,
+        })
+    }
+
+    /// The access to the whole store by one to a part of it.
+    fn widen_access(&self, range: &Range<u64>, access: StoreAccess) -> StoreAccess {
+        match access {
+            StoreAccess::Overwrite if *range != (0..self.size) => StoreAccess::ReadWrite,
+            access => access,
+        }
+    }
+
+    /// Copies bytes to the caller, as a command of a device.
+    ///
+    /// # Errors
+    /// When a device fails.
+    pub fn read_bytes(
+        &self,
+        scheduler: &Arc<DeviceScheduler>,
+        range: Range<u64>,
+        out: &mut [u8],
+    ) -> CallResult<()> {
+        if scheduler.is_host() || self.lock().is_host_valid {
+            let copy = |bytes: &mut [u8]| copy_row(out, bytes);
+            return self.edit_bytes(scheduler, range, StoreAccess::Read, copy);
+        }
+        let resource = self.acquire(scheduler, StoreAccess::Read)?;
+        let mut device = scheduler.lock_device();
+        Ok(device.read_resource(resource, range.start, out)?)
+    }
+
+    /// Copies bytes of the caller, as a command of a device.
+    ///
+    /// # Errors
+    /// When a device fails.
+    pub fn write_bytes(
+        &self,
+        scheduler: &Arc<DeviceScheduler>,
+        range: Range<u64>,
+        data: &[u8],
+    ) -> CallResult<()> {
+        let access = StoreAccess::Overwrite;
+        if scheduler.is_host() {
+            return self.edit_bytes(scheduler, range, access, |bytes| copy_row(bytes, data));
+        }
+        let resource = self.acquire(scheduler, self.widen_access(&range, access))?;
+        let mut device = scheduler.lock_device();
+        Ok(device.write_resource(resource, range.start, data)?)
     }
 
     /// Reads or changes bytes, as a command of a device.
@@ -294,12 +428,7 @@ impl MemoryStore {
             return Ok(());
         }
         drop(state);
-        let is_whole = range == (0..self.size);
-        let acquired = match access {
-            StoreAccess::Overwrite if !is_whole => StoreAccess::ReadWrite,
-            access => access,
-        };
-        let resource = self.acquire(scheduler, acquired)?;
+        let resource = self.acquire(scheduler, self.widen_access(&range, access))?;
         let mut copy = Vec::new();
         let reserved = copy.try_reserve_exact(end - start);
         reserved.map_err(|_| CallError::out_of_memory())?;
@@ -325,7 +454,8 @@ impl MemoryStore {
         let bytes = unsafe { self.block_bytes(&mut state)? };
         let changed = &bytes[range.start as usize..range.end as usize];
         for residence in &mut state.residences {
-            if residence.is_valid && !residence.scheduler.is_host() {
+            let is_copy = !residence.is_mapped && !residence.scheduler.is_host();
+            if residence.is_valid && is_copy {
                 let mut device = residence.scheduler.lock_device();
                 device.write_resource(residence.resource, range.start, changed)?;
             }

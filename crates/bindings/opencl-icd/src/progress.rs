@@ -5,6 +5,7 @@ use crate::error::CallResult;
 use crate::scheduler::QueuedCommand;
 use opencl_sys::{CL_COMPLETE, CL_QUEUED, CL_RUNNING, CL_SUBMITTED, cl_int};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// A function that is called with the status of a command.
 pub type StatusCallback = Box<dyn FnOnce(cl_int) + Send>;
@@ -153,6 +154,15 @@ impl CommandProgress {
         self.reach_status(CL_RUNNING, |times, now| times.started = now);
     }
 
+    /// Notes the time that the device took for the command, which has just ended there.
+    pub fn note_device_time(&self, time: Duration) {
+        let times = &mut self.lock().times;
+        let now = read_clock();
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        times.ended = now;
+        times.started = now.saturating_sub(nanoseconds).max(times.submitted);
+    }
+
     fn reach_status(&self, status: cl_int, note: impl FnOnce(&mut CommandTimes, u64)) {
         let mut state = self.lock();
         if state.status <= status {
@@ -197,7 +207,9 @@ impl CommandProgress {
                 *time = now;
             }
         }
-        times.ended = now;
+        if times.ended == 0 {
+            times.ended = now;
+        }
         let callbacks = std::mem::take(&mut state.callbacks);
         let dependents = std::mem::take(&mut state.dependents);
         drop(state);

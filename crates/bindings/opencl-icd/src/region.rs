@@ -61,7 +61,7 @@ impl ByteBox {
     }
 
     /// The positions of the rows.
-    fn row_starts(self, size: BoxSize) -> impl Iterator<Item = usize> {
+    pub fn row_starts(self, size: BoxSize) -> impl Iterator<Item = usize> {
         (0..size[2]).flat_map(move |slice| {
             (0..size[1])
                 .map(move |row| self.first + slice * self.slice_pitch + row * self.row_pitch)
@@ -77,13 +77,17 @@ impl ByteBox {
     }
 }
 
+/// The size of two boxes in as few rows as possible: one, if the bytes of both follow each other.
+pub fn join_rows(boxes: [ByteBox; 2], size: BoxSize) -> BoxSize {
+    match boxes.iter().all(|place| place.is_dense(size)) {
+        true => [size.iter().product(), 1, 1],
+        false => size,
+    }
+}
+
 /// Copies a box.
 pub fn copy_box(to: &mut [u8], to_box: ByteBox, from: &[u8], from_box: ByteBox, size: BoxSize) {
-    if to_box.is_dense(size) && from_box.is_dense(size) {
-        let bytes = size.iter().product::<usize>();
-        let target = &mut to[to_box.first..to_box.first + bytes];
-        return copy_row(target, &from[from_box.first..from_box.first + bytes]);
-    }
+    let size = join_rows([to_box, from_box], size);
     for (target, source) in to_box.row_starts(size).zip(from_box.row_starts(size)) {
         copy_row(
             &mut to[target..target + size[0]],
@@ -93,7 +97,7 @@ pub fn copy_box(to: &mut [u8], to_box: ByteBox, from: &[u8], from_box: ByteBox, 
 }
 
 /// Copies bytes that may be the same: a program may read a buffer over its own memory to that memory.
-fn copy_row(to: &mut [u8], from: &[u8]) {
+pub fn copy_row(to: &mut [u8], from: &[u8]) {
     // SAFETY: both have the length of the shorter one.
     unsafe { std::ptr::copy(from.as_ptr(), to.as_mut_ptr(), to.len().min(from.len())) };
 }

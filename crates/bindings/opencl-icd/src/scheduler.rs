@@ -69,6 +69,8 @@ pub struct DeviceScheduler {
     wake: Condvar,
     number: usize,
     is_host: bool,
+    /// Whether the device measures the times of launches.
+    is_measuring: AtomicBool,
     retired: Mutex<Vec<RetiredResource>>,
 }
 
@@ -146,10 +148,17 @@ impl QueuedCommand {
             let code = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
             return Err(CallError::new(code, message));
         }
+        if self.is_timed {
+            self.scheduler.begin_timed_command()?;
+        }
         self.progress.mark_running();
         let end = catch_panic(|| (self.work)(&self.scheduler))?;
         if self.is_timed && end == CommandEnd::Issued {
-            self.scheduler.lock_device().wait_idle()?;
+            let mut device = self.scheduler.lock_device();
+            device.wait_idle()?;
+            if let Some(time) = device.take_device_time() {
+                self.progress.note_device_time(time);
+            }
             return Ok(CommandEnd::Complete);
         }
         Ok(end)
@@ -177,6 +186,7 @@ impl DeviceScheduler {
             wake: Condvar::new(),
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             is_host,
+            is_measuring: AtomicBool::new(false),
             retired: Mutex::default(),
         });
         let builder = thread::Builder::new().name("spirula-opencl".to_owned());
@@ -201,6 +211,21 @@ impl DeviceScheduler {
     /// The device, once no command runs.
     pub fn lock_device(&self) -> MutexGuard<'_, ComputeDevice> {
         self.device.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the device measure the times of launches, and awaits those that are not to be counted. The processor needs neither:
+    /// a launch there ends with its call.
+    fn begin_timed_command(&self) -> CallResult<()> {
+        if self.is_host {
+            return Ok(());
+        }
+        let mut device = self.lock_device();
+        if !self.is_measuring.swap(true, Ordering::Relaxed) {
+            device.measure_times()?;
+        }
+        device.wait_idle()?;
+        device.take_device_time();
+        Ok(())
     }
 
     fn lock_state(&self) -> MutexGuard<'_, SchedulerState> {
@@ -328,6 +353,7 @@ impl DeviceScheduler {
         }
         let mut device = self.lock_device();
         let waited = catch_panic(|| Ok(device.wait_idle()?));
+        device.take_device_time();
         self.tidy_up(&mut device);
         drop(device);
         let ended: Vec<_> = issued.iter().map(|c| c.finish(&waited)).collect();

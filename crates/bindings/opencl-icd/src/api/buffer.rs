@@ -20,6 +20,7 @@ const PART_ALIGN: usize = 128;
 /// # Safety
 /// The contract of the crate.
 pub unsafe fn make_store(
+    context: &ClContext,
     flags: cl_mem_flags,
     size: usize,
     content: StoreContent,
@@ -27,7 +28,7 @@ pub unsafe fn make_store(
 ) -> CallResult<MemoryStore> {
     let given = NonNull::new(host_pointer.cast::<u8>());
     let borrowed = given.filter(|_| flags & CL_MEM_USE_HOST_PTR != 0);
-    let store = MemoryStore::new(size as u64, content, borrowed);
+    let store = MemoryStore::new(size as u64, content, borrowed, context.only_scheduler());
     if flags & CL_MEM_COPY_HOST_PTR != 0 {
         let copied = store.set_content(host_pointer.cast());
         copied.map_err(|error| CallError::new(CL_MEM_OBJECT_ALLOCATION_FAILURE, error.message))?;
@@ -65,7 +66,7 @@ unsafe fn open_buffer(
     require(is_fit, CL_INVALID_BUFFER_SIZE, message)?;
     check_host_pointer(flags, host_pointer)?;
     check_svm_pointer(&context, flags, size, host_pointer)?;
-    let store = make_store(flags, size, StoreContent::Buffer, host_pointer)?;
+    let store = make_store(&context, flags, size, StoreContent::Buffer, host_pointer)?;
     let access = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
     let usual = if flags & access == 0 {
         CL_MEM_READ_WRITE

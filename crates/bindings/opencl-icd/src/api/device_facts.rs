@@ -195,7 +195,7 @@ impl ClDevice {
         let limits = &self.info.limits;
         let memory = limits.buffer_size;
         Some(match name {
-            CL_DEVICE_MAX_COMPUTE_UNITS => Uint(self.count_compute_units()),
+            CL_DEVICE_MAX_COMPUTE_UNITS => Uint(self.info.compute_units.max(1)),
             CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS => Uint(3),
             CL_DEVICE_MAX_WORK_GROUP_SIZE => Size(limits.workgroup_invocations as usize),
             CL_DEVICE_MAX_WORK_ITEM_SIZES => {
@@ -213,7 +213,7 @@ impl ClDevice {
             CL_DEVICE_MAX_CLOCK_FREQUENCY => Uint(self.query_clock()),
             CL_DEVICE_ADDRESS_BITS => Uint(64),
             CL_DEVICE_MAX_MEM_ALLOC_SIZE => Ulong(memory),
-            CL_DEVICE_GLOBAL_MEM_SIZE => Ulong(memory),
+            CL_DEVICE_GLOBAL_MEM_SIZE => Ulong(self.info.memory_size),
             CL_DEVICE_MAX_PARAMETER_SIZE => Size(MAX_PARAMETER_BYTES),
             CL_DEVICE_MEM_BASE_ADDR_ALIGN => Uint(1024),
             CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE => Uint(128),
@@ -255,13 +255,6 @@ impl ClDevice {
         let mut lines = told.lines().filter(|line| line.starts_with("cpu MHz"));
         let clock = lines.find_map(|line| line.split_once(':')?.1.trim().parse::<f64>().ok());
         clock.map_or(0, |clock| clock as cl_uint)
-    }
-
-    fn count_compute_units(&self) -> cl_uint {
-        match self.is_processor() {
-            true => std::thread::available_parallelism().map_or(1, |n| n.get() as cl_uint),
-            false => 16,
-        }
     }
 
     fn has_subgroups(&self) -> bool {

@@ -208,11 +208,14 @@ unsafe fn open_image(
             )
         }
         None if is_given && !(is_dense && flags & CL_MEM_USE_HOST_PTR != 0) => {
-            let store = MemoryStore::new(size as u64, content, None);
+            let store = MemoryStore::new(size as u64, content, None, None);
             copy_host_image(&store, &facts, pitches, host_pointer)?;
             (store, flags)
         }
-        None => (make_store(flags, size, content, host_pointer)?, flags),
+        None => (
+            make_store(&context, flags, size, content, host_pointer)?,
+            flags,
+        ),
     };
     let access = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
     let has_access = flags & (access | CL_MEM_KERNEL_READ_AND_WRITE) != 0;

@@ -53,8 +53,13 @@ unsafe fn enqueue_map(
         is_written: flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) != 0,
         bytes: (bytes.start, bytes.end),
     });
+    let is_discarded = flags & CL_MAP_WRITE_INVALIDATE_REGION != 0;
+    let discards_all = is_discarded && bytes == (0..memory.store.size());
     let work = Arc::new(move |_: &_| {
-        memory.store.fetch_to_host()?;
+        match discards_all {
+            true => memory.store.discard_to_host()?,
+            false => drop(memory.store.fetch_to_host()?),
+        }
         Ok(CommandEnd::Complete)
     });
     queue.enqueue(call, work)?;

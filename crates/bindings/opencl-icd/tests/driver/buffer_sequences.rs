@@ -125,7 +125,7 @@ impl CommandSequence {
         let mut event = null_mut();
         let out = &raw mut event;
         let mut models = vec![model];
-        let code = match choices.choose_below(5) {
+        let code = match choices.choose_below(6) {
             0 => {
                 let waits = self.waits(&models, choices);
                 let (count, list) = wait_list(&waits);
@@ -175,6 +175,7 @@ impl CommandSequence {
                     queue, other, memory, from, offset, size, count, list, out
                 ))
             }
+            4 => self.change_mapped(queue, target, (offset, size), choices, out),
             _ => {
                 let waits = self.waits(&models, choices);
                 let (count, list) = wait_list(&waits);
@@ -192,6 +193,51 @@ impl CommandSequence {
         };
         assert_eq!(check(code), Ok(()));
         self.note(&models, event);
+    }
+
+    /// Maps a part of a buffer, compares it, writes it and gives it back.
+    fn change_mapped(
+        &mut self,
+        queue: cl_command_queue,
+        target: usize,
+        (offset, size): (usize, usize),
+        choices: &mut ChoiceSequence<'_>,
+        event: *mut cl_event,
+    ) -> cl_int {
+        for gate in self.gates.drain(..) {
+            end_event(&gate, CL_COMPLETE);
+        }
+        let chosen = &self.buffers[target];
+        let place = chosen.first + offset..chosen.first + offset + size;
+        let is_kept = choices.choose_below(3) > 0;
+        let flags = match is_kept {
+            true => CL_MAP_READ | CL_MAP_WRITE,
+            false => CL_MAP_WRITE_INVALIDATE_REGION,
+        };
+        let waits: Vec<cl_event> = self.last[chosen.model].iter().map(|e| e.raw).collect();
+        let (count, list) = wait_list(&waits);
+        let (memory, mut code) = (chosen.handle.raw, 1);
+        let (code_out, no_event) = (&raw mut code, null_mut());
+        let mapped = cl!(clEnqueueMapBuffer(
+            queue, memory, CL_TRUE, flags, offset, size, count, list, no_event, code_out
+        ));
+        assert_eq!(code, CL_SUCCESS);
+        // SAFETY: so many bytes are mapped.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(mapped.cast::<u8>(), size) };
+        let model = &mut self.models[chosen.model][place];
+        if is_kept {
+            assert_eq!(*bytes, *model);
+        }
+        model.copy_from_slice(&random_bytes(size as u64 + 3, size));
+        bytes.copy_from_slice(model);
+        cl!(clEnqueueUnmapMemObject(
+            queue,
+            memory,
+            mapped,
+            0,
+            std::ptr::null(),
+            event
+        ))
     }
 
     /// Ends the sequence, and compares what it has read and what is in the buffers.
@@ -263,6 +309,26 @@ fn queues_out_of_order_do_as_the_model() {
 fn several_queues_do_as_the_model() {
     let flags = [OUT_OF_ORDER, 0, CL_QUEUE_PROFILING_ENABLE];
     run_sequences("three queues", 60, || open_processor(&flags));
+}
+
+#[test]
+fn queues_of_a_vulkan_device_do_as_the_model() {
+    let Some([_, device]) = both_devices() else {
+        return;
+    };
+    for flags in [
+        &[0][..],
+        &[OUT_OF_ORDER],
+        &[0, CL_QUEUE_PROFILING_ENABLE, OUT_OF_ORDER],
+    ] {
+        run_sequences(&format!("Vulkan, {flags:?}"), 20, || {
+            let context = create_context(&[device]).expect("it is there");
+            let queues = flags.iter();
+            let queues = queues.map(|flags| create_queue(context.raw, device, *flags));
+            let queues = queues.map(|queue| queue.expect("it has queues")).collect();
+            (context, queues)
+        });
+    }
 }
 
 #[test]
