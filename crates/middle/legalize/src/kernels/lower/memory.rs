@@ -69,6 +69,15 @@ impl ShaderLowering<'_> {
         }
         let made = self.lower_type(ty)?;
         let mut parts = Vec::new();
+        if let Some((scalar, count)) = self.find_wide_vector(ty)? {
+            let part = self.make_scalar_type(scalar);
+            for piece in 0..count / WIDEST {
+                let place = place.advance_by(u64::from(piece * WIDEST * scalar.size()));
+                let loaded = self.load_scalars(place, scalar, WIDEST)?;
+                parts.extend((0..WIDEST).map(|n| self.extract_component(part, loaded, n)));
+            }
+            return Ok(self.construct_composite(made, parts));
+        }
         for (part, at) in self.info.list_members(ty)? {
             parts.push(self.load_part(place.advance_by(at), part, depth + 1)?);
         }
@@ -105,12 +114,37 @@ impl ShaderLowering<'_> {
         {
             return self.store_scalars(place, scalar, def.operand_word(1), value);
         }
+        if let Some((scalar, count)) = self.find_wide_vector(ty)? {
+            let part = self.make_scalar_type(scalar);
+            let piece_type = self.make_vector_type(part, WIDEST);
+            for piece in 0..count / WIDEST {
+                let place = place.advance_by(u64::from(piece * WIDEST * scalar.size()));
+                let first = piece * WIDEST;
+                let components = first..first + WIDEST;
+                let components = components.map(|n| self.extract_component(part, value, n));
+                let components = components.collect();
+                let stored = self.construct_composite(piece_type, components);
+                self.store_scalars(place, scalar, WIDEST, stored)?;
+            }
+            return Ok(());
+        }
         for (n, (part, at)) in self.info.list_members(ty)?.into_iter().enumerate() {
             let made = self.lower_type(part)?;
             let piece = self.extract_component(made, value, n as u32);
             self.store_part(place.advance_by(at), part, piece, depth + 1)?;
         }
         Ok(())
+    }
+
+    /// The scalars of a vector that is wider than those of Vulkan, and whose pieces are as wide as those are: one access of
+    /// a piece takes as long as that of a scalar.
+    fn find_wide_vector(&self, ty: Id) -> Result<Option<(MemoryScalar, u32)>, SourceDiagnostic> {
+        let def = self.info.find_definition(ty)?;
+        let is_wide = def.op() == Op::TypeVector
+            && def.operand_word(1) > WIDEST
+            && def.operand_word(1).is_multiple_of(WIDEST);
+        let scalar = is_wide.then(|| self.info.classify_scalar(def.id_operand(0)));
+        Ok(scalar.flatten().map(|scalar| (scalar, def.operand_word(1))))
     }
 
     /// Loads consecutive scalars.

@@ -202,6 +202,13 @@ impl<'a> ShaderLowering<'a> {
         id
     }
 
+    /// Appends `a * b + c`, which the device may compute with one rounding or with two, whatever the kernel's mode.
+    fn emit_multiply_add(&mut self, ty: Id, [a, b, c]: [Id; 3]) -> Id {
+        let product = self.b.append_value(Op::FMul, ty, &[a.word(), b.word()]);
+        self.b
+            .append_value(Op::FAdd, ty, &[product.word(), c.word()])
+    }
+
     /// Appends an instruction without a result.
     fn emit_effect(&mut self, op: Op, operands: &[Id]) {
         let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();

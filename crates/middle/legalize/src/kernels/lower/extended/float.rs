@@ -28,17 +28,15 @@ pub fn lower_reciprocal(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[I
     l.emit_value(Op::FDiv, c.ty, &[one, v[0]])
 }
 
-/// `mad`.
+/// `mad`, which allows contraction by its definition. Clang also writes it for each product and sum that it may contract.
 pub fn lower_mad(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
-    let product = l.emit_value(Op::FMul, c.ty, &v[..2]);
-    l.emit_value(Op::FAdd, c.ty, &[product, v[2]])
+    l.emit_multiply_add(c.ty, [v[0], v[1], v[2]])
 }
 
-/// `mix`.
+/// `mix`, which allows contraction by its definition.
 pub fn lower_mix(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let difference = l.emit_value(Op::FSub, c.ty, &[v[1], v[0]]);
-    let part = l.emit_value(Op::FMul, c.ty, &[difference, v[2]]);
-    l.emit_value(Op::FAdd, c.ty, &[v[0], part])
+    l.emit_multiply_add(c.ty, [difference, v[2], v[0]])
 }
 
 /// `round`: halves away from zero.
