@@ -2,6 +2,7 @@
 
 use super::ShaderLowering;
 use super::composites::expect_result;
+use crate::kernels::module_info::MemoryScalar;
 use crate::kernels::pointer_delta::PointerDelta;
 use crate::kernels::points_to::{PointerRegion, PointsToSetId};
 use spirula_diagnostics::SourceDiagnostic;
@@ -87,8 +88,8 @@ pub fn lower_bitcast(
         l.info.is_pointer(expect_result(inst)),
     ) {
         (true, true) => lower_pointer_cast(l, inst),
-        (true, false) => to_number(l, inst),
-        (false, true) => from_number(l, inst),
+        (true, false) => to_bits(l, inst),
+        (false, true) => from_bits(l, inst),
         (false, false) => super::bits::lower_value_bitcast(l, inst),
     }
 }
@@ -177,6 +178,43 @@ pub fn from_number(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, 
     Ok(l.resize_int(value, from.size() * 8, width))
 }
 
+/// `OpBitcast` of a pointer to a number or a vector of 64 bits.
+fn to_bits(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
+    let result = expect_result(inst);
+    let (to, count) = l.find_component_scalar(result)?;
+    if let (MemoryScalar::Int(_), 1) = (to, count) {
+        return to_number(l, inst);
+    }
+    let pointer = inst.id_operand(0);
+    let number = match l.points_to.find_set(pointer) {
+        Some(set) => {
+            let (value, width) = (l.lower_pointer(pointer, set)?, l.pointer_width(set));
+            l.resize_int(value, width, 64)
+        }
+        None => l.make_uint_constant(64, 0),
+    };
+    let parts = l.split_pieces(number, MemoryScalar::Int(64), to);
+    let ty = l.result_type(result)?;
+    Ok(match parts[..] {
+        [only] => only,
+        _ => l.construct_composite(ty, parts),
+    })
+}
+
+/// `OpBitcast` of a number or a vector of 64 bits to a pointer.
+fn from_bits(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
+    let operand = inst.id_operand(0);
+    let (from, count) = l.find_component_scalar(operand)?;
+    if let (MemoryScalar::Int(_), 1) = (from, count) {
+        return from_number(l, inst);
+    }
+    let set = l.find_points_to_set(expect_result(inst))?;
+    let lanes = l.lanes_of(operand)?;
+    let number = l.join_pieces(lanes, from, MemoryScalar::Int(64));
+    let width = l.pointer_width(set);
+    Ok(l.resize_int(number, 64, width))
+}
+
 /// `OpPtrEqual`, `OpPtrNotEqual`, and comparisons of integers that are applied to pointers.
 pub fn lower_pointer_comparison(
     l: &mut ShaderLowering<'_>,
@@ -189,16 +227,54 @@ pub fn lower_pointer_comparison(
         op => op,
     };
     let set = match (l.points_to.find_set(a), l.points_to.find_set(b)) {
-        (Some(x), Some(y)) if x != y => {
-            // Objects of different sets are different.
-            return Ok(l.b.constant_bool(op == Op::INotEqual));
-        }
+        (Some(x), Some(y)) if x != y => return compare_sets(l, op, [(a, x), (b, y)]),
         (Some(x), _) | (_, Some(x)) => x,
         _ => return Ok(l.b.constant_bool(op == Op::IEqual)),
     };
     let (a, b) = (l.lower_pointer(a, set)?, l.lower_pointer(b, set)?);
     let ty = l.b.bool_type();
     Ok(l.emit_value(op, ty, &[a, b]))
+}
+
+/// Compares pointers of different sets. Arguments may be the same buffer, and null pointers are equal; other objects of different
+/// sets are different.
+fn compare_sets(
+    l: &mut ShaderLowering<'_>,
+    op: Op,
+    pointers: [(Id, PointsToSetId); 2],
+) -> Result<Id, SourceDiagnostic> {
+    let truth = l.b.bool_type();
+    let memories = pointers.map(|(_, set)| l.points_to.memory(set));
+    let may_be_buffers = memories.iter().all(|memory| memory.has_buffers());
+    let may_be_null = memories.iter().all(|memory| memory.may_be_null());
+    let is_tagged = memories.iter().all(|memory| memory.is_generic());
+    let is_equality = matches!(op, Op::IEqual | Op::INotEqual);
+    if !may_be_buffers && !(may_be_null && is_equality) {
+        return Ok(l.b.constant_bool(op == Op::INotEqual));
+    }
+    let [(a, x), (b, y)] = pointers;
+    let lowered = [l.lower_pointer(a, x)?, l.lower_pointer(b, y)?];
+    if may_be_buffers && !(is_tagged && is_equality) {
+        return Ok(l.emit_value(op, truth, &lowered));
+    }
+    let equal = if may_be_buffers {
+        // Numbers of other regions may be the same by chance.
+        let (same, is_there) = (
+            l.emit_value(Op::IEqual, truth, &lowered),
+            l.is_to(lowered[0], PointerRegion::Buffer),
+        );
+        l.emit_value(Op::LogicalAnd, truth, &[same, is_there])
+    } else {
+        let [first, second] = [(lowered[0], x), (lowered[1], y)].map(|(pointer, set)| {
+            let null = l.make_uint_constant(l.pointer_width(set), 0);
+            l.emit_value(Op::IEqual, truth, &[pointer, null])
+        });
+        l.emit_value(Op::LogicalAnd, truth, &[first, second])
+    };
+    Ok(match op {
+        Op::IEqual => equal,
+        _ => l.emit_value(Op::LogicalNot, truth, &[equal]),
+    })
 }
 
 /// `OpPtrDiff`.

@@ -318,12 +318,21 @@ impl PointsToSet {
     /// The regions that its pointers may point to.
     pub fn list_regions(&self) -> Vec<PointerRegion> {
         let has = |region| self.objects.iter().any(|o| o.region() == region);
-        let buffers = self.is_physical || self.generic == Some(true);
         let mut all = Vec::new();
-        all.extend(buffers.then_some(PointerRegion::Buffer));
+        all.extend(self.has_buffers().then_some(PointerRegion::Buffer));
         all.extend(has(PointerRegion::Shared).then_some(PointerRegion::Shared));
         all.extend(has(PointerRegion::Own).then_some(PointerRegion::Own));
         all
+    }
+
+    /// Whether its pointers may point to buffers.
+    pub fn has_buffers(&self) -> bool {
+        self.is_physical || self.generic == Some(true)
+    }
+
+    /// Whether its pointers may be null.
+    pub fn may_be_null(&self) -> bool {
+        self.has_buffers() || self.has_null
     }
 
     /// Bits of its pointers.
