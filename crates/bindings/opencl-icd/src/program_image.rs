@@ -7,11 +7,12 @@ use opencl_sys::{
     CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_PROGRAM_BINARY_TYPE_LIBRARY, cl_program_binary_type,
 };
 use rustc_hash::FxHashMap;
-use spirula_runtime::KernelHandle;
+use spirula_runtime::{KernelHandle, ModuleScope};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::reflect::{EntryInterface, entry_points};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The first bytes of a binary of a program.
@@ -25,6 +26,8 @@ pub struct ProgramImage {
     pub binary_type: cl_program_binary_type,
     /// Values of specialisation constants by their ids.
     pub specialization: Vec<(u32, u64)>,
+    /// Keeps the variables apart from those of other programs with the same module.
+    scope: ModuleScope,
     /// Kernels by device and name.
     kernels: Mutex<FxHashMap<(usize, String), KernelHandle>>,
 }
@@ -36,10 +39,12 @@ impl ProgramImage {
         binary_type: cl_program_binary_type,
         specialization: Vec<(u32, u64)>,
     ) -> ProgramImage {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         ProgramImage {
             module,
             binary_type,
             specialization,
+            scope: ModuleScope(NEXT.fetch_add(1, Ordering::Relaxed)),
             kernels: Mutex::default(),
         }
     }
@@ -87,7 +92,8 @@ impl ProgramImage {
             return Ok(*known);
         }
         let mut device = scheduler.lock_device();
-        let made = device.create_kernel(&self.module, name, &self.specialization)?;
+        let (module, constants) = (&self.module, &self.specialization);
+        let made = device.create_scoped_kernel(self.scope, module, name, constants)?;
         kernels.insert(key, made);
         Ok(made)
     }

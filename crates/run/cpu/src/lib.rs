@@ -60,6 +60,7 @@ pub use image::{
     SamplerAddressing, SamplerFilter, SamplerState, TexelFormat,
 };
 pub use layout::invocation_range::InvocationRange;
+pub use layout::module_variables::ModuleVariables;
 pub use memory::guarded_pages::GuardedPages;
 pub use memory::memory_span::MemorySpan;
 pub use pipe::PipeShape;

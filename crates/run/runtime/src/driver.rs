@@ -2,7 +2,7 @@
 
 use crate::{
     BufferHandle, CheckOptions, DeviceError, ImageHandle, ImageShape, ImportedMemory, KernelHandle,
-    KernelLaunch, PipeHandle, PipeShape, ResourceHandle, SamplerHandle, SamplerState,
+    KernelLaunch, ModuleScope, PipeHandle, PipeShape, ResourceHandle, SamplerHandle, SamplerState,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::SpirvVersion;
@@ -395,6 +395,9 @@ pub trait DeviceDriver: Send {
     fn argument_address(&mut self, buffer: BufferHandle) -> Result<u64, DeviceError> {
         self.buffer_address(buffer)
     }
+
+    /// Sets the scope of the kernels that are created next. Drivers whose kernels have variables at program scope need it.
+    fn enter_scope(&mut self, _: ModuleScope) {}
 
     /// Compiles an entry point. `spec` has values of existing specialisation constants by `SpecId`.
     ///

@@ -28,6 +28,7 @@ mod handles;
 mod launch;
 mod launch_builder;
 mod machine;
+mod module_scope;
 pub mod probe;
 mod profile;
 pub mod type_names;
@@ -49,6 +50,7 @@ pub use launch_builder::{
     IntoArgument, KernelScalar, LaunchBuilder, LaunchExtent, WorkgroupBytes, load_module,
 };
 pub use machine::DeviceMachine;
+pub use module_scope::ModuleScope;
 pub use profile::{DeviceProfile, KernelTime};
 pub use spirula_program::ByteRegion;
 pub use spirula_resource::{

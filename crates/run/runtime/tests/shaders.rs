@@ -2,8 +2,8 @@
 //! Vulkan where there is a device.
 
 use spirula_runtime::{
-    ComputeDevice, DeviceOptions, ImageDimensions, ImageShape, SamplerFilter, SamplerState,
-    TexelFormat, list_devices,
+    ComputeDevice, DeviceOptions, ImageDimensions, ImageShape, ModuleScope, SamplerFilter,
+    SamplerState, TexelFormat, list_devices,
 };
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse_assembly};
@@ -30,6 +30,7 @@ fn on_devices(text: &str, check: impl Fn(&mut ComputeDevice, &SpirvModule)) {
     )
     .unwrap();
     check(&mut open("cpu"), &shader);
+    check(&mut open("cpu"), &kernel);
     if has_vulkan() {
         check(&mut open("vulkan"), &shader);
         // Kernel by kernel.
@@ -70,6 +71,71 @@ fn variables_at_program_scope() {
                 .with_argument(out)
                 .run_and_wait()
                 .unwrap();
+            assert_eq!(device.download_as::<u32>(out).unwrap(), wanted);
+        }
+    });
+}
+
+#[test]
+fn variables_of_a_scope_are_shared() {
+    on_devices(include_str!("kernels/program.spvasm"), |device, module| {
+        let kernels = [1, 2].map(|number| {
+            let make = |device: &mut ComputeDevice, name| {
+                let scope = ModuleScope(number);
+                device
+                    .create_scoped_kernel(scope, module, name, &[])
+                    .unwrap()
+            };
+            (make(device, "add"), make(device, "get"))
+        });
+        let out = device.create_buffer(12).unwrap();
+        let launch = device.prepare_launch(kernels[0].0).with_global_size(1);
+        launch.with_argument(7_u32).run_and_wait().unwrap();
+        for ((_, get), wanted) in kernels.into_iter().zip([[10_u32, 27, 30], [10, 20, 30]]) {
+            let launch = device.prepare_launch(get).with_global_size(1);
+            launch.with_argument(out).run_and_wait().unwrap();
+            assert_eq!(device.download_as::<u32>(out).unwrap(), wanted);
+        }
+    });
+}
+
+#[test]
+fn variables_of_specialisation_constants() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let module = module(include_str!("kernels/specialised.spvasm"));
+    let names: &[&str] = if has_vulkan() {
+        &["cpu", "vulkan"]
+    } else {
+        &["cpu"]
+    };
+    for name in names {
+        let device = &mut open(name);
+        let run = |device: &mut ComputeDevice, kernel| {
+            let out = device.create_buffer(8).unwrap();
+            let launch = device.prepare_launch(kernel).with_global_size(1);
+            launch.with_argument(out).run_and_wait().unwrap();
+            device.download_as::<u32>(out).unwrap()
+        };
+        // Values of another kernel are in variables of their own.
+        let usual = device.create_kernel(&module, "count", &[]).unwrap();
+        assert_eq!(run(device, usual), [11, 1], "{name}");
+        let given = device.create_kernel(&module, "count", &[(3, 70), (4, 0)]);
+        let given = given.unwrap();
+        assert_eq!(run(device, given), [71, 2], "{name}");
+        assert_eq!(run(device, usual), [12, 1], "{name}");
+    }
+}
+
+#[test]
+fn pointers_of_arguments() {
+    on_devices(include_str!("kernels/pointers.spvasm"), |device, module| {
+        let compare = device.create_kernel(module, "compare", &[]).unwrap();
+        let other = device.create_buffer(16).unwrap();
+        let out = device.create_buffer(16).unwrap();
+        for (second, wanted) in [(other, [0, 1, 1, 7]), (out, [1, 0, 1, 7])] {
+            let launch = device.prepare_launch(compare).with_global_size(1);
+            let launch = launch.with_argument(out).with_argument(second);
+            launch.run_and_wait().unwrap();
             assert_eq!(device.download_as::<u32>(out).unwrap(), wanted);
         }
     });

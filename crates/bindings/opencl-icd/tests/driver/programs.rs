@@ -9,6 +9,7 @@ use std::ptr::{null, null_mut};
 const CALLER: &str = include_str!("kernels/caller.spvasm");
 const CALLEE: &str = include_str!("kernels/callee.spvasm");
 const CONSTANT: &str = include_str!("kernels/constant.spvasm");
+const VARIABLE: &str = include_str!("kernels/variable.spvasm");
 
 pub fn compile(program: &OwnedHandle, options: &str) -> Result<(), cl_int> {
     let options = CString::new(options).expect("options have no zeros");
@@ -416,4 +417,19 @@ fn wrong_constants_are_refused() {
     assert_eq!(code, CL_INVALID_VALUE);
     let binary = restore(&session, &save(&session.program(CONSTANT))).expect("it is a binary");
     assert_eq!(specialize(&binary, 7, &0_u32), Err(CL_INVALID_PROGRAM));
+}
+
+#[test]
+fn kernels_of_a_program_share_its_variables() {
+    let session = TestSession::new();
+    let programs = [0, 1].map(|_| {
+        let program = load(&session, VARIABLE);
+        assert_eq!(build(&program, ""), Ok(()));
+        program
+    });
+    assert_eq!(run_kernel(&session, &programs[0], "count"), [41, 0]);
+    assert_eq!(run_kernel(&session, &programs[0], "count"), [42, 0]);
+    assert_eq!(run_kernel(&session, &programs[0], "tell"), [42, 0]);
+    let other = run_kernel(&session, &programs[1], "tell");
+    assert_eq!(other, [40, 0], "a program of the same module has its own");
 }

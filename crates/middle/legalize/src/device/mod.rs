@@ -40,11 +40,11 @@ pub use float_controls::drop_missing_float_controls;
 pub use non_writable::drop_shared_non_writable;
 pub use parity_bits::select_parity_bits;
 pub use push_constants::move_push_constants;
-pub use spec_constants::{SpecialisedWorkgroup, specialise_constants};
+pub use spec_constants::{SpecialisedWorkgroup, fix_constants, specialise_constants};
 pub use wide_divisions::guard_wide_divisions;
 pub use workgroup_grid::{choose_grid, fold_workgroups};
 
-use crate::emulate::{MissingNumericTypes, emulate_missing_types, freeze_spec_constants};
+use crate::emulate::{MissingNumericTypes, emulate_missing_types};
 use crate::error::LegalizeError;
 use spirula_opt::{PassPipeline, PipelineOptions, optimise_module};
 use spirula_spirv::grammar::Op;
@@ -138,9 +138,7 @@ impl DeviceShader {
                 is_emulated: false,
             });
         }
-        let mut fixed = module.clone();
-        specialise_constants(&mut fixed, spec);
-        freeze_spec_constants(&mut fixed)?;
+        let fixed = fix_constants(module, spec)?;
         let module = emulate_missing_types(&fixed, missing).map_err(LegalizeError::Unsupported)?;
         let interface = EntryInterface::from_module(&module, &interface.name)?;
         Ok(DeviceShader {

@@ -1,5 +1,7 @@
 //! Specialisation constants: given values become the defaults of the constants, and the workgroup that results.
 
+use crate::emulate::freeze_spec_constants;
+use crate::error::LegalizeError;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{EntryReach, IdDecorations, IdDefinitions, TypeLayouts};
 use spirula_spirv::grammar::Op;
@@ -43,6 +45,21 @@ pub fn specialise_constants(module: &mut SpirvModule, spec: &[(u32, u64)]) {
             }
         }
     }
+}
+
+/// A copy of the module in which the values of `spec`, by `SpecId`, and the defaults of other specialisation constants are
+/// constants.
+///
+/// # Errors
+/// When the module is malformed.
+pub fn fix_constants(
+    module: &SpirvModule,
+    spec: &[(u32, u64)],
+) -> Result<SpirvModule, LegalizeError> {
+    let mut fixed = module.clone();
+    specialise_constants(&mut fixed, spec);
+    freeze_spec_constants(&mut fixed)?;
+    Ok(fixed)
 }
 
 /// The workgroup of an entry point once its module is specialised.

@@ -16,7 +16,8 @@ use crate::codegen::lowering::ClifKernelContext;
 use crate::codegen::{call, entry, in_memory_matrix};
 use crate::host::printf::PrintfSites;
 use crate::layout::frames::{FrameExtent, FrameLayout, private_variable_bytes};
-use crate::layout::globals::{PlacedVariables, ReachedGlobals};
+use crate::layout::globals::ReachedGlobals;
+use crate::layout::module_variables::ModuleVariables;
 use crate::layout::parameters::{ParameterSlot, SlotKind, parameter_slots};
 use crate::module::types::LoweredTypeKind;
 use crate::sanitizer::SanitizerInfo;
@@ -39,10 +40,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) fn build_kernel(
     program: &AnalysedModule<'_>,
     options: &JitOptions,
-    variables: &PlacedVariables,
+    variables: &ModuleVariables,
 ) -> Result<Option<JitKernel>, JitError> {
     let mut code = JitCode::new().map_err(unplaced_fault)?;
-    let globals = ReachedGlobals::from_program(program, &mut code.memory, variables)?;
+    let globals = ReachedGlobals::from_program(program, &mut variables.lock_memory())?;
     let slots = parameter_slots(program)?;
     let subgroup_size = options.lanes_per_subgroup();
     let sanitizer = (options.mode == CpuMode::Sanitizer).then(|| {
@@ -107,7 +108,7 @@ pub(crate) fn build_kernel(
         privatised,
         blocks: Vec::new(),
         initialisers: Vec::new(),
-        variables: globals.variables.clone(),
+        _variables: variables.clone(),
         sanitizer,
     }))
 }

@@ -6,7 +6,7 @@ use super::jit_error::JitError;
 use super::jit_kernel::JitKernel;
 use crate::analysis::analysed_module::AnalysedModule;
 use crate::codegen::{ext, instruction_table};
-use crate::layout::globals::PlacedVariables;
+use crate::layout::module_variables::ModuleVariables;
 use crate::module::entry_point::EntrySelector;
 use rustc_hash::FxHashSet;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -59,29 +59,44 @@ impl JitKernel {
         spec: &[(u32, u64)],
         options: &JitOptions,
     ) -> Result<JitKernel, JitError> {
+        let variables = ModuleVariables::default();
+        JitKernel::compile_with_variables(module, entry_point, model, spec, options, &variables)
+    }
+
+    /// Compiles an entry point that shares the variables at module level with other kernels of the module. Only the first of
+    /// them has initialisers. `spec` must be the same for all.
+    ///
+    /// # Errors
+    /// As [`JitKernel::compile_entry_point`].
+    pub fn compile_with_variables(
+        module: &SpirvModule,
+        entry_point: &str,
+        model: ExecutionModel,
+        spec: &[(u32, u64)],
+        options: &JitOptions,
+        variables: &ModuleVariables,
+    ) -> Result<JitKernel, JitError> {
         let start = EntrySelector::Entry(entry_point, model);
-        let mut variables = PlacedVariables::default();
         let mut initialisers = Vec::new();
         let (first, surrounds) = find_initialisers(module, entry_point);
-        for name in first.iter().filter(|_| !surrounds) {
+        let has_initialisers = !surrounds && !variables.lock_memory().is_initialised;
+        for name in first.iter().filter(|_| has_initialisers) {
             let start = EntrySelector::Entry(name, ExecutionModel::Kernel);
-            let (compiled, _) = compile_one(module, start, spec, options, &variables)?;
-            variables.extend(compiled.variables.iter().map(|(id, place)| (*id, *place)));
+            let (compiled, _) = compile_one(module, start, spec, options, variables)?;
             initialisers.push(compiled);
         }
-        let (mut kernel, mut wanted) = compile_one(module, start, spec, options, &variables)?;
+        let (mut kernel, mut wanted) = compile_one(module, start, spec, options, variables)?;
         kernel.initialisers = initialisers;
-        variables.extend(kernel.variables.iter().map(|(id, place)| (*id, *place)));
         while let Some(func) = wanted.pop() {
             let number = module.function_id(func).index() as u64;
             if kernel.blocks.iter().all(|b| b.0 != number) {
                 let start = EntrySelector::Block(func);
-                let (block, more) = compile_one(module, start, spec, options, &variables)?;
-                variables.extend(block.variables.iter().map(|(id, place)| (*id, *place)));
+                let (block, more) = compile_one(module, start, spec, options, variables)?;
                 kernel.blocks.push((number, block));
                 wanted.extend(more);
             }
         }
+        variables.lock_memory().is_initialised |= has_initialisers;
         Ok(kernel)
     }
 }
@@ -115,7 +130,7 @@ fn compile_one(
     start: EntrySelector<'_>,
     spec: &[(u32, u64)],
     options: &JitOptions,
-    variables: &PlacedVariables,
+    variables: &ModuleVariables,
 ) -> Result<(JitKernel, Vec<Func>), JitError> {
     // An invocation that is alone with its gang waits for nobody. Without gangs, code is compiled for single
     // invocations.
@@ -135,7 +150,7 @@ fn compile_for(
     start: EntrySelector<'_>,
     spec: &[(u32, u64)],
     options: &JitOptions,
-    variables: &PlacedVariables,
+    variables: &ModuleVariables,
     gangs: bool,
 ) -> Result<Option<(JitKernel, Vec<Func>)>, JitError> {
     let lanes = options.lanes_per_subgroup();

@@ -7,7 +7,8 @@ use crate::analysis::suspension::SuspensionPoint;
 use crate::codegen::jit::JitCode;
 use crate::host::printf::PrintfSites;
 use crate::layout::frames::FrameLayout;
-use crate::layout::globals::{BindingSlot, PlacedVariables};
+use crate::layout::globals::BindingSlot;
+use crate::layout::module_variables::ModuleVariables;
 use crate::layout::parameters::ParameterSlot;
 use crate::sanitizer::SanitizerInfo;
 
@@ -47,8 +48,8 @@ pub struct JitKernel {
     pub(crate) blocks: Vec<(u64, JitKernel)>,
     /// The entry points that run once before it, in order. They use the same module-level variables.
     pub(crate) initialisers: Vec<JitKernel>,
-    /// The addresses of its module-level variables.
-    pub(crate) variables: PlacedVariables,
+    /// Its module-level variables, whose memory it keeps.
+    pub(crate) _variables: ModuleVariables,
     /// Facts for the sanitizer, if it is compiled in.
     pub(crate) sanitizer: Option<SanitizerInfo>,
 }

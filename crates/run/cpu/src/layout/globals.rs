@@ -3,6 +3,7 @@
 use crate::analysis::analysed_module::AnalysedModule;
 use crate::analysis::pointer_roots::BoundVariable;
 use crate::image::ImageType;
+use crate::layout::module_variables::VariableMemory;
 use crate::memory::kept_memory::KeptMemory;
 use crate::module::address_arithmetic::ComputedAddresses;
 use crate::module::constants::ConstantScalar;
@@ -119,12 +120,12 @@ pub(crate) struct ReachedGlobals {
 
 impl ReachedGlobals {
     /// Places the variables that the reached functions use. Variables that other kernels have placed stay at their
-    /// addresses.
+    /// addresses, and keep their values.
     pub fn from_program(
         program: &AnalysedModule<'_>,
-        kept: &mut KeptMemory,
-        placed: &PlacedVariables,
+        memory: &mut VariableMemory,
     ) -> Result<ReachedGlobals, SourceDiagnostic> {
+        let VariableMemory { kept, placed, .. } = memory;
         let mut globals = ReachedGlobals {
             rows: IdMap::new(program.module.bound(), None),
             bindings: Vec::new(),
@@ -176,6 +177,7 @@ impl ReachedGlobals {
                 .map_err(|message| SourceDiagnostic::error(inst.place(), message))?;
             kept.fill_kept(address, &bytes);
         }
+        placed.extend(globals.variables.iter().map(|(id, place)| (*id, *place)));
         Ok(globals)
     }
 

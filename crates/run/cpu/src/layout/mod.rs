@@ -5,4 +5,5 @@ pub(crate) mod frames;
 pub(crate) mod globals;
 pub(crate) mod invocation_range;
 pub(crate) mod launch_context;
+pub(crate) mod module_variables;
 pub(crate) mod parameters;

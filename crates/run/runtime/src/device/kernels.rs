@@ -6,8 +6,8 @@ use super::{ComputeDevice, printf_records, program_variables};
 use crate::data::ElementType;
 use crate::profile::{KernelTime, add_elapsed_time};
 use crate::type_names::TypeNames;
-use crate::{DeviceError, KernelHandle};
-use spirula_legalize::device::drop_missing_float_controls;
+use crate::{DeviceError, KernelHandle, ModuleScope};
+use spirula_legalize::device::{drop_missing_float_controls, fix_constants};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::SpirvModule;
@@ -53,7 +53,22 @@ impl ComputeDevice {
         entry: &str,
         spec: &[(u32, u64)],
     ) -> Result<KernelHandle, DeviceError> {
-        self.new_kernel(module, entry, spec, ModuleProvenance::Elsewhere)
+        self.create_scoped_kernel(ModuleScope::default(), module, entry, spec)
+    }
+
+    /// As [`ComputeDevice::create_kernel`], with the scope in which kernels share variables.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn create_scoped_kernel(
+        &mut self,
+        scope: ModuleScope,
+        module: &SpirvModule,
+        entry: &str,
+        spec: &[(u32, u64)],
+    ) -> Result<KernelHandle, DeviceError> {
+        self.driver.enter_scope(scope);
+        self.new_kernel(module, entry, spec, ModuleProvenance::Elsewhere, scope)
     }
 
     /// Compiles an entry point of a module of some origin.
@@ -63,6 +78,7 @@ impl ComputeDevice {
         entry: &str,
         spec: &[(u32, u64)],
         origin: ModuleProvenance,
+        scope: ModuleScope,
     ) -> Result<KernelHandle, DeviceError> {
         let of = |module| {
             EntryInterface::from_module(module, entry).map_err(|d| DeviceError::Module(Box::new(d)))
@@ -71,19 +87,20 @@ impl ComputeDevice {
         checks::check_specialisation(module, spec)?;
         let is_kernel = interface.model == ExecutionModel::Kernel;
         let as_shader = if is_kernel && !self.driver.runs_kernels() {
-            let mut shader = kernel_shader::compile_shader(module, entry)?;
+            let fixed = fix_constants(module, spec)?;
+            let mut shader = kernel_shader::compile_shader(&fixed, entry)?;
             drop_missing_float_controls(&mut shader, self.info().special_values);
             let interface = of(&shader)?;
-            Some((shader, interface))
+            Some((fixed, KernelShader::new(shader, interface, &[])))
         } else if interface.passing.is_some() && !self.driver.forwards_launches() {
-            Some((module.clone(), interface.clone()))
+            let shader = KernelShader::new(module.clone(), interface.clone(), spec);
+            Some((module.clone(), shader))
         } else {
             None
         };
         let how = match as_shader {
-            Some((made, shader)) => {
-                let mut shader = KernelShader::new(made, shader, spec);
-                self.create_hidden_buffers(module, &mut shader)?;
+            Some((source, mut shader)) => {
+                self.create_hidden_buffers(scope, &source, &mut shader)?;
                 KernelImplementation::Shader(Box::new(shader))
             }
             None => {
@@ -102,9 +119,10 @@ impl ComputeDevice {
         Ok(KernelHandle(self.kernels.len() as u32 - 1))
     }
 
-    /// Creates the buffers that a shader gets besides its arguments. `module` is the module of its kernel.
+    /// Creates the buffers that a shader gets besides its arguments. `module` is the module of its kernel, with fixed constants.
     fn create_hidden_buffers(
         &mut self,
+        scope: ModuleScope,
         module: &SpirvModule,
         shader: &mut KernelShader,
     ) -> Result<(), DeviceError> {
@@ -112,7 +130,7 @@ impl ComputeDevice {
             return Ok(());
         };
         if let Some(memory) = &passing.program {
-            let key = program_variables::hash_module(module);
+            let key = scope.hash_module(module, &[]);
             let buffer = match self.programs.get(key) {
                 Some(known) => known,
                 None => {
@@ -151,7 +169,9 @@ impl ComputeDevice {
         name: String,
     ) -> Result<KernelHandle, DeviceError> {
         drop_missing_float_controls(&mut module, self.info().special_values);
-        let kernel = self.new_kernel(&module, entry, spec, ModuleProvenance::Here)?;
+        let scope = ModuleScope::default();
+        self.driver.enter_scope(scope);
+        let kernel = self.new_kernel(&module, entry, spec, ModuleProvenance::Here, scope)?;
         if let Some(compiled) = self.compiled.last_mut() {
             compiled.name = name;
         }

@@ -1,23 +1,14 @@
 //! Program variables: buffers with the variables at program scope of modules whose kernels became shaders.
 //!
-//! Each module of a device has one buffer, since all its kernels share the variables. Values persist from launch to launch.
+//! Each module of a device has one buffer in each scope, since all its kernels share the variables. Values persist from launch to launch.
 
 use crate::BufferHandle;
-use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::ProgramMemory;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The buffers of modules, by a hash of the module's words.
+/// The buffers of modules, by the number that identifies their variables.
 #[derive(Default)]
 pub struct ProgramVariableBuffers {
     made: Vec<(u64, BufferHandle)>,
-}
-
-/// The hash that identifies a module.
-pub fn hash_module(module: &SpirvModule) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    module.to_bytes().hash(&mut hasher);
-    hasher.finish()
 }
 
 impl ProgramVariableBuffers {

@@ -10,14 +10,16 @@ use crate::driver::{
 use crate::drivers::DriverFactory;
 use crate::{
     BufferHandle, DeviceError, ImageHandle, ImageShape, ImportedMemory, IndexSpace, KernelArgument,
-    KernelHandle, KernelLaunch, LaunchInputs, PipeHandle, PipeShape, ResourceHandle, SamplerHandle,
-    SamplerState,
+    KernelHandle, KernelLaunch, LaunchInputs, ModuleScope, PipeHandle, PipeShape, ResourceHandle,
+    SamplerHandle, SamplerState,
 };
 pub use host_memory::HostMemory;
 
+use rustc_hash::FxHashMap;
 use spirula_cpu as cpu;
-use spirula_spirv::grammar::SpirvVersion;
-use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::grammar::enumerants::StorageClass;
+use spirula_spirv::grammar::{Op, SpirvVersion};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::reflect::EntryInterface;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
@@ -80,6 +82,10 @@ pub struct CpuDriver {
     timeout: Option<Duration>,
     /// The kernel of each handle; `None` once it is destroyed.
     kernels: Vec<Option<cpu::JitKernel>>,
+    /// Variables at program scope by the number that identifies them.
+    variables: FxHashMap<u64, cpu::ModuleVariables>,
+    /// The scope of the kernels that are created next.
+    scope: ModuleScope,
     /// Number of instructions that destroyed kernels have run.
     destroyed_count: u64,
     buffers: Vec<Option<HostResource>>,
@@ -140,6 +146,8 @@ impl CpuDriver {
             threads,
             timeout: options.timeout,
             kernels: Vec::new(),
+            variables: FxHashMap::default(),
+            scope: ModuleScope::default(),
             destroyed_count: 0,
             buffers: Vec::new(),
             used: 0,
@@ -147,6 +155,23 @@ impl CpuDriver {
             printed: Vec::new(),
             checker,
         }
+    }
+
+    /// The variables at program scope of a module.
+    fn find_variables(
+        &mut self,
+        module: &SpirvModule,
+        spec: &[(u32, u64)],
+    ) -> cpu::ModuleVariables {
+        let mut globals = module.section_insts(ModuleSection::Globals);
+        let has_variables = globals.any(|inst| {
+            inst.op() == Op::Variable && inst.operand_word(0) == StorageClass::CrossWorkgroup.0
+        });
+        if !has_variables {
+            return cpu::ModuleVariables::default();
+        }
+        let key = self.scope.hash_module(module, spec);
+        self.variables.entry(key).or_default().clone()
     }
 
     /// Runs an initialiser of a kernel, once before the kernel.
@@ -362,6 +387,10 @@ impl DeviceDriver for CpuDriver {
         Ok(self.find_memory(buffer.into())?.bytes_mut().as_mut_ptr() as u64)
     }
 
+    fn enter_scope(&mut self, scope: ModuleScope) {
+        self.scope = scope;
+    }
+
     fn create_kernel(
         &mut self,
         _: KernelHandle,
@@ -370,8 +399,10 @@ impl DeviceDriver for CpuDriver {
         spec: &[(u32, u64)],
     ) -> Result<(), DeviceError> {
         let (name, model) = (&interface.name, interface.model);
+        let variables = self.find_variables(module, spec);
+        let options = &self.options;
         let compiled =
-            cpu::JitKernel::compile_entry_point(module, name, model, spec, &self.options);
+            cpu::JitKernel::compile_with_variables(module, name, model, spec, options, &variables);
         let kernel = compiled.map_err(to_compile_error)?;
         for initialiser in kernel.initialisers() {
             self.run_initialiser(initialiser)?;
