@@ -176,7 +176,7 @@ impl BuildRequest<'_> {
             source: text.to_owned(),
             headers: self.headers.to_vec(),
             options: self.options.clang.clone(),
-            missing_extensions: list_missing_extensions(device),
+            missing_extensions: device.list_missing_extensions(),
         };
         let compiled = find_clang().and_then(|clang| CLANG_CACHE.compile(&clang, &job));
         let output = compiled.map_err(|error| BuildFailure {
@@ -191,6 +191,7 @@ impl BuildRequest<'_> {
         })?;
         let mut options = spirula::CompileOptions::default();
         // Clang makes vectors of any length, which no device has.
+        options.llvm.exports_kernels = self.goal == BuildGoal::Object;
         options.llvm.extensions = spirula::AllowedExtensions::of_devices();
         let compiled = spirula::compile_input(&output.bitcode, &options);
         let compiled = compiled.and_then(spirula::CompiledInput::into_module);
@@ -219,18 +220,6 @@ impl BuildRequest<'_> {
 fn join_diagnostics(diagnostics: &[SourceDiagnostic]) -> String {
     let lines: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
     lines.join("\n")
-}
-
-/// Extensions of OpenCL C that Clang has and a device lacks.
-fn list_missing_extensions(device: &ClDevice) -> Vec<&'static str> {
-    let mut missing = Vec::new();
-    if !device.has_doubles() {
-        missing.extend(["cl_khr_fp64", "__opencl_c_fp64"]);
-    }
-    if !device.has_halves() {
-        missing.push("cl_khr_fp16");
-    }
-    missing
 }
 
 /// Links images to one: an executable, or a library.

@@ -1,5 +1,6 @@
 //! Kernels: their parameters and arguments.
 
+use crate::device::ClDevice;
 use crate::error::{CallError, CallResult};
 use crate::handle::{ObjectHandle, declare_object};
 use crate::kernel_facts::KernelFacts;
@@ -121,7 +122,22 @@ impl StoredArgument {
     }
 }
 
+/// The option of builds by which workgroups divide the size of each launch.
+const UNIFORM_GROUPS: &str = "-cl-uniform-work-group-size";
+
 impl ClKernel {
+    /// Whether the program was built so that workgroups must divide the size of a launch on a device.
+    pub fn has_uniform_groups(&self, device: &ClDevice) -> bool {
+        let index = self.program.device_index(device);
+        let options = index.map(|index| self.program.build_of(index).options);
+        let is_set = |options: String| {
+            options
+                .split_whitespace()
+                .any(|word| word == UNIFORM_GROUPS)
+        };
+        options.is_ok_and(is_set)
+    }
+
     /// A kernel of a program that was built.
     ///
     /// # Errors

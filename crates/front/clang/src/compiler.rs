@@ -99,7 +99,7 @@ impl ClangCompiler {
         let dependencies = folder.path().join("dependencies");
         let mut command = Command::new(&self.program);
         command.args(["-x", "cl"]).args(USUAL_OPTIONS);
-        command.args(list_extension_options(&job.missing_extensions));
+        command.args(job.list_extension_options());
         command.args(&job.options).arg("-I").arg(&headers);
         command.arg("-MD").arg("-MF").arg(&dependencies).arg("-");
         let output = self.run_process(command, job.source.as_bytes())?;
@@ -179,14 +179,6 @@ fn write_headers(folder: &Path, headers: &[(String, String)]) -> Result<(), Clan
         })?;
     }
     Ok(())
-}
-
-fn list_extension_options(missing: &[&str]) -> Vec<String> {
-    if missing.is_empty() {
-        return Vec::new();
-    }
-    let names: Vec<String> = missing.iter().map(|name| format!("-{name}")).collect();
-    vec![format!("-cl-ext={}", names.join(","))]
 }
 
 /// The files of a rule of `make`, apart from the source and Clang's own headers.

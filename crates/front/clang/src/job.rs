@@ -30,8 +30,26 @@ impl ClangJob {
             add(text);
         });
         self.options.iter().for_each(|option| add(option));
-        self.missing_extensions.iter().for_each(|name| add(name));
+        let extensions = self.list_extension_options();
+        extensions.iter().for_each(|option| add(option));
         format_digest(&hash.finalize())
+    }
+
+    /// The options that take the missing extensions and features from Clang.
+    pub(crate) fn list_extension_options(&self) -> Vec<String> {
+        let missing = &self.missing_extensions;
+        if missing.is_empty() {
+            return Vec::new();
+        }
+        let names: Vec<String> = missing.iter().map(|name| format!("-{name}")).collect();
+        // Clang's driver does not pass the option on by itself.
+        let mut options = vec!["-Xclang".to_owned(), format!("-cl-ext={}", names.join(","))];
+        // Clang's header defines some features for all devices, unless another macro forbids it.
+        let features = missing
+            .iter()
+            .filter(|name| name.starts_with("__opencl_c_"));
+        options.extend(features.map(|name| format!("-D__undef_{name}")));
+        options
     }
 }
 

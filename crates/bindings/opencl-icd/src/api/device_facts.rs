@@ -36,7 +36,7 @@ const EXTENSIONS: &[&str] = &[
     "cl_khr_icd",
     "cl_khr_extended_versioning",
     "cl_khr_il_program",
-    "cl_khr_spir",
+    "cl_khr_3d_image_writes",
     "cl_khr_byte_addressable_store",
     "cl_khr_global_int32_base_atomics",
     "cl_khr_global_int32_extended_atomics",
@@ -49,7 +49,6 @@ const EXTENSIONS: &[&str] = &[
 const PROCESSOR_EXTENSIONS: &[&str] = &[
     "cl_khr_int64_base_atomics",
     "cl_khr_int64_extended_atomics",
-    "cl_khr_3d_image_writes",
     "cl_khr_subgroup_extended_types",
     "cl_khr_subgroup_non_uniform_vote",
     "cl_khr_subgroup_ballot",
@@ -75,6 +74,19 @@ const PROCESSOR_FEATURES: &[&str] = &[
     "__opencl_c_atomic_order_seq_cst",
     "__opencl_c_atomic_scope_all_devices",
     "__opencl_c_generic_address_space",
+    "__opencl_c_program_scope_global_variables",
+    "__opencl_c_subgroups",
+    "__opencl_c_work_group_collective_functions",
+];
+
+/// Features of OpenCL C 3.0 that Clang has for every device.
+const CLANG_FEATURES: &[&str] = &[
+    "__opencl_c_atomic_order_seq_cst",
+    "__opencl_c_atomic_scope_all_devices",
+    "__opencl_c_device_enqueue",
+    "__opencl_c_fp64",
+    "__opencl_c_generic_address_space",
+    "__opencl_c_pipes",
     "__opencl_c_program_scope_global_variables",
     "__opencl_c_subgroups",
     "__opencl_c_work_group_collective_functions",
@@ -130,6 +142,17 @@ impl ClDevice {
             names.push("__opencl_c_fp64");
         }
         names
+    }
+
+    /// Extensions and features of OpenCL C that Clang has and the device lacks.
+    pub fn list_missing_extensions(&self) -> Vec<&'static str> {
+        let features = self.features();
+        let clang = CLANG_FEATURES.iter().copied();
+        let mut missing: Vec<&str> = clang.filter(|name| !features.contains(name)).collect();
+        let extensions = self.extensions();
+        let optional = ["cl_khr_fp64", "cl_khr_fp16"];
+        missing.extend(optional.iter().filter(|name| !extensions.contains(name)));
+        missing
     }
 
     /// The answer to a query; `None` where there is no such query.
@@ -257,7 +280,7 @@ impl ClDevice {
         clock.map_or(0, |clock| clock as cl_uint)
     }
 
-    fn has_subgroups(&self) -> bool {
+    pub fn has_subgroups(&self) -> bool {
         self.is_processor()
     }
 

@@ -361,6 +361,8 @@ pub unsafe extern "C" fn get_kernel_sub_group_info(
     answer_code("clGetKernelSubGroupInfo", || {
         let kernel = find_object::<ClKernel>(kernel)?;
         let device = find_kernel_device(&kernel, device)?;
+        let message = "the device does not claim sub-groups";
+        require(device.has_subgroups(), CL_INVALID_OPERATION, message)?;
         let output = QueryOutput::new(size, value, size_out);
         let width = device.info.subgroup_size.max(1) as usize;
         let sizes = get_slice(input.cast::<usize>(), input_size / size_of::<usize>());

@@ -78,10 +78,11 @@ impl RangeRequest {
         global: [u64; 3],
     ) -> CallResult<Option<[u32; 3]>> {
         let demanded = kernel.interface.workgroup_size;
-        if self.local.is_null() {
-            return Ok(demanded);
-        }
-        let local = read_sizes(self.local, self.dimensions, 1);
+        let local = match (self.local.is_null(), demanded) {
+            (true, None) => return Ok(None),
+            (true, Some(demanded)) => demanded.map(u64::from),
+            (false, _) => read_sizes(self.local, self.dimensions, 1),
+        };
         let code = CL_INVALID_WORK_GROUP_SIZE;
         require(!local.contains(&0), code, "a workgroup is empty")?;
         let limits = &device.info.limits;
@@ -108,7 +109,10 @@ impl RangeRequest {
             .zip(local)
             .all(|(n, l)| n.is_multiple_of(l.into()));
         let message = "the workgroups do not divide the global size";
-        require(is_whole || limits.partial_groups, code, message)?;
+        // Code for a fixed size has no partial workgroups.
+        let may_be_partial = limits.partial_groups && demanded.is_none();
+        let is_fit = is_whole || (may_be_partial && !kernel.has_uniform_groups(device));
+        require(is_fit, code, message)?;
         Ok(Some(local))
     }
 }

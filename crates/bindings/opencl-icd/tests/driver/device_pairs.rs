@@ -178,3 +178,33 @@ fn mapped_bytes_are_those_of_the_last_device() {
     }
     assert_eq!(pair.read(0, &buffer, 64), [66; 64]);
 }
+
+#[test]
+fn devices_without_sub_groups_tell_nothing_about_them() {
+    let Some(pair) = DevicePair::open() else {
+        return;
+    };
+    for device in both_devices().expect("both are there") {
+        let mut most: cl_uint = 0;
+        let (name, to) = (CL_DEVICE_MAX_NUM_SUB_GROUPS, (&raw mut most).cast());
+        let code = cl!(clGetDeviceInfo(device, name, 4, to, null_mut()));
+        assert_eq!(code, CL_SUCCESS);
+        let local = [1_usize];
+        let mut answer = 0_usize;
+        let code = cl!(clGetKernelSubGroupInfo(
+            pair.kernel.raw,
+            device,
+            CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
+            size_of_val(&local),
+            local.as_ptr().cast(),
+            size_of_val(&answer),
+            (&raw mut answer).cast(),
+            null_mut()
+        ));
+        let wanted = match most {
+            0 => CL_INVALID_OPERATION,
+            _ => CL_SUCCESS,
+        };
+        assert_eq!(code, wanted);
+    }
+}

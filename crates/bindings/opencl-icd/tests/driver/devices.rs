@@ -284,3 +284,24 @@ fn devices_are_not_partitioned() {
     let count = ask_device::<cl_uint>(device, CL_DEVICE_REFERENCE_COUNT);
     assert_eq!(count, Ok(1));
 }
+
+#[test]
+fn extensions_and_features_agree() {
+    for device in devices() {
+        let extensions = device_text(device, CL_DEVICE_EXTENSIONS);
+        let extensions: Vec<&str> = extensions.split_whitespace().collect();
+        let features: Vec<u8> = ask_list(|size, value, out| {
+            let name = CL_DEVICE_OPENCL_C_FEATURES;
+            cl!(clGetDeviceInfo(device, name, size, value, out))
+        })
+        .expect("devices tell them");
+        let features = String::from_utf8_lossy(&features).into_owned();
+        for (extension, feature) in [
+            ("cl_khr_3d_image_writes", "__opencl_c_3d_image_writes"),
+            ("cl_khr_fp64", "__opencl_c_fp64"),
+        ] {
+            let has_extension = extensions.contains(&extension);
+            assert_eq!(has_extension, features.contains(feature), "{extension}");
+        }
+    }
+}

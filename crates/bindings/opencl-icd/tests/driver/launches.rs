@@ -187,6 +187,10 @@ fn demanded_groups_are_kept() {
         let done = launch(queue, kernel.raw, None, &[8, 4], Some(local), &[]);
         assert_eq!(done, Err(CL_INVALID_WORK_GROUP_SIZE));
     }
+    for local in [None, Some(&[4_usize, 2][..])] {
+        let done = launch(queue, kernel.raw, None, &[7, 4], local, &[]);
+        assert_eq!(done, Err(CL_INVALID_WORK_GROUP_SIZE), "it does not divide");
+    }
     let expected: Vec<u32> = (0..32).map(|at| at % 8 % 4 + 10 * (at / 8 % 2)).collect();
     for local in [None, Some(&[4_usize, 2][..])] {
         assert_eq!(launch(queue, kernel.raw, None, &[8, 4], local, &[]), Ok(()));

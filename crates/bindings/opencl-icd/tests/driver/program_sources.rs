@@ -2,7 +2,7 @@
 
 use crate::caller::{ObjectKind, OwnedHandle, ask_text, check};
 use crate::programs::{build_info, build_log, compile, link, run_kernel};
-use crate::session::{TestSession, build, create_kernel};
+use crate::session::{TestSession, build, create_kernel, launch, set_object};
 use opencl_sys::*;
 use std::ffi::{CString, c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -249,4 +249,92 @@ fn threads_build_sources_at_once() {
         null_mut()
     ));
     assert_eq!(code, CL_SUCCESS);
+}
+
+#[test]
+fn kernels_of_other_programs_are_called() {
+    let Some(session) = open() else { return };
+    let first = load(
+        &session,
+        &["kernel void fill(global uint *out) { out[0] = 5; out[1] = get_global_size(0); }"],
+    );
+    let second = load(
+        &session,
+        &["extern kernel void fill(global uint *out);\n\
+           kernel void call(global uint *out) { fill(out); out[0] += 1; }"],
+    );
+    for program in [&first, &second] {
+        assert_eq!(compile(program, ""), Ok(()));
+    }
+    let (linked, code) = link(session.context.raw, "", &[&first, &second]);
+    let linked = linked.filter(|_| code == CL_SUCCESS).expect("they fit");
+    assert_eq!(run_kernel(&session, &linked, "call"), [6, 1]);
+    assert_eq!(run_kernel(&session, &linked, "fill"), [5, 1]);
+}
+
+#[test]
+fn groups_are_uniform_where_the_build_says_so() {
+    let Some(session) = open() else { return };
+    let program = load(&session, &[SOURCE]);
+    let output = session.filled(&[0_u32; 2]);
+    let launch_partial = || {
+        let kernel = create_kernel(&program, "write").expect("it is there");
+        set_object(&kernel, 0, &output);
+        launch(session.queue.raw, kernel.raw, None, &[5], Some(&[4]), &[])
+    };
+    assert_eq!(build(&program, "-DVALUE=1 -cl-std=CL3.0"), Ok(()));
+    assert_eq!(launch_partial(), Ok(()));
+    let options = "-DVALUE=1 -cl-std=CL3.0 -cl-uniform-work-group-size";
+    assert_eq!(build(&program, options), Ok(()));
+    assert_eq!(launch_partial(), Err(CL_INVALID_WORK_GROUP_SIZE));
+}
+
+#[test]
+fn macros_of_features_are_those_of_the_device() {
+    let Some(session) = open() else { return };
+    let mut features = [cl_name_version {
+        version: 0,
+        name: [0; 64],
+    }; 64];
+    let (name, size) = (CL_DEVICE_OPENCL_C_FEATURES, size_of_val(&features));
+    let mut used = 0;
+    let to = features.as_mut_ptr().cast();
+    let code = cl!(clGetDeviceInfo(
+        session.device,
+        name,
+        size,
+        to,
+        &raw mut used
+    ));
+    assert_eq!(code, CL_SUCCESS);
+    let known = features[..used / size_of::<cl_name_version>()].iter();
+    let known: Vec<String> = known
+        .map(|feature| {
+            let bytes: Vec<u8> = feature.name.iter().map(|c| *c as u8).collect();
+            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(64);
+            String::from_utf8_lossy(&bytes[..end]).into_owned()
+        })
+        .collect();
+    for feature in [
+        "3d_image_writes",
+        "atomic_order_acq_rel",
+        "atomic_order_seq_cst",
+        "atomic_scope_all_devices",
+        "atomic_scope_device",
+        "device_enqueue",
+        "fp64",
+        "generic_address_space",
+        "images",
+        "int64",
+        "pipes",
+        "program_scope_global_variables",
+        "read_write_images",
+        "subgroups",
+        "work_group_collective_functions",
+    ] {
+        let name = format!("__opencl_c_{feature}");
+        let text = format!("#ifndef {name}\n#error it is missing\n#endif\n");
+        let built = build(&load(&session, &[&text]), "-cl-std=CL3.0");
+        assert_eq!(built.is_ok(), known.contains(&name), "{name}");
+    }
 }

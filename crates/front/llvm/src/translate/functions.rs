@@ -153,7 +153,8 @@ impl<'m> LlvmTranslator<'m> {
         let function = self.module.function(func);
         let params = self.begin_function(func, &signature);
         let linkage = self.module.global(function.global).linkage;
-        if !linkage.is_local() && !self.is_kernel(func) && !self.is_shader() {
+        let is_entry = self.is_kernel(func) && !self.exports_kernel(func);
+        if !linkage.is_local() && !is_entry && !self.is_shader() {
             let name = self.module.function_name(func);
             let linkage = self.choose_export_linkage(linkage);
             self.b.set_linkage(signature.id, name, linkage);
@@ -275,7 +276,14 @@ impl<'m> LlvmTranslator<'m> {
         }
     }
 
-    /// Declares the entry points. A kernel that other functions call gets a separate function as
+    /// Whether other modules may call a kernel.
+    fn exports_kernel(&self, func: LlvmFunc) -> bool {
+        let function = self.module.function(func);
+        let is_local = self.module.global(function.global).linkage.is_local();
+        self.options.exports_kernels && !is_local && !self.is_shader()
+    }
+
+    /// Declares the entry points. A kernel that other functions or modules call gets a separate function as
     /// entry point, because entry points must not be called.
     pub(super) fn declare_entry_points(&mut self) {
         let mut visited = vec![u32::MAX; self.module.functions.len()];
@@ -287,7 +295,7 @@ impl<'m> LlvmTranslator<'m> {
             let Some(signature) = self.signatures[func.index()].clone() else {
                 continue;
             };
-            let entry = if self.called[func.index()] {
+            let entry = if self.called[func.index()] || self.exports_kernel(func) {
                 self.define_entry_wrapper(func, &signature)
             } else {
                 signature.id

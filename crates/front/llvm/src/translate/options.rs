@@ -25,6 +25,8 @@ pub struct TranslationOptions {
     /// exported functions that return nothing and whose names are not mangled. If there are any,
     /// the module's pointers get inferred address spaces.
     pub kernels: Vec<String>,
+    /// Whether other modules may call the kernels.
+    pub exports_kernels: bool,
     /// Whether pointers have types.
     pub pointers: PointerTyping,
     /// The capabilities that the module may declare; `None` permits all.
@@ -40,6 +42,7 @@ impl Default for TranslationOptions {
             debug: DebugInfo::default(),
             imported: Vec::new(),
             kernels: Vec::new(),
+            exports_kernels: false,
             pointers: PointerTyping::default(),
             capabilities: None,
         }
