@@ -1,8 +1,9 @@
 //! Facts of kernels that queries tell: workgroup memory, and attributes of the source.
 
 use spirula_spirv::analysis::{EntryReach, IdDecorations, IdDefinitions, TypeLayouts};
+use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{ExecutionMode, StorageClass};
-use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::reflect::{EntryDetails, EntryExecutionMode, EntryInterface};
 
 /// Facts of a kernel.
@@ -42,6 +43,25 @@ fn count_workgroup_bytes(module: &SpirvModule, interface: &EntryInterface) -> Op
         is_workgroup.then(size)
     });
     Some(sizes.sum())
+}
+
+/// Bytes of the variables at program scope in global memory.
+pub fn count_variable_bytes(module: &SpirvModule) -> u64 {
+    let definitions = IdDefinitions::from_module(module);
+    let decorations = IdDecorations::from_module(module);
+    let length = |id| definitions.default_value(module, id);
+    let Ok(layouts) = TypeLayouts::from_module(module, &definitions, &decorations, length) else {
+        return 0;
+    };
+    let globals = module.section_insts(ModuleSection::Globals);
+    let variables = globals.filter(|inst| {
+        inst.op() == Op::Variable && inst.operand_word(0) == StorageClass::CrossWorkgroup.0
+    });
+    let sizes = variables.filter_map(|variable| {
+        let pointer = definitions.get(module, variable.result_type()?)?;
+        Some(layouts.get(pointer.id_operand(1)).size)
+    });
+    sizes.sum()
 }
 
 fn list_attributes(module: &SpirvModule, name: &str) -> String {

@@ -18,6 +18,8 @@ const NEWEST: u32 = 30;
 const USUAL_OPTIONS: &[&str] = &[
     "--target=spirv64-unknown-unknown",
     "-cl-kernel-arg-info",
+    // The version of the device; Clang knows that of the language only.
+    "-D__OPENCL_VERSION__=300",
     // Inline functions are defined where they are used, as programs expect and other drivers do.
     "-fgnu89-inline",
     "-emit-llvm",

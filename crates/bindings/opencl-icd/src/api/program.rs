@@ -9,6 +9,7 @@ use crate::error::{CallError, CallResult, require};
 use crate::handle::{
     count_references, create_object, find_object, find_objects, release_object, retain_object,
 };
+use crate::kernel_facts::count_variable_bytes;
 use crate::program::{ClProgram, DeviceBuild, ProgramSource};
 use crate::program_image::ProgramImage;
 use opencl_sys::*;
@@ -271,7 +272,11 @@ pub unsafe extern "C" fn get_program_build_info(
                 let kind = image.map_or(CL_PROGRAM_BINARY_TYPE_NONE, |image| image.binary_type);
                 output.write_value(kind)
             }
-            CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE => output.write_value(0_usize),
+            CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE => {
+                let image = build.image.as_ref();
+                let bytes = image.map_or(0, |image| count_variable_bytes(&image.module));
+                output.write_value(bytes as usize)
+            }
             _ => Err(refuse_query(name)),
         }
     })

@@ -273,6 +273,22 @@ fn kernels_of_other_programs_are_called() {
 }
 
 #[test]
+fn sources_see_the_version_and_alignment() {
+    let Some(session) = open() else { return };
+    let program = load(
+        &session,
+        &["constant long16 table = (long16)(3);\n\
+           kernel void tell(global uint *out) {\n\
+               constant long16 *at = &table;\n\
+               out[0] = __OPENCL_VERSION__;\n\
+               out[1] = (ulong)at % sizeof(long16) + (*at).s1 - 3;\n\
+           }"],
+    );
+    assert_eq!(build(&program, ""), Ok(()));
+    assert_eq!(run_kernel(&session, &program, "tell"), [300, 0]);
+}
+
+#[test]
 fn groups_are_uniform_where_the_build_says_so() {
     let Some(session) = open() else { return };
     let program = load(&session, &[SOURCE]);
@@ -284,6 +300,8 @@ fn groups_are_uniform_where_the_build_says_so() {
     };
     assert_eq!(build(&program, "-DVALUE=1 -cl-std=CL3.0"), Ok(()));
     assert_eq!(launch_partial(), Ok(()));
+    // The launch holds the kernel until it has ended.
+    session.read::<u32>(&output, 2);
     let options = "-DVALUE=1 -cl-std=CL3.0 -cl-uniform-work-group-size";
     assert_eq!(build(&program, options), Ok(()));
     assert_eq!(launch_partial(), Err(CL_INVALID_WORK_GROUP_SIZE));

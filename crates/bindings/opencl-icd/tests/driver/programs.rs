@@ -427,6 +427,14 @@ fn kernels_of_a_program_share_its_variables() {
         assert_eq!(build(&program, ""), Ok(()));
         program
     });
+    let bytes: Result<usize, _> = ask_value(|size, value, out| {
+        let (device, name) = (session.device, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE);
+        let program = programs[0].raw;
+        cl!(clGetProgramBuildInfo(
+            program, device, name, size, value, out
+        ))
+    });
+    assert_eq!(bytes, Ok(4));
     assert_eq!(run_kernel(&session, &programs[0], "count"), [41, 0]);
     assert_eq!(run_kernel(&session, &programs[0], "count"), [42, 0]);
     assert_eq!(run_kernel(&session, &programs[0], "tell"), [42, 0]);

@@ -3,14 +3,23 @@
 /// Blocks that generated code reads and writes.
 #[derive(Default)]
 pub(crate) struct KeptMemory {
-    blocks: Vec<Box<[u128]>>,
+    blocks: Vec<Box<[KeptLine]>>,
 }
 
+/// Bytes with the alignment of the largest vector: sixteen numbers of 64 bits.
+#[derive(Clone, Copy)]
+#[repr(C, align(128))]
+struct KeptLine([u8; LINE]);
+
+/// Bytes of a line.
+const LINE: usize = 128;
+
 impl KeptMemory {
-    /// Allocates zeroed memory that is aligned to 16 bytes. Returns its address.
+    /// Allocates zeroed memory that is aligned to 128 bytes. Returns its address.
     pub fn keep_zeros(&mut self, bytes: u64) -> usize {
-        let block = vec![0u128; (bytes as usize).div_ceil(16).max(1)].into_boxed_slice();
-        self.blocks.push(block);
+        let lines = (bytes as usize).div_ceil(LINE).max(1);
+        self.blocks
+            .push(vec![KeptLine([0; LINE]); lines].into_boxed_slice());
         self.blocks.last().map_or(0, |b| b.as_ptr() as usize)
     }
 
@@ -27,10 +36,8 @@ impl KeptMemory {
         let Some(block) = blocks.find(|b| b.as_ptr() as usize == address) else {
             return;
         };
-        for (to, from) in block.iter_mut().zip(bytes.chunks(16)) {
-            let mut word = [0; 16];
-            word[..from.len()].copy_from_slice(from);
-            *to = u128::from_ne_bytes(word);
+        for (to, from) in block.iter_mut().zip(bytes.chunks(LINE)) {
+            to.0[..from.len()].copy_from_slice(from);
         }
     }
 }
