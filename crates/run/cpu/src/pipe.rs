@@ -270,27 +270,39 @@ impl LockedPipe {
         (found[2] == if reads { READS } else { WRITES }).then_some(found)
     }
 
+    /// Commits a reservation. Where others before it are open, it is kept, as one with those beside it that are committed.
+    /// So the reservations that are kept are at most one more than those that are open.
     fn commit_reservation(&mut self, reads: bool, id: u64) -> Option<()> {
-        self.open_reservation(reads, id)?;
-        let kind = if reads { READS } else { WRITES };
-        self.reservation_words(id - 1)[2] = kind | DONE;
-        let field = if reads {
-            PipeHeaderField::Read
-        } else {
-            PipeHeaderField::Written
+        let [mut first, mut count, kind] = self.open_reservation(reads, id)?;
+        let (done, reserved) = match reads {
+            true => (PipeHeaderField::Read, PipeHeaderField::ToRead),
+            false => (PipeHeaderField::Written, PipeHeaderField::ToWrite),
         };
-        let mut next = self.read_field(field);
+        let next = self.read_field(done);
+        *self.reservation_words(id - 1) = [0, 0, FREE];
+        // The packets of the other reservations of this kind.
+        let mut left = self.read_field(reserved).saturating_sub(next);
+        left = left.saturating_sub(count);
         let mut n = 0;
-        while n < self.shape.reservation_count() {
-            let [first, count, is] = *self.reservation_words(n);
-            n += 1;
-            if first == next && is == kind | DONE {
-                *self.reservation_words(n - 1) = [0, 0, FREE];
-                next += count;
-                n = 0;
+        while left > 0 && n < self.shape.reservation_count() {
+            let [other, length, is] = *self.reservation_words(n);
+            if is & !DONE == kind {
+                left = left.saturating_sub(length);
             }
+            let is_before = other.wrapping_add(length) == first;
+            let is_after = first.wrapping_add(count) == other;
+            if is == kind | DONE && (is_before || is_after) {
+                first = first.min(other);
+                count = count.wrapping_add(length);
+                *self.reservation_words(n) = [0, 0, FREE];
+            }
+            n += 1;
         }
-        self.write_field(field, next);
+        if first == next {
+            self.write_field(done, next.wrapping_add(count));
+        } else {
+            *self.reservation_words(id - 1) = [first, count, kind | DONE];
+        }
         Some(())
     }
 }
@@ -414,6 +426,53 @@ mod tests {
             operate_on_packet(&mut pipe, PipeUse::ReserveWrite, 4, 0, &mut 0),
             1
         );
+    }
+
+    #[test]
+    fn committed_packets_behind_an_open_reservation_take_no_places() {
+        let count = 3 * spirula_resource::MOST_RESERVATIONS as u32;
+        let mut pipe = empty_pipe(count);
+        let open = operate_on_packet(&mut pipe, PipeUse::ReserveWrite, 1, 0, &mut 0);
+        for mut number in 1..count {
+            let done = operate_on_packet(&mut pipe, PipeUse::Write, 0, 0, &mut number);
+            assert_eq!(done, 0, "packet {number}");
+        }
+        let packets = |pipe: &mut [u64]| operate_on_packet(pipe, PipeUse::Packets, 0, 0, &mut 0);
+        assert_eq!(packets(&mut pipe), 0);
+        operate_on_packet(&mut pipe, PipeUse::WriteReserved, open, 0, &mut 0);
+        operate_on_packet(&mut pipe, PipeUse::CommitWrite, open, 0, &mut 0);
+        assert_eq!(packets(&mut pipe), count.into());
+        for number in 0..count {
+            let mut found = u32::MAX;
+            operate_on_packet(&mut pipe, PipeUse::Read, 0, 0, &mut found);
+            assert_eq!(found, number);
+        }
+    }
+
+    #[test]
+    fn reservations_are_committed_in_any_order() {
+        let mut pipe = empty_pipe(8);
+        let reserve =
+            |pipe: &mut [u64]| operate_on_packet(pipe, PipeUse::ReserveWrite, 2, 0, &mut 0);
+        let ids = [0; 4].map(|_| reserve(&mut pipe));
+        let mut visible = Vec::new();
+        for own in [2, 0, 3, 1] {
+            let id = ids[own];
+            for index in 0..2 {
+                let mut value = 10 * own as u32 + index;
+                let place = u64::from(index);
+                operate_on_packet(&mut pipe, PipeUse::WriteReserved, id, place, &mut value);
+            }
+            let done = operate_on_packet(&mut pipe, PipeUse::CommitWrite, id, 0, &mut 0);
+            assert_eq!(done, 0);
+            visible.push(operate_on_packet(&mut pipe, PipeUse::Packets, 0, 0, &mut 0));
+        }
+        assert_eq!(visible, [0, 2, 2, 8]);
+        for number in [0, 1, 10, 11, 20, 21, 30, 31] {
+            let mut found = 0;
+            operate_on_packet(&mut pipe, PipeUse::Read, 0, 0, &mut found);
+            assert_eq!(found, number);
+        }
     }
 
     #[test]
