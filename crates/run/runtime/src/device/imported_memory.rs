@@ -7,7 +7,7 @@
 
 use super::ComputeDevice;
 use super::resources::DeviceResourceKind;
-use crate::{BufferHandle, DeviceError, ImageHandle, ImageShape, SamplerState};
+use crate::{BufferHandle, DeviceError, ImageHandle, ImageShape, PipeHandle, SamplerState};
 use std::ptr::NonNull;
 
 /// Memory of the caller that a resource consists of.
@@ -86,6 +86,29 @@ impl ComputeDevice {
         self.driver.import_buffer(buffer, memory)?;
         self.register_resource(size, DeviceResourceKind::Buffer);
         Ok(buffer)
+    }
+
+    /// Creates a pipe whose memory is that of the caller. The memory describes the pipe, as [`PipeShape::encode_header`] begins it,
+    /// and a launch refuses memory that does not. Several devices of the processor may share it.
+    ///
+    /// # Safety
+    /// As for [`ComputeDevice::import_buffer`].
+    ///
+    /// # Errors
+    /// When the device cannot use memory of the caller.
+    ///
+    /// [`PipeShape::encode_header`]: crate::PipeShape::encode_header
+    pub unsafe fn import_pipe(
+        &mut self,
+        memory: NonNull<u8>,
+        size: u64,
+    ) -> Result<PipeHandle, DeviceError> {
+        let number = self.next_number();
+        // SAFETY: the caller's promise.
+        let memory = unsafe { ImportedMemory::new(memory, size) };
+        self.driver.import_buffer(BufferHandle(number), memory)?;
+        self.register_resource(size, DeviceResourceKind::Pipe);
+        Ok(PipeHandle(number))
     }
 
     /// Creates an image whose texels are memory of the caller, in the order that [`ImageShape`] defines. Nothing is copied.
