@@ -10,10 +10,18 @@ pub const fn pack_version(major: u32, minor: u32, patch: u32) -> cl_version {
 /// The version of OpenCL that the platform has.
 pub const VERSION_3_0: cl_version = pack_version(3, 0, 0);
 
-/// Names with the version 1.0.0.
+/// Extensions with their versions.
 pub fn build_name_versions(names: &[&str]) -> Vec<cl_name_version> {
-    let first = pack_version(1, 0, 0);
-    names.iter().map(|name| name_version(name, first)).collect()
+    let row = |name: &&str| name_version(name, extension_version(name));
+    names.iter().map(row).collect()
+}
+
+/// The version of an extension, which is 1.0.0 for most.
+const fn extension_version(name: &str) -> cl_version {
+    match name.as_bytes() {
+        b"cl_khr_command_buffer" => pack_version(0, 9, 8),
+        _ => pack_version(1, 0, 0),
+    }
 }
 
 /// A name with a version.

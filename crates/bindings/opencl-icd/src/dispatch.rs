@@ -2,7 +2,8 @@
 
 use crate::api::{
     buffer, buffer_box_commands, buffer_commands, context, device, event, image, image_commands,
-    kernel, launch, map, memory, pipe, platform, program, program_build, queue, sampler, svm,
+    kernel, launch, map, memory, native_kernel, pipe, platform, program, program_build, queue,
+    sampler, sub_device, svm,
 };
 use opencl_sys::cl_icd::cl_icd_dispatch;
 
@@ -70,7 +71,7 @@ pub static DISPATCH_TABLE: cl_icd_dispatch = cl_icd_dispatch {
     clEnqueueUnmapMemObject: Some(map::enqueue_unmap_mem_object),
     clEnqueueNDRangeKernel: Some(launch::enqueue_nd_range_kernel),
     clEnqueueTask: Some(launch::enqueue_task),
-    clEnqueueNativeKernel: Some(launch::enqueue_native_kernel),
+    clEnqueueNativeKernel: Some(native_kernel::enqueue_native_kernel),
     clEnqueueMarker: Some(event::enqueue_marker),
     clEnqueueWaitForEvents: Some(event::enqueue_wait_for_events),
     clEnqueueBarrier: Some(event::enqueue_barrier),
@@ -98,13 +99,13 @@ pub static DISPATCH_TABLE: cl_icd_dispatch = cl_icd_dispatch {
     clEnqueueReadBufferRect: Some(buffer_box_commands::enqueue_read_buffer_rect),
     clEnqueueWriteBufferRect: Some(buffer_box_commands::enqueue_write_buffer_rect),
     clEnqueueCopyBufferRect: Some(buffer_box_commands::enqueue_copy_buffer_rect),
-    clCreateSubDevicesEXT: Some(device::create_sub_devices_ext),
-    clRetainDeviceEXT: Some(device::retain_device),
-    clReleaseDeviceEXT: Some(device::release_device),
+    clCreateSubDevicesEXT: Some(sub_device::create_sub_devices_ext),
+    clRetainDeviceEXT: Some(sub_device::retain_device),
+    clReleaseDeviceEXT: Some(sub_device::release_device),
     clCreateEventFromGLsyncKHR: None,
-    clCreateSubDevices: Some(device::create_sub_devices),
-    clRetainDevice: Some(device::retain_device),
-    clReleaseDevice: Some(device::release_device),
+    clCreateSubDevices: Some(sub_device::create_sub_devices),
+    clRetainDevice: Some(sub_device::retain_device),
+    clReleaseDevice: Some(sub_device::release_device),
     clCreateImage: Some(image::create_image),
     clCreateProgramWithBuiltInKernels: Some(program::create_program_with_built_in_kernels),
     clCompileProgram: Some(program_build::compile_program),

@@ -232,15 +232,22 @@ impl ClKernel {
         sizes.fold(self.facts.workgroup_bytes, u64::saturating_add)
     }
 
-    /// The image for a device.
+    /// The image for a device. A sub-device also takes that of the device which it is a part of.
     ///
     /// # Errors
     /// `CL_INVALID_PROGRAM_EXECUTABLE`.
-    pub fn image_for(&self, device: usize) -> CallResult<&Arc<ProgramImage>> {
-        let found = self.images.iter().find(|(own, _)| *own == device);
+    pub fn image_for(&self, device: &ClDevice) -> CallResult<&Arc<ProgramImage>> {
+        let mut next = Some(device);
+        while let Some(device) = next {
+            let position = self.program.device_index(device).ok();
+            let of_device = |(own, _): &&(usize, Arc<ProgramImage>)| Some(*own) == position;
+            if let Some((_, image)) = self.images.iter().find(of_device) {
+                return Ok(image);
+            }
+            next = device.share.as_ref().map(|share| &*share.parent);
+        }
         let message = "the program was not built for the device";
-        let found = found.map(|(_, image)| image);
-        found.ok_or_else(|| CallError::new(CL_INVALID_PROGRAM_EXECUTABLE, message))
+        Err(CallError::new(CL_INVALID_PROGRAM_EXECUTABLE, message))
     }
 }
 

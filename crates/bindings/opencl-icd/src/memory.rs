@@ -8,7 +8,7 @@ use opencl_sys::{
     CL_MEM_OBJECT_IMAGE1D_ARRAY, CL_MEM_OBJECT_IMAGE2D_ARRAY, CL_MEM_OBJECT_IMAGE3D, cl_image_desc,
     cl_image_format, cl_mem_flags, cl_mem_object_type,
 };
-use spirula_runtime::TexelFormat;
+use spirula_runtime::{PipeShape, TexelFormat};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -35,6 +35,8 @@ pub struct ClMemory {
     pub parent: Option<Arc<ClMemory>>,
     /// Facts of an image.
     pub image: Option<ImageFacts>,
+    /// The packets of a pipe.
+    pub pipe: Option<PipeShape>,
     mappings: Mutex<Vec<MemoryMapping>>,
     /// Functions that are called when it ends.
     pub destructors: DestructorList,
@@ -140,6 +142,7 @@ impl ClMemory {
             offset: 0,
             parent: None,
             image: None,
+            pipe: None,
             mappings: Mutex::default(),
             destructors: DestructorList::default(),
         }
@@ -169,6 +172,7 @@ impl ClMemory {
             offset: offset as u64,
             parent: Some(parent.clone()),
             image: None,
+            pipe: None,
             mappings: Mutex::default(),
             destructors: DestructorList::default(),
         }

@@ -23,6 +23,8 @@ pub enum StoreContent {
     Buffer,
     /// An image, whose texels follow each other.
     Image(ImageShape),
+    /// A pipe, whose memory describes it. All devices have to be processors.
+    Pipe,
 }
 
 /// How a command uses a store.
@@ -331,6 +333,13 @@ impl MemoryStore {
             (StoreContent::Image(shape), Some(block)) => unsafe {
                 device.import_image(&shape, &sampler, block)?.into()
             },
+            // SAFETY: as above.
+            (StoreContent::Pipe, Some(block)) => unsafe {
+                device.import_pipe(block, self.size)?.into()
+            },
+            (StoreContent::Pipe, None) => {
+                return Err(CallError::invalid_operation("the device has no pipes"));
+            }
             (StoreContent::Buffer, None) => device.create_buffer(self.size)?.into(),
             (StoreContent::Image(shape), None) => device.create_image(&shape, &sampler)?.into(),
         })

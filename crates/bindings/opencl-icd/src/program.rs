@@ -110,9 +110,20 @@ impl ClProgram {
         found.ok_or_else(|| CallError::new(CL_INVALID_DEVICE, message))
     }
 
-    /// The state of a device.
+    /// The state of a device. That of a sub-device for which nothing was built is the state of the device that it is a part of.
     pub fn build_of(&self, device: usize) -> DeviceBuild {
-        self.lock_builds().get(device).cloned().unwrap_or_default()
+        let builds = self.lock_builds();
+        let mut at = device;
+        loop {
+            let build = builds.get(at).cloned().unwrap_or_default();
+            let share = self.devices.get(at).and_then(|own| own.share.as_ref());
+            let parent = share.and_then(|share| self.device_index(&share.parent).ok());
+            let is_untouched = build.status == CL_BUILD_NONE && build.image.is_none();
+            match parent.filter(|_| is_untouched) {
+                Some(parent) => at = parent,
+                None => return build,
+            }
+        }
     }
 
     /// Sets the state of a device.

@@ -100,6 +100,8 @@ struct SchedulerState {
     is_sleeping: bool,
     /// Number of functions of callers that wait on the thread that runs commands.
     waiting_runners: usize,
+    /// Whether the thread ends once no command is ready, as the device is gone.
+    is_ending: bool,
 }
 
 impl QueuedCommand {
@@ -390,11 +392,20 @@ impl DeviceScheduler {
         let _ = out.write_all(printed).and_then(|()| out.flush());
     }
 
-    /// Runs commands until the process ends.
+    /// Ends the thread. The caller knows that there will be no more commands.
+    pub fn end_thread(&self) {
+        self.lock_state().is_ending = true;
+        self.wake.notify_all();
+    }
+
+    /// Runs commands until the device is gone, or the process ends.
     fn run_thread(self: &Arc<Self>) {
         loop {
             let mut state = self.lock_state();
             while state.ready.is_empty() || state.runner.is_some() {
+                if state.is_ending {
+                    return;
+                }
                 state.is_sleeping = true;
                 let woken = self.wake.wait(state);
                 state = woken.unwrap_or_else(PoisonError::into_inner);

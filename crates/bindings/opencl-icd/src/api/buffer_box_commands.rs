@@ -9,6 +9,7 @@ use crate::error::{CallError, CallResult, require};
 use crate::handle::find_object;
 use crate::queue::ClQueue;
 use crate::region::{BoxSize, ByteBox, boxes_overlap};
+use crate::scheduler::ScheduledWork;
 use opencl_sys::*;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -37,10 +38,13 @@ fn choose_pitches(
 }
 
 /// A box of bytes of a buffer or of the caller's memory.
-struct BoxRequest {
-    origin: *const usize,
-    row_pitch: usize,
-    slice_pitch: usize,
+pub struct BoxRequest {
+    /// Bytes, rows and slices before the box.
+    pub origin: *const usize,
+    /// Bytes from one row to the next; 0 for dense rows.
+    pub row_pitch: usize,
+    /// Bytes from one slice to the next; 0 for dense slices.
+    pub slice_pitch: usize,
 }
 
 impl BoxRequest {
@@ -165,6 +169,38 @@ pub unsafe extern "C" fn enqueue_write_buffer_rect(
     })
 }
 
+/// The work of a copy of a box from one buffer to another.
+///
+/// # Errors
+/// When the boxes do not fit the buffers, or overlap.
+///
+/// # Safety
+/// The contract of the crate.
+pub unsafe fn plan_box_copy(
+    queue: &ClQueue,
+    buffers: [cl_mem; 2],
+    requests: [BoxRequest; 2],
+    region: *const usize,
+) -> CallResult<ScheduledWork> {
+    let from = find_buffer(queue, buffers[0])?;
+    let to = find_buffer(queue, buffers[1])?;
+    let size = read_region(region)?;
+    let (from_box, to_box) = (requests[0].resolve(size)?, requests[1].resolve(size)?);
+    let is_one = Arc::ptr_eq(&from, &to);
+    let is_same = Arc::ptr_eq(&from.store, &to.store);
+    let from = RegionSide::in_buffer(from, from_box, size)?;
+    let to = RegionSide::in_buffer(to, to_box, size)?;
+    if is_one {
+        let message = "boxes of one buffer have different pitches";
+        let is_same =
+            from_box.row_pitch == to_box.row_pitch && from_box.slice_pitch == to_box.slice_pitch;
+        require(is_same, CL_INVALID_VALUE, message)?;
+    }
+    let overlaps = is_same && boxes_overlap(from.place, to.place, size);
+    require(!overlaps, CL_MEM_COPY_OVERLAP, "the regions overlap")?;
+    copy_region(from, to, size)
+}
+
 /// `clEnqueueCopyBufferRect`
 pub unsafe extern "C" fn enqueue_copy_buffer_rect(
     queue: cl_command_queue,
@@ -183,8 +219,6 @@ pub unsafe extern "C" fn enqueue_copy_buffer_rect(
 ) -> cl_int {
     answer_code("clEnqueueCopyBufferRect", || {
         let queue = find_object::<ClQueue>(queue)?;
-        let (from, to) = (find_buffer(&queue, from)?, find_buffer(&queue, to)?);
-        let size = read_region(region)?;
         let from_request = BoxRequest {
             origin: from_origin,
             row_pitch: from_row_pitch,
@@ -195,21 +229,9 @@ pub unsafe extern "C" fn enqueue_copy_buffer_rect(
             row_pitch: to_row_pitch,
             slice_pitch: to_slice_pitch,
         };
-        let (from_box, to_box) = (from_request.resolve(size)?, to_request.resolve(size)?);
-        let is_one = Arc::ptr_eq(&from, &to);
-        let is_same = Arc::ptr_eq(&from.store, &to.store);
-        let from = RegionSide::in_buffer(from, from_box, size)?;
-        let to = RegionSide::in_buffer(to, to_box, size)?;
-        if is_one {
-            let message = "boxes of one buffer have different pitches";
-            let is_same = from_box.row_pitch == to_box.row_pitch
-                && from_box.slice_pitch == to_box.slice_pitch;
-            require(is_same, CL_INVALID_VALUE, message)?;
-        }
-        let overlaps = is_same && boxes_overlap(from.place, to.place, size);
-        require(!overlaps, CL_MEM_COPY_OVERLAP, "the regions overlap")?;
+        let work = plan_box_copy(&queue, [from, to], [from_request, to_request], region)?;
         let kind = CL_COMMAND_COPY_BUFFER_RECT;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        queue.enqueue(&call, copy_region(from, to, size)?)
+        queue.enqueue(&call, work)
     })
 }

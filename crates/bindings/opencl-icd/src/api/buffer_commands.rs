@@ -8,6 +8,7 @@ use crate::handle::find_object;
 use crate::memory::ClMemory;
 use crate::queue::{ClQueue, EnqueueCall};
 use crate::region::ByteBox;
+use crate::scheduler::ScheduledWork;
 use opencl_sys::*;
 use std::ffi::c_void;
 use std::ops::Range;
@@ -261,6 +262,26 @@ pub unsafe fn read_region(pointer: *const usize) -> CallResult<[usize; 3]> {
     Ok(region)
 }
 
+/// The work of a copy from one buffer to another.
+///
+/// # Errors
+/// When the ranges do not fit the buffers, or overlap.
+pub fn plan_buffer_copy(
+    queue: &ClQueue,
+    buffers: [cl_mem; 2],
+    offsets: [usize; 2],
+    size: usize,
+) -> CallResult<ScheduledWork> {
+    let from = find_buffer(queue, buffers[0])?;
+    let to = find_buffer(queue, buffers[1])?;
+    let source = check_range(&from, offsets[0], size)?;
+    let target = check_range(&to, offsets[1], size)?;
+    let is_same = Arc::ptr_eq(&from.store, &to.store);
+    let overlaps = is_same && source.start < target.end && target.start < source.end;
+    require(!overlaps, CL_MEM_COPY_OVERLAP, "the regions overlap")?;
+    copy_region(row_side(from, &source), row_side(to, &target), [size, 1, 1])
+}
+
 /// `clEnqueueCopyBuffer`
 pub unsafe extern "C" fn enqueue_copy_buffer(
     queue: cl_command_queue,
@@ -275,17 +296,34 @@ pub unsafe extern "C" fn enqueue_copy_buffer(
 ) -> cl_int {
     answer_code("clEnqueueCopyBuffer", || {
         let queue = find_object::<ClQueue>(queue)?;
-        let (from, to) = (find_buffer(&queue, from)?, find_buffer(&queue, to)?);
-        let source = check_range(&from, from_offset, size)?;
-        let target = check_range(&to, to_offset, size)?;
-        let is_same = Arc::ptr_eq(&from.store, &to.store);
-        let overlaps = is_same && source.start < target.end && target.start < source.end;
-        require(!overlaps, CL_MEM_COPY_OVERLAP, "the regions overlap")?;
+        let work = plan_buffer_copy(&queue, [from, to], [from_offset, to_offset], size)?;
         let kind = CL_COMMAND_COPY_BUFFER;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        let (from, to) = (row_side(from, &source), row_side(to, &target));
-        queue.enqueue(&call, copy_region(from, to, [size, 1, 1])?)
+        queue.enqueue(&call, work)
     })
+}
+
+/// The work of a fill of a part of a buffer, which begins at the offset.
+///
+/// # Errors
+/// When the pattern or the range does not fit.
+///
+/// # Safety
+/// The contract of the crate.
+pub unsafe fn plan_buffer_fill(
+    queue: &ClQueue,
+    buffer: cl_mem,
+    pattern: (*const c_void, usize),
+    offset: usize,
+    size: usize,
+) -> CallResult<ScheduledWork> {
+    let memory = find_buffer(queue, buffer)?;
+    let range = check_range(&memory, offset, size)?;
+    let pattern = read_pattern(pattern.0, pattern.1)?;
+    let is_whole = offset.is_multiple_of(pattern.len()) && size.is_multiple_of(pattern.len());
+    let message = "the region is no multiple of the pattern";
+    require(is_whole, CL_INVALID_VALUE, message)?;
+    fill_region(row_side(memory, &range), [size, 1, 1], pattern)
 }
 
 /// `clEnqueueFillBuffer`
@@ -302,19 +340,10 @@ pub unsafe extern "C" fn enqueue_fill_buffer(
 ) -> cl_int {
     answer_code("clEnqueueFillBuffer", || {
         let queue = find_object::<ClQueue>(queue)?;
-        let memory = find_buffer(&queue, buffer)?;
-        let range = check_range(&memory, offset, size)?;
-        let pattern = read_pattern(pattern, pattern_size)?;
-        let is_whole = offset.is_multiple_of(pattern.len()) && size.is_multiple_of(pattern.len());
-        require(
-            is_whole,
-            CL_INVALID_VALUE,
-            "the region is no multiple of the pattern",
-        )?;
+        let work = plan_buffer_fill(&queue, buffer, (pattern, pattern_size), offset, size)?;
         let kind = CL_COMMAND_FILL_BUFFER;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        let side = row_side(memory, &range);
-        queue.enqueue(&call, fill_region(side, [size, 1, 1], pattern)?)
+        queue.enqueue(&call, work)
     })
 }
 

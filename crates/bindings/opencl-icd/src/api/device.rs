@@ -4,7 +4,7 @@ use crate::api::device_facts::DeviceFact;
 use crate::boundary::{QueryOutput, answer_code, refuse_query, write_optional};
 use crate::clock::read_clock;
 use crate::device::ClDevice;
-use crate::error::{CallError, CallResult, require};
+use crate::error::{CallResult, require};
 use crate::handle::find_object;
 use crate::platform::{list_platform_devices, require_platform};
 use opencl_sys::*;
@@ -95,45 +95,6 @@ pub unsafe extern "C" fn get_device_info(
             Some(DeviceFact::Text(text)) => output.write_text(&text),
             None => Err(refuse_query(name)),
         }
-    })
-}
-
-/// `clCreateSubDevices`
-pub unsafe extern "C" fn create_sub_devices(
-    device: cl_device_id,
-    _: *const cl_device_partition_property,
-    _: cl_uint,
-    _: *mut cl_device_id,
-    _: *mut cl_uint,
-) -> cl_int {
-    answer_code("clCreateSubDevices", || {
-        find_object::<ClDevice>(device)?;
-        Err(CallError::invalid_value("the device cannot be partitioned"))
-    })
-}
-
-/// `clCreateSubDevicesEXT`
-pub unsafe extern "C" fn create_sub_devices_ext(
-    device: cl_device_id,
-    _: *const cl_device_partition_property_ext,
-    count: cl_uint,
-    devices: *mut cl_device_id,
-    count_out: *mut cl_uint,
-) -> cl_int {
-    create_sub_devices(device, std::ptr::null(), count, devices, count_out)
-}
-
-/// `clRetainDevice`, which does nothing for a device of the platform.
-pub unsafe extern "C" fn retain_device(device: cl_device_id) -> cl_int {
-    answer_code("clRetainDevice", || {
-        find_object::<ClDevice>(device).map(|_| ())
-    })
-}
-
-/// `clReleaseDevice`, which does nothing for a device of the platform.
-pub unsafe extern "C" fn release_device(device: cl_device_id) -> cl_int {
-    answer_code("clReleaseDevice", || {
-        find_object::<ClDevice>(device).map(|_| ())
     })
 }
 

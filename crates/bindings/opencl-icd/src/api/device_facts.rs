@@ -1,5 +1,6 @@
 //! Facts of devices that queries tell.
 
+use crate::api::pipe::MOST_PACKET_BYTES;
 use crate::build::is_compiler_available;
 use crate::device::ClDevice;
 use crate::device_version::{VERSION_3_0, build_name_versions, name_version, pack_version};
@@ -43,6 +44,7 @@ const EXTENSIONS: &[&str] = &[
     "cl_khr_local_int32_base_atomics",
     "cl_khr_local_int32_extended_atomics",
     "cl_khr_create_command_queue",
+    "cl_khr_command_buffer",
 ];
 
 /// Extensions of the processor only.
@@ -74,6 +76,7 @@ const PROCESSOR_FEATURES: &[&str] = &[
     "__opencl_c_atomic_order_seq_cst",
     "__opencl_c_atomic_scope_all_devices",
     "__opencl_c_generic_address_space",
+    "__opencl_c_pipes",
     "__opencl_c_program_scope_global_variables",
     "__opencl_c_subgroups",
     "__opencl_c_work_group_collective_functions",
@@ -91,6 +94,10 @@ const CLANG_FEATURES: &[&str] = &[
     "__opencl_c_subgroups",
     "__opencl_c_work_group_collective_functions",
 ];
+
+/// The ways in which the processor can be divided. Its threads are not bound to parts of the machine.
+const PARTITIONS: [cl_device_partition_property; 2] =
+    [CL_DEVICE_PARTITION_EQUALLY, CL_DEVICE_PARTITION_BY_COUNTS];
 
 /// Bytes of parameters: a function of SPIR-V has 255 at most, and a program may use a byte for each.
 const MAX_PARAMETER_BYTES: usize = 1024;
@@ -189,8 +196,13 @@ impl ClDevice {
             CL_DEVICE_EXTENSIONS => Text(self.extensions().join(" ")),
             CL_DEVICE_EXTENSIONS_WITH_VERSION => Versions(build_name_versions(&self.extensions())),
             CL_DEVICE_PLATFORM => Handle(platform_handle() as usize),
-            CL_DEVICE_PARENT_DEVICE => Handle(0),
-            CL_DEVICE_REFERENCE_COUNT => Uint(count_references(self).min(1)),
+            CL_DEVICE_PARENT_DEVICE => {
+                let share = self.share.as_ref();
+                Handle(share.map_or(0, |share| share.parent.handle.as_raw() as usize))
+            }
+            // A device of the platform has one reference.
+            CL_DEVICE_REFERENCE_COUNT if self.share.is_none() => Uint(1),
+            CL_DEVICE_REFERENCE_COUNT => Uint(count_references(self)),
             CL_DEVICE_BUILT_IN_KERNELS => Text(String::new()),
             CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION => Versions(Vec::new()),
             CL_DEVICE_IL_VERSION => Text(self.intermediate_languages().join(" ")),
@@ -218,7 +230,7 @@ impl ClDevice {
         let limits = &self.info.limits;
         let memory = limits.buffer_size;
         Some(match name {
-            CL_DEVICE_MAX_COMPUTE_UNITS => Uint(self.info.compute_units.max(1)),
+            CL_DEVICE_MAX_COMPUTE_UNITS => Uint(self.count_compute_units()),
             CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS => Uint(3),
             CL_DEVICE_MAX_WORK_GROUP_SIZE => Size(limits.workgroup_invocations as usize),
             CL_DEVICE_MAX_WORK_ITEM_SIZES => {
@@ -262,8 +274,15 @@ impl ClDevice {
             CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT
             | CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT
             | CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT => Uint(0),
-            CL_DEVICE_PARTITION_MAX_SUB_DEVICES => Uint(0),
-            CL_DEVICE_PARTITION_PROPERTIES | CL_DEVICE_PARTITION_TYPE => Sizes(vec![0]),
+            CL_DEVICE_PARTITION_MAX_SUB_DEVICES => Uint(self.count_most_parts() as cl_uint),
+            CL_DEVICE_PARTITION_PROPERTIES => Sizes(match self.count_most_parts() {
+                0 => vec![0],
+                _ => PARTITIONS.map(|name| name as usize).to_vec(),
+            }),
+            CL_DEVICE_PARTITION_TYPE => Sizes(self.share.as_ref().map_or_else(
+                || vec![0],
+                |share| share.partition.iter().map(|word| *word as usize).collect(),
+            )),
             CL_DEVICE_PARTITION_AFFINITY_DOMAIN => Ulong(0),
             _ => return None,
         })
@@ -278,6 +297,21 @@ impl ClDevice {
         let mut lines = told.lines().filter(|line| line.starts_with("cpu MHz"));
         let clock = lines.find_map(|line| line.split_once(':')?.1.trim().parse::<f64>().ok());
         clock.map_or(0, |clock| clock as cl_uint)
+    }
+
+    fn count_compute_units(&self) -> cl_uint {
+        match self.count_threads() {
+            0 => self.info.compute_units.max(1),
+            threads => threads as cl_uint,
+        }
+    }
+
+    /// Most parts that it can be divided into: its threads, if there are several.
+    pub fn count_most_parts(&self) -> usize {
+        match self.count_threads() {
+            0 | 1 => 0,
+            threads => threads,
+        }
     }
 
     pub fn has_subgroups(&self) -> bool {
@@ -356,7 +390,10 @@ impl ClDevice {
             CL_DEVICE_AVAILABLE => flag(true),
             CL_DEVICE_COMPILER_AVAILABLE => flag(is_compiler_available()),
             CL_DEVICE_LINKER_AVAILABLE => flag(true),
-            CL_DEVICE_EXECUTION_CAPABILITIES => Ulong(CL_EXEC_KERNEL),
+            CL_DEVICE_EXECUTION_CAPABILITIES => Ulong(match is_processor {
+                true => CL_EXEC_KERNEL | CL_EXEC_NATIVE_KERNEL,
+                false => CL_EXEC_KERNEL,
+            }),
             CL_DEVICE_QUEUE_ON_HOST_PROPERTIES => {
                 Ulong(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
             }
@@ -366,10 +403,12 @@ impl ClDevice {
             | CL_DEVICE_MAX_ON_DEVICE_QUEUES
             | CL_DEVICE_MAX_ON_DEVICE_EVENTS => Uint(0),
             CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES => Ulong(0),
-            CL_DEVICE_PIPE_SUPPORT => flag(false),
-            CL_DEVICE_MAX_PIPE_ARGS
-            | CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS
-            | CL_DEVICE_PIPE_MAX_PACKET_SIZE => Uint(0),
+            CL_DEVICE_PIPE_SUPPORT => flag(is_processor),
+            CL_DEVICE_MAX_PIPE_ARGS => Uint(if is_processor { 16 } else { 0 }),
+            CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS => flag(is_processor),
+            CL_DEVICE_PIPE_MAX_PACKET_SIZE => {
+                Uint(if is_processor { MOST_PACKET_BYTES } else { 0 })
+            }
             CL_DEVICE_PREFERRED_INTEROP_USER_SYNC => flag(true),
             CL_DEVICE_SVM_CAPABILITIES => Ulong(match is_processor {
                 true => {
@@ -386,7 +425,7 @@ impl ClDevice {
             | CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT => flag(is_processor),
             CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES => Ulong(self.atomic_capabilities(true)),
             CL_DEVICE_ATOMIC_FENCE_CAPABILITIES => Ulong(self.atomic_capabilities(false)),
-            _ => return self.find_usm_capability(name),
+            _ => return self.find_extension_capability(name),
         })
     }
 
@@ -406,6 +445,20 @@ impl ClDevice {
             false => 0,
         };
         usual | strict | work_item
+    }
+
+    /// Facts that extensions define.
+    fn find_extension_capability(&self, name: cl_device_info) -> Option<DeviceFact> {
+        Some(match name {
+            CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR => {
+                Ulong(CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR)
+            }
+            CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR => {
+                Ulong(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
+            }
+            CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR => Ulong(0),
+            _ => return self.find_usm_capability(name),
+        })
     }
 
     /// Unified shared memory: all kinds of access on the processor, none elsewhere.

@@ -1,6 +1,9 @@
 //! Functions of extensions, which callers find by their names.
 
-use crate::api::{context, device, kernel, launch, platform, program, queue, usm};
+use crate::api::command_buffer_commands as recorder;
+use crate::api::{
+    command_buffer, context, kernel, launch, platform, program, queue, sub_device, usm,
+};
 use opencl_sys::{cl_int, cl_platform_id, cl_uint};
 use std::ffi::c_void;
 use std::ptr;
@@ -23,6 +26,23 @@ pub fn find_extension_function(name: &str) -> *mut c_void {
         "clCreateProgramWithILKHR" => program::create_program_with_il,
         "clGetKernelSubGroupInfoKHR" => kernel::get_kernel_sub_group_info,
         "clGetKernelSuggestedLocalWorkSizeKHR" => launch::get_kernel_suggested_local_work_size,
+        "clCreateCommandBufferKHR" => command_buffer::create_command_buffer,
+        "clFinalizeCommandBufferKHR" => command_buffer::finalize_command_buffer,
+        "clRetainCommandBufferKHR" => command_buffer::retain_command_buffer,
+        "clReleaseCommandBufferKHR" => command_buffer::release_command_buffer,
+        "clEnqueueCommandBufferKHR" => command_buffer::enqueue_command_buffer,
+        "clGetCommandBufferInfoKHR" => command_buffer::get_command_buffer_info,
+        "clCommandBarrierWithWaitListKHR" => recorder::command_barrier_with_wait_list,
+        "clCommandCopyBufferKHR" => recorder::command_copy_buffer,
+        "clCommandCopyBufferRectKHR" => recorder::command_copy_buffer_rect,
+        "clCommandCopyBufferToImageKHR" => recorder::command_copy_buffer_to_image,
+        "clCommandCopyImageKHR" => recorder::command_copy_image,
+        "clCommandCopyImageToBufferKHR" => recorder::command_copy_image_to_buffer,
+        "clCommandFillBufferKHR" => recorder::command_fill_buffer,
+        "clCommandFillImageKHR" => recorder::command_fill_image,
+        "clCommandNDRangeKernelKHR" => recorder::command_nd_range_kernel,
+        "clCommandSVMMemcpyKHR" => recorder::command_svm_memcpy,
+        "clCommandSVMMemFillKHR" => recorder::command_svm_mem_fill,
         "clHostMemAllocINTEL" => usm::host_mem_alloc,
         "clDeviceMemAllocINTEL" => usm::device_mem_alloc,
         "clSharedMemAllocINTEL" => usm::shared_mem_alloc,
@@ -35,9 +55,9 @@ pub fn find_extension_function(name: &str) -> *mut c_void {
         "clEnqueueMemcpyINTEL" => usm::enqueue_memcpy,
         "clEnqueueMigrateMemINTEL" => usm::enqueue_migrate_mem,
         "clEnqueueMemAdviseINTEL" => usm::enqueue_mem_advise,
-        "clCreateSubDevicesEXT" => device::create_sub_devices_ext,
-        "clRetainDeviceEXT" => device::retain_device,
-        "clReleaseDeviceEXT" => device::release_device,
+        "clCreateSubDevicesEXT" => sub_device::create_sub_devices_ext,
+        "clRetainDeviceEXT" => sub_device::retain_device,
+        "clReleaseDeviceEXT" => sub_device::release_device,
         "clGetContextInfo" => context::get_context_info,
         "clGetPlatformInfo" => platform::get_platform_info,
     }

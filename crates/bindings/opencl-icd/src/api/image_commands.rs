@@ -10,6 +10,7 @@ use crate::handle::find_object;
 use crate::memory::{ClMemory, ImageFacts};
 use crate::queue::ClQueue;
 use crate::region::{BoxSize, ByteBox, boxes_overlap};
+use crate::scheduler::ScheduledWork;
 use opencl_sys::*;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -189,6 +190,40 @@ pub unsafe extern "C" fn enqueue_write_image(
     })
 }
 
+/// The work of a copy from one image to another.
+///
+/// # Errors
+/// When the regions do not fit the images, or overlap.
+///
+/// # Safety
+/// The contract of the crate.
+pub unsafe fn plan_image_copy(
+    queue: &ClQueue,
+    images: [cl_mem; 2],
+    origins: [*const usize; 2],
+    region: *const usize,
+) -> CallResult<ScheduledWork> {
+    let (from, from_facts) = find_image(queue, images[0])?;
+    let (to, to_facts) = find_image(queue, images[1])?;
+    let is_same = from_facts.texels == to_facts.texels;
+    let message = "the images have different formats";
+    require(is_same, CL_IMAGE_FORMAT_MISMATCH, message)?;
+    let region = read_region(region)?;
+    let (source, size) = texel_box(&from_facts, read_triple(origins[0])?, region)?;
+    let (target, _) = texel_box(&to_facts, read_triple(origins[1])?, region)?;
+    let overlaps = Arc::ptr_eq(&from, &to) && boxes_overlap(source, target, size);
+    require(!overlaps, CL_MEM_COPY_OVERLAP, "the regions overlap")?;
+    let from = RegionSide {
+        memory: from,
+        place: source,
+    };
+    let to = RegionSide {
+        memory: to,
+        place: target,
+    };
+    copy_region(from, to, size)
+}
+
 /// `clEnqueueCopyImage`
 pub unsafe extern "C" fn enqueue_copy_image(
     queue: cl_command_queue,
@@ -203,30 +238,10 @@ pub unsafe extern "C" fn enqueue_copy_image(
 ) -> cl_int {
     answer_code("clEnqueueCopyImage", || {
         let queue = find_object::<ClQueue>(queue)?;
-        let (from, from_facts) = find_image(&queue, from)?;
-        let (to, to_facts) = find_image(&queue, to)?;
-        let is_same = from_facts.texels == to_facts.texels;
-        require(
-            is_same,
-            CL_IMAGE_FORMAT_MISMATCH,
-            "the images have different formats",
-        )?;
-        let region = read_region(region)?;
-        let (source, size) = texel_box(&from_facts, read_triple(from_origin)?, region)?;
-        let (target, _) = texel_box(&to_facts, read_triple(to_origin)?, region)?;
-        let overlaps = Arc::ptr_eq(&from, &to) && boxes_overlap(source, target, size);
-        require(!overlaps, CL_MEM_COPY_OVERLAP, "the regions overlap")?;
+        let work = plan_image_copy(&queue, [from, to], [from_origin, to_origin], region)?;
         let kind = CL_COMMAND_COPY_IMAGE;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        let from = RegionSide {
-            memory: from,
-            place: source,
-        };
-        let to = RegionSide {
-            memory: to,
-            place: target,
-        };
-        queue.enqueue(&call, copy_region(from, to, size)?)
+        queue.enqueue(&call, work)
     })
 }
 
@@ -238,6 +253,54 @@ fn buffer_side(memory: Arc<ClMemory>, offset: usize, size: BoxSize) -> CallResul
         slice_pitch: size[0] * size[1],
     };
     RegionSide::in_buffer(memory, place, size)
+}
+
+/// The two sides of a copy between an image and a buffer, with the size of the region.
+unsafe fn find_sides(
+    queue: &ClQueue,
+    image: (cl_mem, *const usize),
+    region: *const usize,
+    buffer: (cl_mem, usize),
+) -> CallResult<(RegionSide, RegionSide, BoxSize)> {
+    let (memory, facts) = find_image(queue, image.0)?;
+    let of_buffer = find_buffer(queue, buffer.0)?;
+    let (place, size) = texel_box(&facts, read_triple(image.1)?, read_region(region)?)?;
+    let of_buffer = buffer_side(of_buffer, buffer.1, size)?;
+    Ok((RegionSide { memory, place }, of_buffer, size))
+}
+
+/// The work of a copy from an image at an origin to a buffer at an offset.
+///
+/// # Errors
+/// When the region does not fit one of them.
+///
+/// # Safety
+/// The contract of the crate.
+pub unsafe fn plan_image_to_buffer(
+    queue: &ClQueue,
+    image: (cl_mem, *const usize),
+    region: *const usize,
+    buffer: (cl_mem, usize),
+) -> CallResult<ScheduledWork> {
+    let (of_image, of_buffer, size) = find_sides(queue, image, region, buffer)?;
+    copy_region(of_image, of_buffer, size)
+}
+
+/// The work of a copy from a buffer at an offset to an image at an origin.
+///
+/// # Errors
+/// When the region does not fit one of them.
+///
+/// # Safety
+/// The contract of the crate.
+pub unsafe fn plan_buffer_to_image(
+    queue: &ClQueue,
+    buffer: (cl_mem, usize),
+    image: (cl_mem, *const usize),
+    region: *const usize,
+) -> CallResult<ScheduledWork> {
+    let (of_image, of_buffer, size) = find_sides(queue, image, region, buffer)?;
+    copy_region(of_buffer, of_image, size)
 }
 
 /// `clEnqueueCopyImageToBuffer`
@@ -254,17 +317,10 @@ pub unsafe extern "C" fn enqueue_copy_image_to_buffer(
 ) -> cl_int {
     answer_code("clEnqueueCopyImageToBuffer", || {
         let queue = find_object::<ClQueue>(queue)?;
-        let (image, facts) = find_image(&queue, image)?;
-        let buffer = find_buffer(&queue, buffer)?;
-        let (place, size) = texel_box(&facts, read_triple(origin)?, read_region(region)?)?;
-        let to = buffer_side(buffer, offset, size)?;
+        let work = plan_image_to_buffer(&queue, (image, origin), region, (buffer, offset))?;
         let kind = CL_COMMAND_COPY_IMAGE_TO_BUFFER;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        let from = RegionSide {
-            memory: image,
-            place,
-        };
-        queue.enqueue(&call, copy_region(from, to, size)?)
+        queue.enqueue(&call, work)
     })
 }
 
@@ -282,17 +338,10 @@ pub unsafe extern "C" fn enqueue_copy_buffer_to_image(
 ) -> cl_int {
     answer_code("clEnqueueCopyBufferToImage", || {
         let queue = find_object::<ClQueue>(queue)?;
-        let (image, facts) = find_image(&queue, image)?;
-        let buffer = find_buffer(&queue, buffer)?;
-        let (place, size) = texel_box(&facts, read_triple(origin)?, read_region(region)?)?;
-        let from = buffer_side(buffer, offset, size)?;
+        let work = plan_buffer_to_image(&queue, (buffer, offset), (image, origin), region)?;
         let kind = CL_COMMAND_COPY_BUFFER_TO_IMAGE;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        let to = RegionSide {
-            memory: image,
-            place,
-        };
-        queue.enqueue(&call, copy_region(from, to, size)?)
+        queue.enqueue(&call, work)
     })
 }
 
@@ -313,6 +362,26 @@ unsafe fn encode_texel(facts: &ImageFacts, colour: *const c_void) -> CallResult<
     Ok(texel)
 }
 
+/// The work of a fill of a region of an image.
+///
+/// # Errors
+/// When the region does not fit the image, or there is no colour.
+///
+/// # Safety
+/// The contract of the crate.
+pub unsafe fn plan_image_fill(
+    queue: &ClQueue,
+    image: cl_mem,
+    colour: *const c_void,
+    origin: *const usize,
+    region: *const usize,
+) -> CallResult<ScheduledWork> {
+    let (memory, facts) = find_image(queue, image)?;
+    let texel = encode_texel(&facts, colour)?;
+    let (place, size) = texel_box(&facts, read_triple(origin)?, read_region(region)?)?;
+    fill_region(RegionSide { memory, place }, size, texel)
+}
+
 /// `clEnqueueFillImage`
 pub unsafe extern "C" fn enqueue_fill_image(
     queue: cl_command_queue,
@@ -326,12 +395,9 @@ pub unsafe extern "C" fn enqueue_fill_image(
 ) -> cl_int {
     answer_code("clEnqueueFillImage", || {
         let queue = find_object::<ClQueue>(queue)?;
-        let (memory, facts) = find_image(&queue, image)?;
-        let texel = encode_texel(&facts, colour)?;
-        let (place, size) = texel_box(&facts, read_triple(origin)?, read_region(region)?)?;
+        let work = plan_image_fill(&queue, image, colour, origin, region)?;
         let kind = CL_COMMAND_FILL_IMAGE;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        let side = RegionSide { memory, place };
-        queue.enqueue(&call, fill_region(side, size, texel)?)
+        queue.enqueue(&call, work)
     })
 }

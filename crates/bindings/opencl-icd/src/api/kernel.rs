@@ -126,7 +126,7 @@ unsafe fn read_argument(
                 return Ok(ArgumentValue::Null);
             }
             let memory: Arc<ClMemory> = find_argument(size, value, CL_INVALID_MEM_OBJECT)?;
-            let is_buffer = memory.image.is_none();
+            let is_buffer = memory.kind == CL_MEM_OBJECT_BUFFER;
             require(
                 is_buffer,
                 CL_INVALID_MEM_OBJECT,
@@ -166,7 +166,13 @@ unsafe fn read_argument(
                 get_slice(value.cast::<u8>(), size)?.to_vec(),
             ))
         }
-        ParameterKind::Pipe | ParameterKind::Other => {
+        ParameterKind::Pipe => {
+            let memory: Arc<ClMemory> = find_argument(size, value, CL_INVALID_MEM_OBJECT)?;
+            let is_pipe = memory.pipe.is_some();
+            require(is_pipe, CL_INVALID_MEM_OBJECT, "the kernel takes a pipe")?;
+            Ok(ArgumentValue::Memory(memory))
+        }
+        ParameterKind::Other => {
             let message = "no device has objects of this kind";
             Err(CallError::new(CL_INVALID_ARG_VALUE, message))
         }

@@ -10,7 +10,6 @@ use crate::queue::ClQueue;
 use crate::scheduler::{CommandEnd, ScheduledWork};
 use opencl_sys::*;
 use spirula_runtime::{IndexSpace, KernelLaunch, LaunchInputs};
-use std::ffi::c_void;
 use std::sync::Arc;
 
 /// Most invocations of a workgroup that is suggested to callers.
@@ -121,16 +120,13 @@ impl RangeRequest {
 ///
 /// # Errors
 /// When arguments are missing, or the device cannot run the kernel.
-pub fn prepare_launch(
+fn prepare_launch(
     queue: &ClQueue,
     kernel: &Arc<ClKernel>,
     size: IndexSpace,
 ) -> CallResult<ScheduledWork> {
     let kernel = kernel.clone();
-    let device = kernel.program.device_index(&queue.device);
-    let code = CL_INVALID_PROGRAM_EXECUTABLE;
-    let device = device.map_err(|error| CallError::new(code, error.message))?;
-    let image = kernel.image_for(device)?;
+    let image = kernel.image_for(&queue.device)?;
     let values = kernel.take_arguments()?;
     let most = queue.device.info.limits.workgroup_memory;
     let is_fit = kernel.workgroup_bytes() <= most;
@@ -161,6 +157,25 @@ pub fn prepare_launch(
     }))
 }
 
+/// The work of a launch of a kernel, with the arguments that it has now.
+///
+/// # Errors
+/// When the sizes do not fit the kernel or the device, or an argument is missing.
+///
+/// # Safety
+/// The contract of the crate.
+pub unsafe fn plan_launch(
+    queue: &ClQueue,
+    kernel: cl_kernel,
+    request: &RangeRequest,
+) -> CallResult<ScheduledWork> {
+    let kernel = find_object::<ClKernel>(kernel)?;
+    let context = &kernel.program.context;
+    queue.context.require_same(context, CL_INVALID_CONTEXT)?;
+    let size = request.resolve(&kernel, &queue.device)?;
+    prepare_launch(queue, &kernel, size)
+}
+
 unsafe fn enqueue_launch(
     queue: cl_command_queue,
     kernel: cl_kernel,
@@ -170,12 +185,8 @@ unsafe fn enqueue_launch(
     event: *mut cl_event,
 ) -> CallResult<()> {
     let queue = find_object::<ClQueue>(queue)?;
-    let kernel = find_object::<ClKernel>(kernel)?;
-    let context = &kernel.program.context;
-    queue.context.require_same(context, CL_INVALID_CONTEXT)?;
-    let size = request.resolve(&kernel, &queue.device)?;
+    let work = plan_launch(&queue, kernel, request)?;
     let call = read_call(&queue, kind, false, waits.0, waits.1, event)?;
-    let work = prepare_launch(&queue, &kernel, size)?;
     queue.enqueue(&call, work)
 }
 
@@ -228,27 +239,6 @@ pub unsafe extern "C" fn enqueue_task(
         };
         let waits = (wait_count, wait_list);
         enqueue_launch(queue, kernel, &request, CL_COMMAND_TASK, waits, event)
-    })
-}
-
-/// `clEnqueueNativeKernel`
-pub unsafe extern "C" fn enqueue_native_kernel(
-    queue: cl_command_queue,
-    _: Option<unsafe extern "C" fn(*mut c_void)>,
-    _: *mut c_void,
-    _: usize,
-    _: cl_uint,
-    _: *const cl_mem,
-    _: *mut *const c_void,
-    _: cl_uint,
-    _: *const cl_event,
-    _: *mut cl_event,
-) -> cl_int {
-    answer_code("clEnqueueNativeKernel", || {
-        find_object::<ClQueue>(queue)?;
-        Err(CallError::invalid_operation(
-            "the device runs no functions of the host",
-        ))
     })
 }
 

@@ -127,20 +127,18 @@ pub unsafe extern "C" fn enqueue_svm_free(
     })
 }
 
-/// Enqueues a copy of memory of the host.
+/// The work of a copy of memory of the host.
 ///
 /// # Errors
 /// When an address is null, or the regions overlap.
 ///
 /// # Safety
 /// The contract of the crate.
-pub unsafe fn enqueue_copy(
-    queue: &Arc<ClQueue>,
-    call: &crate::queue::EnqueueCall,
+pub unsafe fn plan_copy(
     to: *mut c_void,
     from: *const c_void,
     size: usize,
-) -> CallResult<()> {
+) -> CallResult<ScheduledWork> {
     let (target, source) = (UserAddress::new(to)?, UserAddress::new(from)?);
     let (first, other) = (to as usize, from as usize);
     let overlaps = first < other.saturating_add(size) && other < first.saturating_add(size);
@@ -150,13 +148,12 @@ pub unsafe fn enqueue_copy(
         "the regions overlap",
     )?;
     let bytes = 0..size as u64;
-    let work: ScheduledWork = Arc::new(move |_| {
+    Ok(Arc::new(move |_| {
         target
             .bytes(bytes.clone())
             .copy_from_slice(source.bytes(bytes.clone()));
         Ok(CommandEnd::Complete)
-    });
-    queue.enqueue(call, work)
+    }))
 }
 
 /// `clEnqueueSVMMemcpy`
@@ -175,24 +172,22 @@ pub unsafe extern "C" fn enqueue_svm_memcpy(
         let blocks = is_blocking != 0;
         let kind = CL_COMMAND_SVM_MEMCPY;
         let call = read_call(&queue, kind, blocks, wait_count, wait_list, event)?;
-        enqueue_copy(&queue, &call, to, from, size)
+        queue.enqueue(&call, plan_copy(to, from, size)?)
     })
 }
 
-/// Enqueues a fill of memory of the host.
+/// The work of a fill of memory of the host.
 ///
 /// # Errors
 /// When the pattern does not fit.
 ///
 /// # Safety
 /// The contract of the crate.
-pub unsafe fn enqueue_fill(
-    queue: &Arc<ClQueue>,
-    call: &crate::queue::EnqueueCall,
+pub unsafe fn plan_fill(
     pointer: *mut c_void,
     pattern: Vec<u8>,
     size: usize,
-) -> CallResult<()> {
+) -> CallResult<ScheduledWork> {
     let target = UserAddress::new(pointer)?;
     let is_aligned = (pointer as usize).is_multiple_of(pattern.len());
     require(
@@ -206,13 +201,12 @@ pub unsafe fn enqueue_fill(
         CL_INVALID_VALUE,
         "the size is no multiple of the pattern",
     )?;
-    let work: ScheduledWork = Arc::new(move |_| {
+    Ok(Arc::new(move |_| {
         let bytes = target.bytes(0..size as u64);
         let chunks = bytes.chunks_exact_mut(pattern.len());
         chunks.for_each(|chunk| chunk.copy_from_slice(&pattern));
         Ok(CommandEnd::Complete)
-    });
-    queue.enqueue(call, work)
+    }))
 }
 
 /// `clEnqueueSVMMemFill`
@@ -231,7 +225,7 @@ pub unsafe extern "C" fn enqueue_svm_mem_fill(
         let pattern = read_pattern(pattern, pattern_size)?;
         let kind = CL_COMMAND_SVM_MEMFILL;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        enqueue_fill(&queue, &call, pointer, pattern, size)
+        queue.enqueue(&call, plan_fill(pointer, pattern, size)?)
     })
 }
 

@@ -1,9 +1,7 @@
 //! Functions of `cl_intel_unified_shared_memory`, which SYCL needs. All memory is the host's, as for shared virtual memory.
 
 use crate::api::buffer_commands::{read_call, read_pattern};
-use crate::api::svm::{
-    enqueue_copy, enqueue_fill, enqueue_nothing, require_svm, set_pointer_argument,
-};
+use crate::api::svm::{enqueue_nothing, plan_copy, plan_fill, require_svm, set_pointer_argument};
 use crate::boundary::{QueryOutput, answer_code, answer_handle, read_properties, refuse_query};
 use crate::context::ClContext;
 use crate::device::ClDevice;
@@ -202,7 +200,7 @@ pub unsafe extern "C" fn enqueue_mem_fill(
         let pattern = read_pattern(pattern, pattern_size)?;
         let kind = CL_COMMAND_MEMFILL_INTEL;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        enqueue_fill(&queue, &call, pointer, pattern, size)
+        queue.enqueue(&call, plan_fill(pointer, pattern, size)?)
     })
 }
 
@@ -220,7 +218,7 @@ pub unsafe extern "C" fn enqueue_memset(
         let queue = find_object::<ClQueue>(queue)?;
         let kind = CL_COMMAND_MEMFILL_INTEL;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        enqueue_fill(&queue, &call, pointer, vec![value as u8], size)
+        queue.enqueue(&call, plan_fill(pointer, vec![value as u8], size)?)
     })
 }
 
@@ -240,7 +238,7 @@ pub unsafe extern "C" fn enqueue_memcpy(
         let blocks = is_blocking != 0;
         let kind = CL_COMMAND_MEMCPY_INTEL;
         let call = read_call(&queue, kind, blocks, wait_count, wait_list, event)?;
-        enqueue_copy(&queue, &call, to, from, size)
+        queue.enqueue(&call, plan_copy(to, from, size)?)
     })
 }
 

@@ -9,7 +9,7 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A session, unless there is no Clang.
-fn open() -> Option<TestSession> {
+pub fn open() -> Option<TestSession> {
     let session = TestSession::new();
     let mut available: cl_bool = CL_FALSE;
     let (name, to) = (CL_DEVICE_COMPILER_AVAILABLE, (&raw mut available).cast());
@@ -24,7 +24,8 @@ fn open() -> Option<TestSession> {
     None
 }
 
-fn load(session: &TestSession, parts: &[&str]) -> OwnedHandle {
+/// A program of the parts of a source.
+pub fn load(session: &TestSession, parts: &[&str]) -> OwnedHandle {
     let mut list: Vec<*const c_char> = parts.iter().map(|part| part.as_ptr().cast()).collect();
     let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
     let mut code = 1;
