@@ -52,7 +52,10 @@ pub enum ParameterKind {
     /// A value of so many bytes.
     Value(u64),
     /// An image.
-    Image,
+    Image {
+        /// Whether its texels are depths.
+        is_depth: bool,
+    },
     /// A sampler.
     Sampler,
     /// A pipe.
@@ -344,7 +347,10 @@ fn classify_parameter(
             let operands = definition.operands();
             let access = |at: usize| operands.get(at).map(|word| AccessQualifier(*word));
             match definition.op() {
-                Op::TypeImage => (ParameterKind::Image, None, access(7)),
+                Op::TypeImage => {
+                    let is_depth = operands.get(2) == Some(&1);
+                    (ParameterKind::Image { is_depth }, None, access(7))
+                }
                 Op::TypeSampler => (ParameterKind::Sampler, None, None),
                 Op::TypePipe => (ParameterKind::Pipe, None, access(0)),
                 _ => (ParameterKind::Other, None, None),

@@ -5,8 +5,8 @@ use crate::destructors::DestructorList;
 use crate::handle::{ObjectHandle, declare_object};
 use crate::memory_store::MemoryStore;
 use opencl_sys::{
-    CL_MEM_OBJECT_IMAGE1D_ARRAY, CL_MEM_OBJECT_IMAGE2D_ARRAY, CL_MEM_OBJECT_IMAGE3D, cl_image_desc,
-    cl_image_format, cl_mem_flags, cl_mem_object_type,
+    CL_MEM_OBJECT_IMAGE1D_ARRAY, CL_MEM_OBJECT_IMAGE2D, CL_MEM_OBJECT_IMAGE2D_ARRAY,
+    CL_MEM_OBJECT_IMAGE3D, cl_image_desc, cl_image_format, cl_mem_flags, cl_mem_object_type,
 };
 use spirula_runtime::{PipeShape, TexelFormat};
 use std::ffi::c_void;
@@ -71,6 +71,17 @@ impl ImageFacts {
     /// Bytes of a row.
     pub fn row_bytes(&self) -> usize {
         self.extent[0] * self.texel_bytes()
+    }
+
+    /// Bytes from a row to the next in the store. Rows of an image over a buffer may have gaps.
+    pub fn row_pitch(&self) -> usize {
+        let description = &self.description;
+        let is_over = !description.buffer.is_null();
+        let is_pitched = is_over && description.image_type == CL_MEM_OBJECT_IMAGE2D;
+        match description.image_row_pitch {
+            pitch if is_pitched && pitch != 0 => pitch,
+            _ => self.row_bytes(),
+        }
     }
 
     /// Bytes of a slice, which is a row in an array of rows.

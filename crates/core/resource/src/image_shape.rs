@@ -22,7 +22,8 @@ pub enum ImageDimensions {
     Buffer,
 }
 
-/// The shape of an image. Its texels are consecutive: rows, slices, layers, then levels, without gaps.
+/// The shape of an image. Its texels are consecutive: rows, slices, layers, then levels. Only rows of an image of two dimensions may
+/// have gaps between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageShape {
     /// Dimensions.
@@ -37,6 +38,8 @@ pub struct ImageShape {
     pub layers: u32,
     /// Number of levels of detail, each half the size of the one before; at least 1.
     pub levels: u32,
+    /// Texels from a row to the next where rows have gaps; 0 where they have none.
+    pub row_texels: u32,
 }
 
 impl ImageShape {
@@ -53,7 +56,13 @@ impl ImageShape {
                 1
             },
             levels: 1,
+            row_texels: 0,
         }
+    }
+
+    /// Texels from a row of a level to the next.
+    pub fn row_pitch(&self, level: u32) -> u32 {
+        self.row_texels.max(self.level_size(level)[0])
     }
 
     /// Checks the shape. The error is a sentence without a full stop.
@@ -94,6 +103,10 @@ impl ImageShape {
         if self.levels == 0 || self.levels > MAX_LEVELS.min(32 - largest.leading_zeros()) {
             return bad(format!("it cannot have {} levels", self.levels));
         }
+        let is_plain = self.dimensions == ImageDimensions::D2 && !self.arrayed && self.levels == 1;
+        if self.row_texels != 0 && !(is_plain && self.row_texels >= width) {
+            return bad(format!("its rows cannot have {} texels", self.row_texels));
+        }
         if self.total_bytes().is_none() {
             return bad("it has too many texels".to_owned());
         }
@@ -107,8 +120,10 @@ impl ImageShape {
 
     /// Bytes of a level with all its layers; `None` where they are too many.
     pub fn level_bytes(&self, level: u32) -> Option<u64> {
-        let [width, height, depth] = self.level_size(level).map(u64::from);
-        let texels = width.checked_mul(height)?.checked_mul(depth)?;
+        let [_, height, depth] = self.level_size(level).map(u64::from);
+        let texels = u64::from(self.row_pitch(level))
+            .checked_mul(height)?
+            .checked_mul(depth)?;
         let bytes = texels.checked_mul(self.layers.into())?;
         bytes
             .checked_mul(self.format.texel_bytes().into())
@@ -136,7 +151,20 @@ mod tests {
         );
         let mips = ImageShape { levels: 3, ..shape };
         assert_eq!(mips.total_bytes(), Some(60 + 8 + 4));
+        let gaps = ImageShape {
+            row_texels: 8,
+            ..shape
+        };
+        assert_eq!(
+            (gaps.check_dimensions(), gaps.total_bytes()),
+            (Ok(()), Some(96))
+        );
         let wrong = [
+            ImageShape {
+                row_texels: 4,
+                ..shape
+            },
+            ImageShape { levels: 2, ..gaps },
             ImageShape { levels: 4, ..shape },
             ImageShape { layers: 2, ..shape },
             ImageShape {

@@ -100,6 +100,8 @@ const ROWS: &[TexelFormatRow] = &[
     TexelFormatRow("luminance8", ChannelOrder::Luminance, Each(Unorm(8)), ImageFormat::Unknown),
     TexelFormatRow("intensity32f", ChannelOrder::Intensity, Each(Float(32)), ImageFormat::Unknown),
     TexelFormatRow("luminance32f", ChannelOrder::Luminance, Each(Float(32)), ImageFormat::Unknown),
+    TexelFormatRow("depth16", ChannelOrder::Depth, Each(Unorm(16)), ImageFormat::Unknown),
+    TexelFormatRow("depth32f", ChannelOrder::Depth, Each(Float(32)), ImageFormat::Unknown),
 ];
 
 impl TexelFormat {
@@ -313,7 +315,7 @@ impl TexelFormat {
     fn spread_to_rgba<T: Copy>(self, parts: [T; 4], zero: T, one: T) -> [T; 4] {
         let [a, b, c, d] = parts;
         match self.table_row().1 {
-            ImageChannelOrder::R => [a, zero, zero, one],
+            ImageChannelOrder::R | ImageChannelOrder::Depth => [a, zero, zero, one],
             ImageChannelOrder::RG => [a, b, zero, one],
             ImageChannelOrder::BGRA => [c, b, a, d],
             ImageChannelOrder::A => [zero, zero, zero, a],

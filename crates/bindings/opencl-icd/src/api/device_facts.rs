@@ -51,6 +51,8 @@ const EXTENSIONS: &[&str] = &[
 const PROCESSOR_EXTENSIONS: &[&str] = &[
     "cl_khr_int64_base_atomics",
     "cl_khr_int64_extended_atomics",
+    "cl_khr_image2d_from_buffer",
+    "cl_khr_depth_images",
     "cl_khr_subgroup_extended_types",
     "cl_khr_subgroup_non_uniform_vote",
     "cl_khr_subgroup_ballot",
@@ -330,7 +332,9 @@ impl ClDevice {
             | CL_DEVICE_IMAGE_MAX_ARRAY_SIZE => Size(MAX_IMAGE_DEPTH),
             CL_DEVICE_IMAGE_MAX_BUFFER_SIZE => Size(MAX_IMAGE_BUFFER),
             CL_DEVICE_MAX_SAMPLERS => Uint(16),
-            CL_DEVICE_IMAGE_PITCH_ALIGNMENT | CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => Uint(0),
+            CL_DEVICE_IMAGE_PITCH_ALIGNMENT | CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => {
+                Uint(cl_uint::from(self.is_processor()))
+            }
             _ => return None,
         })
     }

@@ -50,6 +50,23 @@ fn find_format(format: cl_image_format) -> CallResult<TexelFormat> {
     })
 }
 
+/// Whether a kind of image of a context may have a format. Depths are those of planes on the processor.
+fn allows_format(context: &ClContext, format: cl_image_format, kind: cl_mem_object_type) -> bool {
+    let planes = [CL_MEM_OBJECT_IMAGE2D, CL_MEM_OBJECT_IMAGE2D_ARRAY];
+    format.image_channel_order != CL_DEPTH || (context.is_host() && planes.contains(&kind))
+}
+
+/// Refuses depths in images that have none.
+fn check_depth_format(
+    context: &ClContext,
+    format: cl_image_format,
+    kind: cl_mem_object_type,
+) -> CallResult<()> {
+    let is_allowed = allows_format(context, format, kind);
+    let message = "images of this kind have no depths";
+    require(is_allowed, CL_IMAGE_FORMAT_NOT_SUPPORTED, message)
+}
+
 /// The extent and the shape of an image.
 fn plan_image(
     description: &cl_image_desc,
@@ -176,7 +193,8 @@ unsafe fn open_image(
     )?;
     let (format, description) = (format.read_unaligned(), description.read_unaligned());
     let texels = find_format(format)?;
-    let (extent, shape) = plan_image(&description, texels)?;
+    check_depth_format(&context, format, description.image_type)?;
+    let (extent, mut shape) = plan_image(&description, texels)?;
     let facts = ImageFacts {
         format,
         texels,
@@ -189,6 +207,12 @@ unsafe fn open_image(
     require(is_fit, CL_INVALID_HOST_PTR, message)?;
     let parent = find_parent(&context, &facts)?;
     let pitches = check_pitches(&facts, is_given || parent.is_some())?;
+    if parent.is_some() && facts.row_pitch() != facts.row_bytes() {
+        let texels = u32::try_from(facts.row_pitch() / facts.texel_bytes());
+        let message = "the pitch of rows is too large";
+        shape.row_texels =
+            texels.map_err(|_| CallError::new(CL_INVALID_IMAGE_DESCRIPTOR, message))?;
+    }
     let size = shape.total_bytes().unwrap_or(u64::MAX) as usize;
     let content = StoreContent::Image(shape);
     let is_row = extent[1] == 1 && extent[2] == 1;
@@ -202,10 +226,7 @@ unsafe fn open_image(
                 0
             };
             let flags = flags | inherited | buffer.flags & HOST_POINTER_FLAGS;
-            (
-                share_buffer(&context, buffer, size, content, is_dense)?,
-                flags,
-            )
+            (share_buffer(&context, buffer, size, content)?, flags)
         }
         None if is_given && !(is_dense && flags & CL_MEM_USE_HOST_PTR != 0) => {
             let store = MemoryStore::new(size as u64, content, None, None);
@@ -248,13 +269,17 @@ fn find_parent(context: &ClContext, facts: &ImageFacts) -> CallResult<Option<Arc
         require(!is_missing, code, "the image has no buffer")?;
         return Ok(None);
     }
-    let message = "the device makes no images of rows over buffers";
-    require(kind != CL_MEM_OBJECT_IMAGE2D, CL_INVALID_OPERATION, message)?;
-    let takes = kind == CL_MEM_OBJECT_IMAGE1D_BUFFER;
+    let takes = kind == CL_MEM_OBJECT_IMAGE1D_BUFFER || kind == CL_MEM_OBJECT_IMAGE2D;
     require(takes, code, "an image of this kind is over no buffer")?;
     let parent = find_object::<ClMemory>(handle);
     let parent = parent.map_err(|error| CallError::new(code, error.message))?;
     context.require_same(&parent.context, CL_INVALID_CONTEXT)?;
+    let message = "the device makes no images over images";
+    let is_buffer = parent.kind == CL_MEM_OBJECT_BUFFER;
+    require(is_buffer, CL_INVALID_OPERATION, message)?;
+    let message = "an image over a buffer has one slice";
+    let is_flat = facts.description.image_slice_pitch == 0 || kind != CL_MEM_OBJECT_IMAGE2D;
+    require(is_flat, code, message)?;
     Ok(Some(parent))
 }
 
@@ -264,7 +289,6 @@ fn share_buffer(
     buffer: &ClMemory,
     size: usize,
     content: StoreContent,
-    is_dense: bool,
 ) -> CallResult<MemoryStore> {
     let is_within = size <= buffer.size;
     require(
@@ -272,9 +296,8 @@ fn share_buffer(
         CL_INVALID_IMAGE_SIZE,
         "the image is larger than its buffer",
     )?;
-    let is_possible = context.is_host() && is_dense;
-    let message = "images over buffers have dense rows, and are of the processor only";
-    require(is_possible, CL_INVALID_OPERATION, message)?;
+    let message = "images over buffers are of the processor only";
+    require(context.is_host(), CL_INVALID_OPERATION, message)?;
     let store = MemoryStore::over_buffer(size as u64, content, &buffer.store, buffer.offset);
     Ok(store)
 }
@@ -396,13 +419,15 @@ pub unsafe extern "C" fn get_supported_image_formats(
     count_out: *mut cl_uint,
 ) -> cl_int {
     answer_code("clGetSupportedImageFormats", || {
-        find_object::<ClContext>(context)?;
+        let context = find_object::<ClContext>(context)?;
         check_flags(flags)?;
         let is_image = (CL_MEM_OBJECT_IMAGE2D..=CL_MEM_OBJECT_IMAGE1D_BUFFER).contains(&kind);
         require(is_image, CL_INVALID_VALUE, "this is no kind of image")?;
         let has_room = formats.is_null() || count > 0;
         require(has_room, CL_INVALID_VALUE, "there is room for no format")?;
-        let known: Vec<_> = list_formats().map(to_opencl_format).collect();
+        let known = list_formats().map(to_opencl_format);
+        let known = known.filter(|format| allows_format(&context, *format, kind));
+        let known: Vec<_> = known.collect();
         if !formats.is_null() {
             let written = known.iter().take(count as usize).enumerate();
             written.for_each(|(number, format)| formats.add(number).write(*format));

@@ -50,8 +50,8 @@ pub fn texel_box(
     )?;
     let texel = facts.texel_bytes();
     let origin = [origin[0] * texel, origin[1], origin[2]];
-    let slice = facts.row_bytes() * facts.extent[1];
-    let found = ByteBox::at_origin(origin, facts.row_bytes(), slice);
+    let slice = facts.row_pitch() * facts.extent[1];
+    let found = ByteBox::at_origin(origin, facts.row_pitch(), slice);
     let found = found.ok_or_else(|| CallError::invalid_value("the region is too large"))?;
     Ok((found, [region[0] * texel, region[1], region[2]]))
 }
@@ -345,11 +345,14 @@ pub unsafe extern "C" fn enqueue_copy_buffer_to_image(
     })
 }
 
-/// A texel of four components, which are floats, or integers for formats of integers.
+/// A texel of four components, which are floats, or integers for formats of integers. That of a depth is one float.
 unsafe fn encode_texel(facts: &ImageFacts, colour: *const c_void) -> CallResult<Vec<u8>> {
     require(!colour.is_null(), CL_INVALID_VALUE, "there is no colour")?;
     let mut texel = vec![0; facts.texel_bytes()];
-    if !facts.texels.is_integer() {
+    if facts.format.image_channel_order == CL_DEPTH {
+        let depth = colour.cast::<f32>().read_unaligned();
+        facts.texels.put_floats([depth; 4], &mut texel);
+    } else if !facts.texels.is_integer() {
         let components = colour.cast::<[f32; 4]>().read_unaligned();
         facts.texels.put_floats(components, &mut texel);
     } else if facts.texels.is_signed() {

@@ -134,10 +134,13 @@ unsafe fn read_argument(
             )?;
             Ok(ArgumentValue::Memory(memory))
         }
-        ParameterKind::Image => {
+        ParameterKind::Image { is_depth } => {
             let memory: Arc<ClMemory> = find_argument(size, value, CL_INVALID_MEM_OBJECT)?;
-            let is_image = memory.image.is_some();
-            require(is_image, CL_INVALID_MEM_OBJECT, "the kernel takes an image")?;
+            let missing = || CallError::new(CL_INVALID_MEM_OBJECT, "the kernel takes an image");
+            let facts = memory.image.ok_or_else(missing)?;
+            let has_depths = facts.format.image_channel_order == CL_DEPTH;
+            let message = "the image has depths where the kernel takes none, or has none";
+            require(is_depth == has_depths, CL_INVALID_ARG_VALUE, message)?;
             check_image_access(parameter, &memory)?;
             Ok(ArgumentValue::Memory(memory))
         }
@@ -278,7 +281,7 @@ fn address_qualifier(parameter: &ArgumentSlot) -> cl_kernel_arg_address_qualifie
     match (parameter.kind, parameter.class) {
         (_, Some(StorageClass::UniformConstant)) => CL_KERNEL_ARG_ADDRESS_CONSTANT,
         (ParameterKind::Workgroup, _) => CL_KERNEL_ARG_ADDRESS_LOCAL,
-        (ParameterKind::Buffer | ParameterKind::Image | ParameterKind::Pipe, _) => {
+        (ParameterKind::Buffer | ParameterKind::Image { .. } | ParameterKind::Pipe, _) => {
             CL_KERNEL_ARG_ADDRESS_GLOBAL
         }
         _ => CL_KERNEL_ARG_ADDRESS_PRIVATE,

@@ -136,7 +136,7 @@ pub unsafe extern "C" fn enqueue_map_image(
         let call = read_call(&queue, kind, blocks, wait_count, wait_list, event)?;
         let span = found.span(size)?;
         let mapped = enqueue_map(&queue, memory, span, flags, &call)?;
-        write_optional(row_pitch, facts.row_bytes());
+        write_optional(row_pitch, facts.row_pitch());
         write_optional(
             slice_pitch,
             if has_slices { facts.slice_bytes() } else { 0 },

@@ -1,6 +1,6 @@
 //! Images and samplers: their descriptions for a launch, and the functions that generated code calls.
 //!
-//! Texels lie in a row without gaps: rows, slices, layers, then levels. A value of an image type is the address of
+//! Texels lie in a row: rows, slices, layers, then levels. Only between rows may there be gaps. A value of an image type is the address of
 //! its [`TextureView`]. A sampler is a word, and a sampled image is both. The functions of [`access`] execute the
 //! instructions. Reads outside of the image return the border, and writes there do nothing.
 //!
@@ -71,7 +71,8 @@ impl TextureView {
             return None;
         }
         let before: u64 = (0..level).filter_map(|l| shape.level_bytes(l)).sum();
-        let texel = ((layer * depth + z) * height + y) * width + x;
+        let row = i64::from(shape.row_pitch(level));
+        let texel = ((layer * depth + z) * height + y) * row + x;
         let offset = before + texel as u64 * u64::from(shape.format.texel_bytes());
         Some(self.texels.wrapping_add(offset as usize))
     }

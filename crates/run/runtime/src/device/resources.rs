@@ -55,6 +55,10 @@ impl ComputeDevice {
         sampler: &SamplerState,
     ) -> Result<ImageHandle, DeviceError> {
         shape.check_dimensions().map_err(DeviceError::Image)?;
+        if shape.row_texels != 0 {
+            let message = "only images over memory of the caller have gaps between rows";
+            return Err(DeviceError::Image(message.to_owned()));
+        }
         let size = shape.total_bytes().unwrap_or(u64::MAX);
         let limit = self.driver.info().limits.buffer_size;
         if size > limit {

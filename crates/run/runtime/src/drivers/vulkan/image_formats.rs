@@ -53,6 +53,8 @@ const ROWS: &[(&str, vk::Format)] = &[
     ("luminance8", vk::Format::R8_UNORM),
     ("intensity32f", vk::Format::R32_SFLOAT),
     ("luminance32f", vk::Format::R32_SFLOAT),
+    ("depth16", vk::Format::R16_UNORM),
+    ("depth32f", vk::Format::R32_SFLOAT),
 ];
 
 /// Vulkan's format with the same bytes.
