@@ -206,6 +206,21 @@ impl DataLayout {
         self.size_in_bits(types, ty).map(|bits| bits.div_ceil(8))
     }
 
+    /// Number of bytes of a structure, whose members may be opaque objects of SPIR-V. LLVM lays these out as pointers.
+    pub fn store_size_with_objects(&self, types: &LlvmTypes, ty: LlvmType) -> Option<u64> {
+        let object = self.pointer_spec(0);
+        let object = SizeAndAlign {
+            bits: u64::from(object.width),
+            align: in_bytes(object.align),
+        };
+        let mut measure = |inner| match types.kind(inner) {
+            LlvmTypeKind::Target { .. } => Some(object),
+            _ => self.measure_type(types, inner),
+        };
+        let whole = self.compute_measure(types, ty, &mut measure)?;
+        Some(whole.bits.div_ceil(8))
+    }
+
     /// Distance in bytes between consecutive array elements of the type.
     pub fn alloc_size(&self, types: &LlvmTypes, ty: LlvmType) -> Option<u64> {
         self.measure_type(types, ty)?.alloc_size()

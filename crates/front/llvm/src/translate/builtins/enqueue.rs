@@ -285,7 +285,7 @@ impl FunctionTranslator<'_, '_> {
             }
         };
         let size = ty.and_then(|ty| {
-            let size = module.layout.store_size(&module.types, ty)?;
+            let size = module.layout.store_size_with_objects(&module.types, ty)?;
             let align = module.layout.pointer_width(0) / 8;
             Some((u32::try_from(size).ok()?, align))
         });
