@@ -62,8 +62,7 @@ pub(crate) fn lower_enqueue_kernel(lower: &mut ClifLowering, inst: InstRef) -> C
     words.extend([param, size]);
     let mut sizes = ClifScalars::new();
     for id in inst.id_operands(10) {
-        let size = lower.read_value(id)?;
-        sizes.push(lower.extend_to(size, types::I64, false));
+        sizes.push(lower.read_local_size(id)?);
     }
     let place = lower.store_words_on_stack(&sizes)?;
     words.extend([lower.emit_iconst(types::I64, sizes.len() as i64), place]);
@@ -111,7 +110,7 @@ pub(crate) fn is_valid(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     lower.set_result(inst.result(), &[valid])
 }
 
-/// `OpCaptureEventProfilingInfo`: no time is measured.
+/// `OpCaptureEventProfilingInfo`: zeros, until the event is complete.
 pub(crate) fn lower_event_profiling(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let place = lower.read_pointee_address(inst.id_operand(2), Some(16))?;
     let zero = lower.emit_iconst(types::I64, 0);
@@ -121,6 +120,10 @@ pub(crate) fn lower_event_profiling(lower: &mut ClifLowering, inst: InstRef) -> 
             .ins()
             .store(plain_flags(), zero, place, offset);
     }
+    let event = lower.read_value(inst.id_operand(0))?;
+    let callee = launch_queue::capture_times as *const () as usize;
+    let args = [lower.item.context, event, place];
+    lower.call_host(callee, &[types::I64; 3], &[], &args);
     Ok(())
 }
 
@@ -213,6 +216,21 @@ impl ClifLowering<'_, '_, '_> {
             kind: MemoryAccessKind::Read,
         };
         self.hooks().before_range_access(self, access, bytes)
+    }
+
+    /// The size of an argument of workgroup memory: a number, or a pointer to one.
+    fn read_local_size(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
+        let ty = self.type_of(id)?;
+        let LoweredTypeKind::Pointer { pointee, .. } = self.program.types.kind(ty) else {
+            let size = self.read_value(id)?;
+            return Ok(self.extend_to(size, types::I64, false));
+        };
+        let bytes = pointee.map_or(8, |ty| self.program.types.layouts.get(ty).size);
+        let address = self.read_pointee_address(id, Some(bytes))?;
+        let loaded = if bytes == 4 { types::I32 } else { types::I64 };
+        let flags = plain_flags();
+        let size = self.builder.ins().load(loaded, flags, address, 0);
+        Ok(self.extend_to(size, types::I64, false))
     }
 
     /// The address of words on the stack.

@@ -59,7 +59,7 @@ impl JitKernel {
                     None => unsafe { kernel.run_on(&launch, queue)? },
                 }
             }
-            queue.complete_event(next.event);
+            queue.end_launch(next.event);
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Launches that a kernel enqueues are recorded while it runs. They run after it has ended, in the order in which
 //! they were enqueued, except that launches wait for the events that they name. This is as late as each of the flags
-//! allows. All kernels that a launch may enqueue are compiled with it.
+//! allows. All kernels that a launch may enqueue are compiled with it. The event of a launch is complete once it and all
+//! launches that it has enqueued have ended.
 //!
 //! # Unsafe code
 //! [`enqueue_kernel`] and [`mark_event`] take the launch context that the code was called with. Its queue outlives
@@ -13,6 +14,7 @@
 use crate::layout::invocation_range::InvocationRange;
 use crate::layout::launch_context::LaunchContext;
 use std::sync::Mutex;
+use std::time::Instant;
 
 /// Most kernels that wait to be run.
 const MOST: usize = 1 << 20;
@@ -76,19 +78,89 @@ pub(crate) struct LaunchQueue {
 #[derive(Default)]
 struct LaunchQueueState {
     pending: Vec<EnqueuedLaunch>,
-    /// Whether each event is complete, by number from 1 on.
-    events: Vec<bool>,
+    /// The events, by number from 1 on.
+    events: Vec<DeviceEvent>,
+    /// The event of the launch that runs; 0 for one of the host.
+    running: usize,
+    /// Where the times of events are to be written once they are complete.
+    captures: Vec<(u64, u64)>,
 }
+
+/// An event of a launch, or one that the program completes.
+#[derive(Default)]
+struct DeviceEvent {
+    is_complete: bool,
+    has_ended: bool,
+    /// Launches that it has enqueued, and whose events are not complete.
+    children: usize,
+    /// The event of the launch that has enqueued it, or 0.
+    parent: usize,
+    began: Option<Instant>,
+    times: EventTimes,
+}
+
+/// Nanoseconds from the beginning of a launch to its end, and to the end of all that it has enqueued.
+type EventTimes = [u64; 2];
 
 impl LaunchQueueState {
     fn new_event(&mut self) -> usize {
-        self.events.push(false);
+        self.events.push(DeviceEvent::default());
         self.events.len()
+    }
+
+    fn find_event(&mut self, event: usize) -> Option<&mut DeviceEvent> {
+        self.events.get_mut(event.wrapping_sub(1))
+    }
+
+    /// Notes that a launch has ended. Returns the events that are complete with it.
+    fn end_launch(&mut self, event: usize) -> Vec<usize> {
+        self.running = 0;
+        let mut complete = Vec::new();
+        let mut next = event;
+        if let Some(ended) = self.find_event(event) {
+            ended.has_ended = true;
+            ended.times[0] = ended.elapsed();
+        }
+        while let Some(found) = self.find_event(next) {
+            if !found.has_ended || found.children > 0 {
+                break;
+            }
+            found.is_complete = true;
+            found.times[1] = found.elapsed();
+            complete.push(next);
+            next = found.parent;
+            if let Some(parent) = self.find_event(next) {
+                parent.children = parent.children.saturating_sub(1);
+            }
+        }
+        complete
+    }
+
+    /// Takes the places for the times of events that are complete.
+    fn take_captures(&mut self, complete: &[usize]) -> Vec<(u64, EventTimes)> {
+        let mut taken = Vec::new();
+        let captures = std::mem::take(&mut self.captures);
+        for (event, place) in captures {
+            match self.find_event(event as usize) {
+                Some(found) if complete.contains(&(event as usize)) => {
+                    taken.push((place, found.times));
+                }
+                _ => self.captures.push((event, place)),
+            }
+        }
+        taken
     }
 
     fn is_over(&self, event: u64) -> bool {
         let at = (event as usize).wrapping_sub(1);
-        self.events.get(at).copied().unwrap_or(true)
+        self.events.get(at).is_none_or(|event| event.is_complete)
+    }
+}
+
+impl DeviceEvent {
+    fn elapsed(&self) -> u64 {
+        self.began
+            .map_or(0, |began| began.elapsed().as_nanos() as u64)
     }
 }
 
@@ -109,13 +181,24 @@ impl LaunchQueue {
         f(&mut state)
     }
 
-    /// Marks an event as complete.
-    pub fn complete_event(&self, event: usize) {
-        self.with_state(|state| {
-            if let Some(over) = state.events.get_mut(event.wrapping_sub(1)) {
-                *over = true;
+    /// Marks an event as complete, as the program says.
+    fn complete_event(&self, event: usize) {
+        let written = self.with_state(|state| {
+            if let Some(found) = state.find_event(event) {
+                found.is_complete = true;
             }
+            state.take_captures(&[event])
         });
+        write_times(&written);
+    }
+
+    /// Notes that a launch has ended.
+    pub fn end_launch(&self, event: usize) {
+        let written = self.with_state(|state| {
+            let complete = state.end_launch(event);
+            state.take_captures(&complete)
+        });
+        write_times(&written);
     }
 
     /// Removes the first launch whose events are all complete.
@@ -123,7 +206,14 @@ impl LaunchQueue {
         self.with_state(|state| {
             let ready = |e: &EnqueuedLaunch| e.waits.iter().all(|event| state.is_over(*event));
             match state.pending.iter().position(ready) {
-                Some(at) => NextLaunch::Launch(state.pending.remove(at)),
+                Some(at) => {
+                    let next = state.pending.remove(at);
+                    state.running = next.event;
+                    if let Some(event) = state.find_event(next.event) {
+                        event.began = Some(Instant::now());
+                    }
+                    NextLaunch::Launch(next)
+                }
                 None if state.pending.is_empty() => NextLaunch::Nothing,
                 None => NextLaunch::Stuck,
             }
@@ -137,11 +227,39 @@ impl LaunchQueue {
                 return None;
             }
             enqueued.event = state.new_event();
-            let event = enqueued.event;
+            let (event, parent) = (enqueued.event, state.running);
+            if let Some(own) = state.find_event(event) {
+                own.parent = parent;
+            }
+            if let Some(parent) = state.find_event(parent) {
+                parent.children += 1;
+            }
             state.pending.push(enqueued);
             Some(event)
         })
     }
+}
+
+/// Writes times of events.
+fn write_times(written: &[(u64, EventTimes)]) {
+    for (place, times) in written {
+        // SAFETY: generated code has stored zeros there, in memory of the launch that lives until all of it has ended.
+        unsafe { (*place as *mut EventTimes).write_unaligned(*times) };
+    }
+}
+
+/// `OpCaptureEventProfilingInfo`: the times are written once the event is complete. Zeros stand there already.
+pub(crate) extern "C" fn capture_times(context: *const LaunchContext, event: u64, place: u64) {
+    // SAFETY: generated code passes its context.
+    let queue = unsafe { &*(*context).queue.cast::<LaunchQueue>() };
+    let written = queue.with_state(|state| {
+        state.captures.push((event, place));
+        match state.is_over(event) {
+            true => state.take_captures(&[event as usize]),
+            false => Vec::new(),
+        }
+    });
+    write_times(&written);
 }
 
 /// `OpEnqueueKernel` and `OpEnqueueMarker`.

@@ -4,6 +4,7 @@ use super::globals::ParameterResource;
 use crate::analysis::analysed_module::AnalysedModule;
 use crate::module::types::LoweredTypeKind;
 use spirula_diagnostics::SourceDiagnostic;
+use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
 /// How a parameter is passed.
@@ -71,6 +72,12 @@ pub(crate) fn parameter_slots(
                 if ParameterResource::from_type(program, ty) == ParameterResource::Pipe =>
             {
                 (SlotKind::Handle, 8)
+            }
+            // A number stands for a queue of the device.
+            Some((_, ty))
+                if program.definitions.defining_op(program.module, ty) == Some(Op::TypeQueue) =>
+            {
+                (SlotKind::ByValue, 8)
             }
             Some((_, ty)) => (SlotKind::ByValue, program.types.layouts.get(ty).size),
             None => (SlotKind::ByValue, 0),
