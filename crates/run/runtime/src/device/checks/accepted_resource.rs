@@ -19,6 +19,8 @@ pub enum AcceptedResource {
     Sampler,
     /// A pipe.
     Pipe,
+    /// A queue of the device, which is a number of 64 bits.
+    Queue,
     /// Anything but a buffer.
     Opaque,
 }
@@ -41,6 +43,7 @@ impl AcceptedResource {
             Some(Op::TypeImage | Op::TypeSampledImage) => AcceptedResource::Image,
             Some(Op::TypeSampler) => AcceptedResource::Sampler,
             Some(Op::TypePipe) => AcceptedResource::Pipe,
+            Some(Op::TypeQueue) => AcceptedResource::Queue,
             _ => AcceptedResource::Opaque,
         };
         params.chain(bindings).map(|ty| (ty, takes(ty))).collect()
@@ -60,6 +63,7 @@ impl fmt::Display for AcceptedResource {
             AcceptedResource::Image => "an image",
             AcceptedResource::Sampler => "a sampler",
             AcceptedResource::Pipe => "a pipe",
+            AcceptedResource::Queue => "a queue of the device",
             AcceptedResource::Opaque => "an image, a sampler or a pipe",
         })
     }

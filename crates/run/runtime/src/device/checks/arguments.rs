@@ -79,6 +79,12 @@ fn find_argument_problem(
             AcceptedResource::find_for_type(opaque, *ty),
             resources,
         ),
+        (ParamKind::Opaque { ty }, KernelArgument::Bytes(bytes))
+            if bytes.len() == 8
+                && AcceptedResource::find_for_type(opaque, *ty) == AcceptedResource::Queue =>
+        {
+            None
+        }
         (ParamKind::Workgroup { .. }, KernelArgument::Local(0)) => {
             Some("it takes workgroup memory, of 1 byte at least".to_owned())
         }
