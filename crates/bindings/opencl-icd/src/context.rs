@@ -3,6 +3,7 @@
 use crate::boundary::log_message;
 use crate::destructors::DestructorList;
 use crate::device::ClDevice;
+use crate::device_queue::DefaultQueues;
 use crate::error::{CallError, CallResult, require};
 use crate::handle::{ObjectHandle, declare_object};
 use crate::scheduler::DeviceScheduler;
@@ -41,6 +42,8 @@ pub struct ClContext {
     notify: Option<UserCallback<NotifyFunction>>,
     /// Functions that are called when it ends.
     pub destructors: DestructorList,
+    /// The default queues of its devices.
+    pub default_queues: DefaultQueues,
 }
 
 declare_object!(ClContext, "context", CL_INVALID_CONTEXT);
@@ -62,6 +65,7 @@ impl ClContext {
             schedulers,
             notify,
             destructors: DestructorList::default(),
+            default_queues: DefaultQueues::default(),
         }
     }
 

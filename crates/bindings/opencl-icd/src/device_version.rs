@@ -20,6 +20,7 @@ pub fn build_name_versions(names: &[&str]) -> Vec<cl_name_version> {
 const fn extension_version(name: &str) -> cl_version {
     match name.as_bytes() {
         b"cl_khr_command_buffer" => pack_version(0, 9, 8),
+        b"cl_khr_integer_dot_product" => pack_version(2, 0, 0),
         _ => pack_version(1, 0, 0),
     }
 }

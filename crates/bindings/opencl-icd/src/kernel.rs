@@ -60,7 +60,9 @@ pub enum ParameterKind {
     Sampler,
     /// A pipe.
     Pipe,
-    /// A queue of the device, or another opaque object.
+    /// A queue on the device.
+    Queue,
+    /// Another opaque object.
     Other,
 }
 
@@ -352,6 +354,7 @@ fn classify_parameter(
                     (ParameterKind::Image { is_depth }, None, access(7))
                 }
                 Op::TypeSampler => (ParameterKind::Sampler, None, None),
+                Op::TypeQueue => (ParameterKind::Queue, None, None),
                 Op::TypePipe => (ParameterKind::Pipe, None, access(0)),
                 _ => (ParameterKind::Other, None, None),
             }

@@ -27,6 +27,7 @@ mod command_buffer;
 mod context;
 mod destructors;
 mod device;
+mod device_queue;
 mod device_version;
 mod dispatch;
 mod error;

@@ -90,6 +90,7 @@ pub unsafe extern "C" fn get_device_info(
             Some(DeviceFact::Ulong(value)) => output.write_value(value),
             Some(DeviceFact::Size(value)) => output.write_value(value),
             Some(DeviceFact::Handle(value)) => output.write_value(value),
+            Some(DeviceFact::Uints(values)) => output.write_list(&values),
             Some(DeviceFact::Sizes(values)) => output.write_list(&values),
             Some(DeviceFact::Versions(values)) => output.write_list(&values),
             Some(DeviceFact::Text(text)) => output.write_text(&text),

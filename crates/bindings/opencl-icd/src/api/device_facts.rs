@@ -1,6 +1,7 @@
 //! Facts of devices that queries tell.
 
 use crate::api::pipe::MOST_PACKET_BYTES;
+use crate::api::queue::{MOST_QUEUE_BYTES, USUAL_QUEUE_BYTES};
 use crate::build::is_compiler_available;
 use crate::device::ClDevice;
 use crate::device_version::{VERSION_3_0, build_name_versions, name_version, pack_version};
@@ -17,6 +18,8 @@ pub enum DeviceFact {
     Ulong(cl_ulong),
     /// `size_t`.
     Size(usize),
+    /// A list of `cl_uint`.
+    Uints(Vec<cl_uint>),
     /// A list of `size_t`.
     Sizes(Vec<usize>),
     /// An address or a handle.
@@ -27,7 +30,7 @@ pub enum DeviceFact {
     Versions(Vec<cl_name_version>),
 }
 
-use DeviceFact::{Handle, Size, Sizes, Text, Uint, Ulong, Versions};
+use DeviceFact::{Handle, Size, Sizes, Text, Uint, Uints, Ulong, Versions};
 
 /// Extensions of the platform.
 pub const PLATFORM_EXTENSIONS: &[&str] = &["cl_khr_icd", "cl_khr_extended_versioning"];
@@ -45,6 +48,7 @@ const EXTENSIONS: &[&str] = &[
     "cl_khr_local_int32_extended_atomics",
     "cl_khr_create_command_queue",
     "cl_khr_command_buffer",
+    "cl_khr_suggested_local_work_size",
 ];
 
 /// Extensions of the processor only.
@@ -53,6 +57,12 @@ const PROCESSOR_EXTENSIONS: &[&str] = &[
     "cl_khr_int64_extended_atomics",
     "cl_khr_image2d_from_buffer",
     "cl_khr_depth_images",
+    "cl_khr_extended_bit_ops",
+    "cl_khr_integer_dot_product",
+    "cl_khr_expect_assume",
+    "cl_khr_spirv_no_integer_wrap_decoration",
+    "cl_khr_spirv_linkonce_odr",
+    "cl_khr_spirv_extended_debug_info",
     "cl_khr_subgroup_extended_types",
     "cl_khr_subgroup_non_uniform_vote",
     "cl_khr_subgroup_ballot",
@@ -77,7 +87,10 @@ const FEATURES: &[&str] = &[
 const PROCESSOR_FEATURES: &[&str] = &[
     "__opencl_c_atomic_order_seq_cst",
     "__opencl_c_atomic_scope_all_devices",
+    "__opencl_c_device_enqueue",
     "__opencl_c_generic_address_space",
+    "__opencl_c_integer_dot_product_input_4x8bit",
+    "__opencl_c_integer_dot_product_input_4x8bit_packed",
     "__opencl_c_pipes",
     "__opencl_c_program_scope_global_variables",
     "__opencl_c_subgroups",
@@ -96,6 +109,24 @@ const CLANG_FEATURES: &[&str] = &[
     "__opencl_c_subgroups",
     "__opencl_c_work_group_collective_functions",
 ];
+
+/// Extensions that Clang has for every device.
+const CLANG_EXTENSIONS: &[&str] = &[
+    "cl_khr_depth_images",
+    "cl_khr_fp16",
+    "cl_khr_fp64",
+    "cl_khr_gl_msaa_sharing",
+    "cl_khr_mipmap_image",
+    "cl_khr_mipmap_image_writes",
+];
+
+/// The kinds of vectors of bytes that have dot products.
+const INTEGER_DOT_PRODUCTS: cl_ulong = CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED_KHR
+    | CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_KHR;
+
+/// The query for dot products of packed bytes that are fast.
+const PACKED_ACCELERATION: cl_device_info =
+    CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED_KHR;
 
 /// The ways in which the processor can be divided. Its threads are not bound to parts of the machine.
 const PARTITIONS: [cl_device_partition_property; 2] =
@@ -159,8 +190,11 @@ impl ClDevice {
         let clang = CLANG_FEATURES.iter().copied();
         let mut missing: Vec<&str> = clang.filter(|name| !features.contains(name)).collect();
         let extensions = self.extensions();
-        let optional = ["cl_khr_fp64", "cl_khr_fp16"];
-        missing.extend(optional.iter().filter(|name| !extensions.contains(name)));
+        missing.extend(
+            CLANG_EXTENSIONS
+                .iter()
+                .filter(|name| !extensions.contains(name)),
+        );
         missing
     }
 
@@ -170,6 +204,7 @@ impl ClDevice {
         let found = found.or_else(|| self.find_image_fact(name));
         let found = found.or_else(|| self.find_arithmetic_fact(name));
         let found = found.or_else(|| self.find_identity(name));
+        let found = found.or_else(|| self.find_queue_fact(name));
         found.or_else(|| self.find_capability(name))
     }
 
@@ -401,12 +436,6 @@ impl ClDevice {
             CL_DEVICE_QUEUE_ON_HOST_PROPERTIES => {
                 Ulong(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
             }
-            CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES => Ulong(0),
-            CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE
-            | CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE
-            | CL_DEVICE_MAX_ON_DEVICE_QUEUES
-            | CL_DEVICE_MAX_ON_DEVICE_EVENTS => Uint(0),
-            CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES => Ulong(0),
             CL_DEVICE_PIPE_SUPPORT => flag(is_processor),
             CL_DEVICE_MAX_PIPE_ARGS => Uint(if is_processor { 16 } else { 0 }),
             CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS => flag(is_processor),
@@ -451,16 +480,51 @@ impl ClDevice {
         usual | strict | work_item
     }
 
+    /// Facts of queues on the device, which the processor has.
+    fn find_queue_fact(&self, name: cl_device_info) -> Option<DeviceFact> {
+        let has_queues = self.is_processor();
+        let if_any = |count| if has_queues { count } else { 0 };
+        Some(match name {
+            CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES => Ulong(match has_queues {
+                true => CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE,
+                false => 0,
+            }),
+            CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE => Uint(if_any(USUAL_QUEUE_BYTES)),
+            CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE => Uint(if_any(MOST_QUEUE_BYTES)),
+            CL_DEVICE_MAX_ON_DEVICE_QUEUES => Uint(if_any(64)),
+            CL_DEVICE_MAX_ON_DEVICE_EVENTS => Uint(if_any(1 << 16)),
+            CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES => Ulong(match has_queues {
+                true => CL_DEVICE_QUEUE_SUPPORTED | CL_DEVICE_QUEUE_REPLACEABLE_DEFAULT,
+                false => 0,
+            }),
+            _ => return None,
+        })
+    }
+
     /// Facts that extensions define.
     fn find_extension_capability(&self, name: cl_device_info) -> Option<DeviceFact> {
         Some(match name {
             CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR => {
-                Ulong(CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR)
+                let enqueues = match self.is_processor() {
+                    true => CL_COMMAND_BUFFER_CAPABILITY_DEVICE_SIDE_ENQUEUE_KHR,
+                    false => 0,
+                };
+                Ulong(CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR | enqueues)
             }
             CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR => {
                 Ulong(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
             }
             CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR => Ulong(0),
+            CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR if self.is_processor() => {
+                Ulong(INTEGER_DOT_PRODUCTS)
+            }
+            // None of the six kinds of dot products has an instruction of its own.
+            CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR
+            | PACKED_ACCELERATION
+                if self.is_processor() =>
+            {
+                Uints(vec![CL_FALSE; 6])
+            }
             _ => return self.find_usm_capability(name),
         })
     }

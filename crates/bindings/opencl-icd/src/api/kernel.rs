@@ -5,6 +5,7 @@ use crate::boundary::{
     QueryOutput, answer_code, answer_handle, get_slice, get_text, refuse_query, write_optional,
 };
 use crate::device::ClDevice;
+use crate::device_queue::ClDeviceQueue;
 use crate::error::{CallError, CallResult, require};
 use crate::handle::{
     HandleObject, count_references, find_object, release_object, retain_object, try_create_object,
@@ -17,6 +18,9 @@ use opencl_sys::*;
 use spirula_spirv::grammar::enumerants::{AccessQualifier, StorageClass};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
+
+/// The number that stands for any queue of a device.
+const ANY_QUEUE: u64 = 1;
 
 /// Makes the object of a kernel of a program.
 fn open_kernel(program: &Arc<ClProgram>, name: &str) -> CallResult<Arc<ClKernel>> {
@@ -174,6 +178,10 @@ unsafe fn read_argument(
             let is_pipe = memory.pipe.is_some();
             require(is_pipe, CL_INVALID_MEM_OBJECT, "the kernel takes a pipe")?;
             Ok(ArgumentValue::Memory(memory))
+        }
+        ParameterKind::Queue => {
+            let _: Arc<ClDeviceQueue> = find_argument(size, value, CL_INVALID_DEVICE_QUEUE)?;
+            Ok(ArgumentValue::Bytes(ANY_QUEUE.to_le_bytes().to_vec()))
         }
         ParameterKind::Other => {
             let message = "no device has objects of this kind";

@@ -2,7 +2,9 @@
 
 use crate::caller::{ObjectKind, OwnedHandle, ask_text, check};
 use crate::programs::{build_info, build_log, compile, link, run_kernel};
-use crate::session::{TestSession, build, create_kernel, launch, set_object};
+use crate::session::{
+    TestSession, both_devices, build, create_context, create_kernel, launch, set_object,
+};
 use opencl_sys::*;
 use std::ffi::{CString, c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -356,4 +358,43 @@ fn macros_of_features_are_those_of_the_device() {
         let built = build(&load(&session, &[&text]), "-cl-std=CL3.0");
         assert_eq!(built.is_ok(), known.contains(&name), "{name}");
     }
+}
+
+/// Builds a source that is an error where a macro is defined, or where it is not.
+fn find_macro(context: cl_context, name: &str) -> bool {
+    let build_with = |word: &str| {
+        let text = format!("#{word} {name}\n#error\n#endif\nkernel void none() {{}}\n");
+        let (mut part, length, mut code) = (text.as_ptr().cast(), text.len(), 1);
+        let (list, out) = (&raw mut part, &raw mut code);
+        let raw = cl!(clCreateProgramWithSource(
+            context,
+            1,
+            list,
+            &raw const length,
+            out
+        ));
+        let program = OwnedHandle::new(ObjectKind::Program, raw, code).expect("it is a source");
+        build(&program, "-cl-std=CL3.0").is_ok()
+    };
+    let (is_missing, is_there) = (build_with("ifdef"), build_with("ifndef"));
+    assert_ne!(is_missing, is_there, "{name}");
+    is_there
+}
+
+#[test]
+fn sources_see_what_the_device_has() {
+    let Some(session) = open() else { return };
+    let own = ["__opencl_c_pipes", "__opencl_c_device_enqueue"];
+    for name in own {
+        assert!(find_macro(session.context.raw, name), "{name}");
+    }
+    assert!(!find_macro(session.context.raw, "cl_khr_mipmap_image"));
+    let Some([_, other]) = both_devices() else {
+        return;
+    };
+    let context = create_context(&[other]).expect("it is a device");
+    for name in own {
+        assert!(!find_macro(context.raw, name), "{name}");
+    }
+    assert!(find_macro(context.raw, "__opencl_c_images"));
 }
