@@ -5,7 +5,7 @@
 //!
 //! - `api`: the functions, a file for each kind of object. `boundary`: answers to C. `handle`: objects that callers hold.
 //! - `platform`, `device`, `context`, `queue`, `event`, `memory`, `sampler`, `program`, `kernel`: the objects.
-//! - `command_buffer`: commands that are recorded once, and enqueued as one command.
+//! - `command_buffer`: commands that are recorded once, and enqueued as one command. `device_queue`: queues for kernels.
 //! - `scheduler`, `progress`: the order of commands on a device, and those who wait for them.
 //! - `memory_store`: bytes of memory objects on the host and on devices. `svm`: memory that both address alike. `region`: boxes.
 //! - `build`, `program_image`: programs from sources, by Clang and the front end for LLVM IR, and from modules of SPIR-V.

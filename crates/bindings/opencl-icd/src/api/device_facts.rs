@@ -62,7 +62,6 @@ const PROCESSOR_EXTENSIONS: &[&str] = &[
     "cl_khr_expect_assume",
     "cl_khr_spirv_no_integer_wrap_decoration",
     "cl_khr_spirv_linkonce_odr",
-    "cl_khr_spirv_extended_debug_info",
     "cl_khr_subgroup_extended_types",
     "cl_khr_subgroup_non_uniform_vote",
     "cl_khr_subgroup_ballot",

@@ -229,9 +229,7 @@ fn extensions_are_those_that_were_tested() {
     };
     assert_eq!(versions.len(), names.split(' ').count());
     let version_of = |wanted: &str| {
-        let bytes = |row: &cl_name_version| row.name.map(|c| c as u8);
-        let is_it =
-            |row: &&cl_name_version| bytes(row).starts_with(format!("{wanted}\0").as_bytes());
+        let is_it = |row: &&cl_name_version| row.name.starts_with(format!("{wanted}\0").as_bytes());
         versions.iter().find(is_it).map(|row| row.version)
     };
     let pack = |major: u32, minor: u32, patch: u32| Some(major << 22 | minor << 12 | patch);
