@@ -7,7 +7,7 @@ use opencl_sys::{
     CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_PROGRAM_BINARY_TYPE_LIBRARY, cl_program_binary_type,
 };
 use rustc_hash::FxHashMap;
-use spirula_runtime::{KernelHandle, ModuleScope};
+use spirula_runtime::{KernelHandle, KernelModuleScope};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
@@ -27,7 +27,7 @@ pub struct ProgramImage {
     /// Values of specialisation constants by their ids.
     pub specialization: Vec<(u32, u64)>,
     /// Keeps the variables apart from those of other programs with the same module.
-    scope: ModuleScope,
+    scope: KernelModuleScope,
     /// Kernels by device and name.
     kernels: Mutex<FxHashMap<(usize, String), KernelHandle>>,
 }
@@ -44,7 +44,7 @@ impl ProgramImage {
             module,
             binary_type,
             specialization,
-            scope: ModuleScope(NEXT.fetch_add(1, Ordering::Relaxed)),
+            scope: KernelModuleScope(NEXT.fetch_add(1, Ordering::Relaxed)),
             kernels: Mutex::default(),
         }
     }

@@ -69,6 +69,8 @@ pub struct DeviceScheduler {
     wake: Condvar,
     number: usize,
     is_host: bool,
+    /// Whether kernels may read behind the end of memory.
+    allows_overread: bool,
     /// Whether the device measures the times of launches.
     is_measuring: AtomicBool,
     retired: Mutex<Vec<RetiredResource>>,
@@ -182,12 +184,14 @@ impl DeviceScheduler {
     pub fn start(device: ComputeDevice) -> CallResult<Arc<DeviceScheduler>> {
         static NUMBERS: AtomicUsize = AtomicUsize::new(0);
         let is_host = device.info().id.starts_with("cpu");
+        let allows_overread = device.info().id == "cpu";
         let scheduler = Arc::new(DeviceScheduler {
             device: Mutex::new(device),
             state: Mutex::default(),
             wake: Condvar::new(),
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             is_host,
+            allows_overread,
             is_measuring: AtomicBool::new(false),
             retired: Mutex::default(),
         });
@@ -208,6 +212,11 @@ impl DeviceScheduler {
     /// Whether the memory of the device is that of the host.
     pub fn is_host(&self) -> bool {
         self.is_host
+    }
+
+    /// Whether kernels may read behind the end of memory. The sanitizer tells of it.
+    pub fn allows_overread(&self) -> bool {
+        self.allows_overread
     }
 
     /// The device, once no command runs.

@@ -2,7 +2,8 @@
 
 use crate::{
     BufferHandle, CheckOptions, DeviceError, ImageHandle, ImageShape, ImportedMemory, KernelHandle,
-    KernelLaunch, ModuleScope, PipeHandle, PipeShape, ResourceHandle, SamplerHandle, SamplerState,
+    KernelLaunch, KernelModuleScope, PipeHandle, PipeShape, ResourceHandle, SamplerHandle,
+    SamplerState,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::SpirvVersion;
@@ -397,7 +398,7 @@ pub trait DeviceDriver: Send {
     }
 
     /// Sets the scope of the kernels that are created next. Drivers whose kernels have variables at program scope need it.
-    fn enter_scope(&mut self, _: ModuleScope) {}
+    fn enter_scope(&mut self, _: KernelModuleScope) {}
 
     /// Compiles an entry point. `spec` has values of existing specialisation constants by `SpecId`.
     ///

@@ -50,7 +50,7 @@ pub use launch_builder::{
     IntoArgument, KernelScalar, LaunchBuilder, LaunchExtent, WorkgroupBytes, load_module,
 };
 pub use machine::DeviceMachine;
-pub use module_scope::ModuleScope;
+pub use module_scope::KernelModuleScope;
 pub use profile::{DeviceProfile, KernelTime};
 pub use spirula_program::ByteRegion;
 pub use spirula_resource::{

@@ -6,9 +6,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// A number by which equal modules are kept apart. Kernels share the variables at program scope if their scope, module and
 /// specialisation constants are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ModuleScope(pub u64);
+pub struct KernelModuleScope(pub u64);
 
-impl ModuleScope {
+impl KernelModuleScope {
     /// The number that identifies the variables of a module with values of its specialisation constants.
     pub(crate) fn hash_module(self, module: &SpirvModule, spec: &[(u32, u64)]) -> u64 {
         let mut hasher = DefaultHasher::new();

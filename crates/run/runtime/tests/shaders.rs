@@ -2,7 +2,7 @@
 //! Vulkan where there is a device.
 
 use spirula_runtime::{
-    ComputeDevice, DeviceOptions, ImageDimensions, ImageShape, ModuleScope, SamplerFilter,
+    ComputeDevice, DeviceOptions, ImageDimensions, ImageShape, KernelModuleScope, SamplerFilter,
     SamplerState, TexelFormat, list_devices,
 };
 use spirula_spirv::ir::SpirvModule;
@@ -81,7 +81,7 @@ fn variables_of_a_scope_are_shared() {
     on_devices(include_str!("kernels/program.spvasm"), |device, module| {
         let kernels = [1, 2].map(|number| {
             let make = |device: &mut ComputeDevice, name| {
-                let scope = ModuleScope(number);
+                let scope = KernelModuleScope(number);
                 device
                     .create_scoped_kernel(scope, module, name, &[])
                     .unwrap()

@@ -9,11 +9,14 @@ use crate::kernel::ClKernel;
 use crate::queue::ClQueue;
 use crate::scheduler::{CommandEnd, ScheduledWork};
 use opencl_sys::*;
-use spirula_runtime::{IndexSpace, KernelLaunch, LaunchInputs};
+use spirula_runtime::{IndexSpace, KernelArgument, KernelLaunch, LaunchInputs};
 use std::sync::Arc;
 
 /// Most invocations of a workgroup that is suggested to callers.
 const SUGGESTED_INVOCATIONS: u32 = 256;
+
+/// Bytes behind an argument in workgroup memory that kernels may read: 8 for each invocation of the largest workgroup.
+const WORKGROUP_OVERREAD: u64 = 8192;
 
 /// The sizes of a launch as the caller gives them.
 pub struct RangeRequest {
@@ -116,6 +119,21 @@ impl RangeRequest {
     }
 }
 
+/// Lets kernels read behind the end of their arguments in workgroup memory, as far as memory is left. Programs load an element
+/// for each invocation of a workgroup that has more invocations than elements; devices whose workgroup memory is one block
+/// allow that.
+fn widen_workgroup_memory(arguments: &mut [KernelArgument], left: u64) {
+    let is_local = |argument: &&mut KernelArgument| matches!(argument, KernelArgument::Local(_));
+    let count = arguments.iter_mut().filter(is_local).count() as u64;
+    let tail = left.checked_div(count).unwrap_or(0);
+    let tail = tail.min(WORKGROUP_OVERREAD) / 128 * 128;
+    for argument in arguments {
+        if let KernelArgument::Local(bytes) = argument {
+            *bytes += tail;
+        }
+    }
+}
+
 /// The work of a launch.
 ///
 /// # Errors
@@ -129,7 +147,8 @@ fn prepare_launch(
     let image = kernel.image_for(&queue.device)?;
     let values = kernel.take_arguments()?;
     let most = queue.device.info.limits.workgroup_memory;
-    let is_fit = kernel.workgroup_bytes() <= most;
+    let used = kernel.workgroup_bytes();
+    let is_fit = used <= most;
     let message = format!(
         "{} takes more than {most} bytes of workgroup memory",
         kernel.name
@@ -140,6 +159,9 @@ fn prepare_launch(
         let mut arguments = Vec::with_capacity(values.len());
         for (parameter, value) in kernel.parameters.iter().zip(&values) {
             arguments.push(parameter.pass_value(value, scheduler)?);
+        }
+        if scheduler.allows_overread() {
+            widen_workgroup_memory(&mut arguments, most - used);
         }
         let launch = KernelLaunch {
             kernel: compiled,

@@ -18,7 +18,7 @@ fn make_pipe_store(shape: PipeShape, most: u64) -> CallResult<MemoryStore> {
     let size = shape.memory_bytes().filter(|size| *size <= most);
     let message = "the pipe is too large";
     let size = size.ok_or_else(|| CallError::new(CL_INVALID_PIPE_SIZE, message))?;
-    let store = MemoryStore::new(size, StoreContent::Pipe, None);
+    let store = MemoryStore::new(size, StoreContent::Pipe, None, None);
     let mut content = shape.encode_header();
     content.resize(size as usize, 0);
     // SAFETY: the content has as many bytes as the store.

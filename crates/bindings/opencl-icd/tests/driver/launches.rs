@@ -230,6 +230,22 @@ fn groups_share_workgroup_memory() {
 }
 
 #[test]
+fn groups_read_behind_workgroup_memory() {
+    let session = TestSession::new();
+    let kernel = session.kernel(BASIC, "sum_groups");
+    let input = session.filled(&[3_u32; 256]);
+    let output = session.filled(&[0_u32; 256]);
+    set_object(&kernel, 0, &output);
+    set_object(&kernel, 1, &input);
+    // The kernel uses an element for each invocation.
+    assert_eq!(cl!(clSetKernelArg(kernel.raw, 2, 32, null())), CL_SUCCESS);
+    let queue = session.queue.raw;
+    let done = launch(queue, kernel.raw, None, &[256], Some(&[256]), &[]);
+    assert_eq!(done, Ok(()));
+    assert_eq!(session.read::<u32>(&output, 1), [768]);
+}
+
+#[test]
 fn too_much_workgroup_memory_is_refused() {
     let session = TestSession::new();
     let kernel = session.kernel(BASIC, "sum_groups");

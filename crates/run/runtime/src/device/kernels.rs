@@ -6,7 +6,7 @@ use super::{ComputeDevice, printf_records, program_variables};
 use crate::data::ElementType;
 use crate::profile::{KernelTime, add_elapsed_time};
 use crate::type_names::TypeNames;
-use crate::{DeviceError, KernelHandle, ModuleScope};
+use crate::{DeviceError, KernelHandle, KernelModuleScope};
 use spirula_legalize::device::{drop_missing_float_controls, fix_constants};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
@@ -53,7 +53,7 @@ impl ComputeDevice {
         entry: &str,
         spec: &[(u32, u64)],
     ) -> Result<KernelHandle, DeviceError> {
-        self.create_scoped_kernel(ModuleScope::default(), module, entry, spec)
+        self.create_scoped_kernel(KernelModuleScope::default(), module, entry, spec)
     }
 
     /// As [`ComputeDevice::create_kernel`], with the scope in which kernels share variables.
@@ -62,7 +62,7 @@ impl ComputeDevice {
     /// As above.
     pub fn create_scoped_kernel(
         &mut self,
-        scope: ModuleScope,
+        scope: KernelModuleScope,
         module: &SpirvModule,
         entry: &str,
         spec: &[(u32, u64)],
@@ -78,7 +78,7 @@ impl ComputeDevice {
         entry: &str,
         spec: &[(u32, u64)],
         origin: ModuleProvenance,
-        scope: ModuleScope,
+        scope: KernelModuleScope,
     ) -> Result<KernelHandle, DeviceError> {
         let of = |module| {
             EntryInterface::from_module(module, entry).map_err(|d| DeviceError::Module(Box::new(d)))
@@ -122,7 +122,7 @@ impl ComputeDevice {
     /// Creates the buffers that a shader gets besides its arguments. `module` is the module of its kernel, with fixed constants.
     fn create_hidden_buffers(
         &mut self,
-        scope: ModuleScope,
+        scope: KernelModuleScope,
         module: &SpirvModule,
         shader: &mut KernelShader,
     ) -> Result<(), DeviceError> {
@@ -169,7 +169,7 @@ impl ComputeDevice {
         name: String,
     ) -> Result<KernelHandle, DeviceError> {
         drop_missing_float_controls(&mut module, self.info().special_values);
-        let scope = ModuleScope::default();
+        let scope = KernelModuleScope::default();
         self.driver.enter_scope(scope);
         let kernel = self.new_kernel(&module, entry, spec, ModuleProvenance::Here, scope)?;
         if let Some(compiled) = self.compiled.last_mut() {

@@ -10,8 +10,8 @@ use crate::driver::{
 use crate::drivers::DriverFactory;
 use crate::{
     BufferHandle, DeviceError, ImageHandle, ImageShape, ImportedMemory, IndexSpace, KernelArgument,
-    KernelHandle, KernelLaunch, LaunchInputs, ModuleScope, PipeHandle, PipeShape, ResourceHandle,
-    SamplerHandle, SamplerState,
+    KernelHandle, KernelLaunch, KernelModuleScope, LaunchInputs, PipeHandle, PipeShape,
+    ResourceHandle, SamplerHandle, SamplerState,
 };
 pub use host_memory::HostMemory;
 
@@ -85,7 +85,7 @@ pub struct CpuDriver {
     /// Variables at program scope by the number that identifies them.
     variables: FxHashMap<u64, cpu::ModuleVariables>,
     /// The scope of the kernels that are created next.
-    scope: ModuleScope,
+    scope: KernelModuleScope,
     /// Number of instructions that destroyed kernels have run.
     destroyed_count: u64,
     buffers: Vec<Option<HostResource>>,
@@ -147,7 +147,7 @@ impl CpuDriver {
             timeout: options.timeout,
             kernels: Vec::new(),
             variables: FxHashMap::default(),
-            scope: ModuleScope::default(),
+            scope: KernelModuleScope::default(),
             destroyed_count: 0,
             buffers: Vec::new(),
             used: 0,
@@ -387,7 +387,7 @@ impl DeviceDriver for CpuDriver {
         Ok(self.find_memory(buffer.into())?.bytes_mut().as_mut_ptr() as u64)
     }
 
-    fn enter_scope(&mut self, scope: ModuleScope) {
+    fn enter_scope(&mut self, scope: KernelModuleScope) {
         self.scope = scope;
     }
 
