@@ -51,8 +51,12 @@ impl PartitionPlan {
         let message = "the number of threads of a part is missing";
         require(is_size, CL_INVALID_VALUE, message)?;
         let (size, all) = (size as usize, device.count_threads());
-        let message = format!("the device has {all} threads, which make no part of {size}");
-        require(size <= all, CL_DEVICE_PARTITION_FAILED, message)?;
+        let message = format!("parts of {size} threads do not divide a device of {all}");
+        let code = match size == all {
+            true => CL_DEVICE_PARTITION_FAILED,
+            false => CL_INVALID_DEVICE_PARTITION_COUNT,
+        };
+        require(size < all, code, message)?;
         Ok(PartitionPlan {
             threads: vec![size; all / size],
             words: vec![*properties, size as cl_device_partition_property, 0],

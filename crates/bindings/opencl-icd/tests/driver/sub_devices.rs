@@ -110,7 +110,8 @@ fn wrong_divisions_are_refused() {
     assert_eq!(divide(&[0]), Some(CL_INVALID_VALUE));
     assert_eq!(divide(&[EQUALLY, 0, 0]), Some(CL_INVALID_VALUE));
     let failed = Some(CL_DEVICE_PARTITION_FAILED);
-    assert_eq!(divide(&[EQUALLY, many, 0]), failed);
+    assert_eq!(divide(&[EQUALLY, many, 0]), count);
+    assert_eq!(divide(&[EQUALLY, many - 1, 0]), failed);
     assert_eq!(divide(&[BY_COUNTS, many, 0, 0]), count);
     assert_eq!(divide(&[BY_COUNTS, -1, 0, 0]), count);
     assert_eq!(divide(&[BY_COUNTS, 0, 0]), count);
@@ -177,7 +178,7 @@ fn parts_of_parts_are_divided_further() {
         return;
     };
     let whole = threads as cl_device_partition_property;
-    let parts = divide(device, &[EQUALLY, whole, 0]).expect("there are threads");
+    let parts = divide(device, &[BY_COUNTS, whole, 0, 0]).expect("there are threads");
     assert_eq!(parts.0.len(), 1);
     let inner = divide(parts.0[0], &[EQUALLY, 1, 0]).expect("it has the same threads");
     assert_eq!(inner.0.len(), threads as usize);
