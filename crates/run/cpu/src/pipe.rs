@@ -441,7 +441,7 @@ mod tests {
         assert_eq!(packets(&mut pipe), 0);
         operate_on_packet(&mut pipe, PipeUse::WriteReserved, open, 0, &mut 0);
         operate_on_packet(&mut pipe, PipeUse::CommitWrite, open, 0, &mut 0);
-        assert_eq!(packets(&mut pipe), count.into());
+        assert_eq!(packets(&mut pipe), u64::from(count));
         for number in 0..count {
             let mut found = u32::MAX;
             operate_on_packet(&mut pipe, PipeUse::Read, 0, 0, &mut found);
