@@ -249,7 +249,8 @@ fn compare_sets(
     let may_be_null = memories.iter().all(|memory| memory.may_be_null());
     let is_tagged = memories.iter().all(|memory| memory.is_generic());
     let is_equality = matches!(op, Op::IEqual | Op::INotEqual);
-    if !may_be_buffers && !(may_be_null && is_equality) {
+    let is_comparable = may_be_buffers || (may_be_null && is_equality);
+    if !is_comparable {
         return Ok(l.b.constant_bool(op == Op::INotEqual));
     }
     let [(a, x), (b, y)] = pointers;
