@@ -50,6 +50,7 @@ impl LlvmArgs {
             kernels: self.kernels.clone(),
             pointers: self.pointers.unwrap_or_default(),
             capabilities: self.capabilities.clone(),
+            exports_kernels: false,
         }
     }
 }
