@@ -331,7 +331,7 @@ fn macros_of_features_are_those_of_the_device() {
     let known = features[..used / size_of::<cl_name_version>()].iter();
     let known: Vec<String> = known
         .map(|feature| {
-            let bytes: Vec<u8> = feature.name.iter().map(|c| *c as u8).collect();
+            let bytes = feature.name;
             let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(64);
             String::from_utf8_lossy(&bytes[..end]).into_owned()
         })
