@@ -14,88 +14,60 @@ use opencl_sys::*;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// `clCommandBarrierWithWaitListKHR`
-pub unsafe extern "C" fn command_barrier_with_wait_list(
-    buffer: cl_command_buffer_khr,
-    queue: cl_command_queue,
-    properties: *const cl_command_properties_khr,
-    wait_count: cl_uint,
-    wait_list: *const cl_sync_point_khr,
-    point: *mut cl_sync_point_khr,
-    mutable: *mut cl_mutable_command_khr,
-) -> cl_int {
-    answer_code("clCommandBarrierWithWaitListKHR", || {
-        let call = RecordCall {
-            buffer,
-            queue,
-            properties,
-            wait_count,
-            wait_list,
-            point,
-            mutable,
-        };
-        call.record(|_| Ok(Arc::new(|_| Ok(CommandEnd::Complete))))
-    })
+/// Declares functions that record a command: the name of OpenCL, the name here with the arguments of the command alone, and the
+/// plan of its work for the queue of the buffer.
+macro_rules! record_functions {
+    ($($text:literal: $name:ident($($argument:ident: $kind:ty),* $(,)?) => |$queue:pat_param| $plan:expr;)*) => {$(
+        #[doc = concat!("`", $text, "`")]
+        pub unsafe extern "C" fn $name(
+            buffer: cl_command_buffer_khr,
+            queue: cl_command_queue,
+            properties: *const cl_command_properties_khr,
+            $($argument: $kind,)*
+            wait_count: cl_uint,
+            wait_list: *const cl_sync_point_khr,
+            point: *mut cl_sync_point_khr,
+            mutable: *mut cl_mutable_command_khr,
+        ) -> cl_int {
+            answer_code($text, || {
+                let call = RecordCall {
+                    buffer,
+                    queue,
+                    properties,
+                    wait_count,
+                    wait_list,
+                    point,
+                    mutable,
+                };
+                call.record(|$queue| $plan)
+            })
+        }
+    )*};
 }
 
-/// `clCommandCopyBufferKHR`
-pub unsafe extern "C" fn command_copy_buffer(
-    buffer: cl_command_buffer_khr,
-    queue: cl_command_queue,
-    properties: *const cl_command_properties_khr,
-    from: cl_mem,
-    to: cl_mem,
-    from_offset: usize,
-    to_offset: usize,
-    size: usize,
-    wait_count: cl_uint,
-    wait_list: *const cl_sync_point_khr,
-    point: *mut cl_sync_point_khr,
-    mutable: *mut cl_mutable_command_khr,
-) -> cl_int {
-    answer_code("clCommandCopyBufferKHR", || {
-        let call = RecordCall {
-            buffer,
-            queue,
-            properties,
-            wait_count,
-            wait_list,
-            point,
-            mutable,
-        };
-        call.record(|queue| plan_buffer_copy(queue, [from, to], [from_offset, to_offset], size))
-    })
-}
+record_functions! {
+    "clCommandBarrierWithWaitListKHR": command_barrier_with_wait_list() =>
+        |_| Ok(Arc::new(|_| Ok(CommandEnd::Complete)));
 
-/// `clCommandCopyBufferRectKHR`
-pub unsafe extern "C" fn command_copy_buffer_rect(
-    buffer: cl_command_buffer_khr,
-    queue: cl_command_queue,
-    properties: *const cl_command_properties_khr,
-    from: cl_mem,
-    to: cl_mem,
-    from_origin: *const usize,
-    to_origin: *const usize,
-    region: *const usize,
-    from_row_pitch: usize,
-    from_slice_pitch: usize,
-    to_row_pitch: usize,
-    to_slice_pitch: usize,
-    wait_count: cl_uint,
-    wait_list: *const cl_sync_point_khr,
-    point: *mut cl_sync_point_khr,
-    mutable: *mut cl_mutable_command_khr,
-) -> cl_int {
-    answer_code("clCommandCopyBufferRectKHR", || {
-        let call = RecordCall {
-            buffer,
-            queue,
-            properties,
-            wait_count,
-            wait_list,
-            point,
-            mutable,
-        };
+    "clCommandCopyBufferKHR": command_copy_buffer(
+        from: cl_mem,
+        to: cl_mem,
+        from_offset: usize,
+        to_offset: usize,
+        size: usize,
+    ) => |queue| plan_buffer_copy(queue, [from, to], [from_offset, to_offset], size);
+
+    "clCommandCopyBufferRectKHR": command_copy_buffer_rect(
+        from: cl_mem,
+        to: cl_mem,
+        from_origin: *const usize,
+        to_origin: *const usize,
+        region: *const usize,
+        from_row_pitch: usize,
+        from_slice_pitch: usize,
+        to_row_pitch: usize,
+        to_slice_pitch: usize,
+    ) => |queue| {
         let from_request = BoxRequest {
             origin: from_origin,
             row_pitch: from_row_pitch,
@@ -106,246 +78,80 @@ pub unsafe extern "C" fn command_copy_buffer_rect(
             row_pitch: to_row_pitch,
             slice_pitch: to_slice_pitch,
         };
-        call.record(|queue| plan_box_copy(queue, [from, to], [from_request, to_request], region))
-    })
-}
+        plan_box_copy(queue, [from, to], [from_request, to_request], region)
+    };
 
-/// `clCommandCopyBufferToImageKHR`
-pub unsafe extern "C" fn command_copy_buffer_to_image(
-    buffer: cl_command_buffer_khr,
-    queue: cl_command_queue,
-    properties: *const cl_command_properties_khr,
-    from: cl_mem,
-    to: cl_mem,
-    offset: usize,
-    origin: *const usize,
-    region: *const usize,
-    wait_count: cl_uint,
-    wait_list: *const cl_sync_point_khr,
-    point: *mut cl_sync_point_khr,
-    mutable: *mut cl_mutable_command_khr,
-) -> cl_int {
-    answer_code("clCommandCopyBufferToImageKHR", || {
-        let call = RecordCall {
-            buffer,
-            queue,
-            properties,
-            wait_count,
-            wait_list,
-            point,
-            mutable,
-        };
-        call.record(|queue| plan_buffer_to_image(queue, (from, offset), (to, origin), region))
-    })
-}
+    "clCommandCopyBufferToImageKHR": command_copy_buffer_to_image(
+        from: cl_mem,
+        to: cl_mem,
+        offset: usize,
+        origin: *const usize,
+        region: *const usize,
+    ) => |queue| plan_buffer_to_image(queue, (from, offset), (to, origin), region);
 
-/// `clCommandCopyImageKHR`
-pub unsafe extern "C" fn command_copy_image(
-    buffer: cl_command_buffer_khr,
-    queue: cl_command_queue,
-    properties: *const cl_command_properties_khr,
-    from: cl_mem,
-    to: cl_mem,
-    from_origin: *const usize,
-    to_origin: *const usize,
-    region: *const usize,
-    wait_count: cl_uint,
-    wait_list: *const cl_sync_point_khr,
-    point: *mut cl_sync_point_khr,
-    mutable: *mut cl_mutable_command_khr,
-) -> cl_int {
-    answer_code("clCommandCopyImageKHR", || {
-        let call = RecordCall {
-            buffer,
-            queue,
-            properties,
-            wait_count,
-            wait_list,
-            point,
-            mutable,
-        };
-        call.record(|queue| plan_image_copy(queue, [from, to], [from_origin, to_origin], region))
-    })
-}
+    "clCommandCopyImageKHR": command_copy_image(
+        from: cl_mem,
+        to: cl_mem,
+        from_origin: *const usize,
+        to_origin: *const usize,
+        region: *const usize,
+    ) => |queue| plan_image_copy(queue, [from, to], [from_origin, to_origin], region);
 
-/// `clCommandCopyImageToBufferKHR`
-pub unsafe extern "C" fn command_copy_image_to_buffer(
-    buffer: cl_command_buffer_khr,
-    queue: cl_command_queue,
-    properties: *const cl_command_properties_khr,
-    from: cl_mem,
-    to: cl_mem,
-    origin: *const usize,
-    region: *const usize,
-    offset: usize,
-    wait_count: cl_uint,
-    wait_list: *const cl_sync_point_khr,
-    point: *mut cl_sync_point_khr,
-    mutable: *mut cl_mutable_command_khr,
-) -> cl_int {
-    answer_code("clCommandCopyImageToBufferKHR", || {
-        let call = RecordCall {
-            buffer,
-            queue,
-            properties,
-            wait_count,
-            wait_list,
-            point,
-            mutable,
-        };
-        call.record(|queue| plan_image_to_buffer(queue, (from, origin), region, (to, offset)))
-    })
-}
+    "clCommandCopyImageToBufferKHR": command_copy_image_to_buffer(
+        from: cl_mem,
+        to: cl_mem,
+        origin: *const usize,
+        region: *const usize,
+        offset: usize,
+    ) => |queue| plan_image_to_buffer(queue, (from, origin), region, (to, offset));
 
-/// `clCommandFillBufferKHR`
-pub unsafe extern "C" fn command_fill_buffer(
-    buffer: cl_command_buffer_khr,
-    queue: cl_command_queue,
-    properties: *const cl_command_properties_khr,
-    memory: cl_mem,
-    pattern: *const c_void,
-    pattern_size: usize,
-    offset: usize,
-    size: usize,
-    wait_count: cl_uint,
-    wait_list: *const cl_sync_point_khr,
-    point: *mut cl_sync_point_khr,
-    mutable: *mut cl_mutable_command_khr,
-) -> cl_int {
-    answer_code("clCommandFillBufferKHR", || {
-        let call = RecordCall {
-            buffer,
-            queue,
-            properties,
-            wait_count,
-            wait_list,
-            point,
-            mutable,
-        };
-        call.record(|queue| plan_buffer_fill(queue, memory, (pattern, pattern_size), offset, size))
-    })
-}
+    "clCommandFillBufferKHR": command_fill_buffer(
+        memory: cl_mem,
+        pattern: *const c_void,
+        pattern_size: usize,
+        offset: usize,
+        size: usize,
+    ) => |queue| plan_buffer_fill(queue, memory, (pattern, pattern_size), offset, size);
 
-/// `clCommandFillImageKHR`
-pub unsafe extern "C" fn command_fill_image(
-    buffer: cl_command_buffer_khr,
-    queue: cl_command_queue,
-    properties: *const cl_command_properties_khr,
-    image: cl_mem,
-    colour: *const c_void,
-    origin: *const usize,
-    region: *const usize,
-    wait_count: cl_uint,
-    wait_list: *const cl_sync_point_khr,
-    point: *mut cl_sync_point_khr,
-    mutable: *mut cl_mutable_command_khr,
-) -> cl_int {
-    answer_code("clCommandFillImageKHR", || {
-        let call = RecordCall {
-            buffer,
-            queue,
-            properties,
-            wait_count,
-            wait_list,
-            point,
-            mutable,
-        };
-        call.record(|queue| plan_image_fill(queue, image, colour, origin, region))
-    })
-}
+    "clCommandFillImageKHR": command_fill_image(
+        image: cl_mem,
+        colour: *const c_void,
+        origin: *const usize,
+        region: *const usize,
+    ) => |queue| plan_image_fill(queue, image, colour, origin, region);
 
-/// `clCommandNDRangeKernelKHR`
-pub unsafe extern "C" fn command_nd_range_kernel(
-    buffer: cl_command_buffer_khr,
-    queue: cl_command_queue,
-    properties: *const cl_command_properties_khr,
-    kernel: cl_kernel,
-    dimensions: cl_uint,
-    offset: *const usize,
-    global: *const usize,
-    local: *const usize,
-    wait_count: cl_uint,
-    wait_list: *const cl_sync_point_khr,
-    point: *mut cl_sync_point_khr,
-    mutable: *mut cl_mutable_command_khr,
-) -> cl_int {
-    answer_code("clCommandNDRangeKernelKHR", || {
-        let call = RecordCall {
-            buffer,
-            queue,
-            properties,
-            wait_count,
-            wait_list,
-            point,
-            mutable,
-        };
+    "clCommandNDRangeKernelKHR": command_nd_range_kernel(
+        kernel: cl_kernel,
+        dimensions: cl_uint,
+        offset: *const usize,
+        global: *const usize,
+        local: *const usize,
+    ) => |queue| {
         let request = RangeRequest {
             dimensions,
             offset,
             global,
             local,
         };
-        call.record(|queue| plan_launch(queue, kernel, &request))
-    })
-}
+        plan_launch(queue, kernel, &request)
+    };
 
-/// `clCommandSVMMemcpyKHR`
-pub unsafe extern "C" fn command_svm_memcpy(
-    buffer: cl_command_buffer_khr,
-    queue: cl_command_queue,
-    properties: *const cl_command_properties_khr,
-    to: *mut c_void,
-    from: *const c_void,
-    size: usize,
-    wait_count: cl_uint,
-    wait_list: *const cl_sync_point_khr,
-    point: *mut cl_sync_point_khr,
-    mutable: *mut cl_mutable_command_khr,
-) -> cl_int {
-    answer_code("clCommandSVMMemcpyKHR", || {
-        let call = RecordCall {
-            buffer,
-            queue,
-            properties,
-            wait_count,
-            wait_list,
-            point,
-            mutable,
-        };
-        call.record(|queue| {
-            require_svm(&queue.context)?;
-            plan_copy(to, from, size)
-        })
-    })
-}
+    "clCommandSVMMemcpyKHR": command_svm_memcpy(
+        to: *mut c_void,
+        from: *const c_void,
+        size: usize,
+    ) => |queue| {
+        require_svm(&queue.context)?;
+        plan_copy(to, from, size)
+    };
 
-/// `clCommandSVMMemFillKHR`
-pub unsafe extern "C" fn command_svm_mem_fill(
-    buffer: cl_command_buffer_khr,
-    queue: cl_command_queue,
-    properties: *const cl_command_properties_khr,
-    to: *mut c_void,
-    pattern: *const c_void,
-    pattern_size: usize,
-    size: usize,
-    wait_count: cl_uint,
-    wait_list: *const cl_sync_point_khr,
-    point: *mut cl_sync_point_khr,
-    mutable: *mut cl_mutable_command_khr,
-) -> cl_int {
-    answer_code("clCommandSVMMemFillKHR", || {
-        let call = RecordCall {
-            buffer,
-            queue,
-            properties,
-            wait_count,
-            wait_list,
-            point,
-            mutable,
-        };
-        call.record(|queue| {
-            require_svm(&queue.context)?;
-            plan_fill(to, read_pattern(pattern, pattern_size)?, size)
-        })
-    })
+    "clCommandSVMMemFillKHR": command_svm_mem_fill(
+        to: *mut c_void,
+        pattern: *const c_void,
+        pattern_size: usize,
+        size: usize,
+    ) => |queue| {
+        require_svm(&queue.context)?;
+        plan_fill(to, read_pattern(pattern, pattern_size)?, size)
+    };
 }
