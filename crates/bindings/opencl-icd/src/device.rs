@@ -45,11 +45,10 @@ impl ClDevice {
 
     /// The number of threads that launches may have at once; 0 for a device that is not the processor.
     pub fn count_threads(&self) -> usize {
-        if !self.is_processor() {
-            return 0;
+        match self.is_processor() {
+            true => self.info.compute_units as usize,
+            false => 0,
         }
-        let all = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.share.as_ref().map_or_else(all, |share| share.threads)
     }
 
     /// A device that is not opened yet.

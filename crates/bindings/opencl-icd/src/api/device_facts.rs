@@ -266,7 +266,7 @@ impl ClDevice {
         let limits = &self.info.limits;
         let memory = limits.buffer_size;
         Some(match name {
-            CL_DEVICE_MAX_COMPUTE_UNITS => Uint(self.count_compute_units()),
+            CL_DEVICE_MAX_COMPUTE_UNITS => Uint(self.info.compute_units.max(1)),
             CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS => Uint(3),
             CL_DEVICE_MAX_WORK_GROUP_SIZE => Size(limits.workgroup_invocations as usize),
             CL_DEVICE_MAX_WORK_ITEM_SIZES => {
@@ -333,13 +333,6 @@ impl ClDevice {
         let mut lines = told.lines().filter(|line| line.starts_with("cpu MHz"));
         let clock = lines.find_map(|line| line.split_once(':')?.1.trim().parse::<f64>().ok());
         clock.map_or(0, |clock| clock as cl_uint)
-    }
-
-    fn count_compute_units(&self) -> cl_uint {
-        match self.count_threads() {
-            0 => self.info.compute_units.max(1),
-            threads => threads as cl_uint,
-        }
     }
 
     /// Most parts that it can be divided into: its threads, if there are several.

@@ -123,8 +123,8 @@ impl RangeRequest {
 /// for each invocation of a workgroup that has more invocations than elements; devices whose workgroup memory is one block
 /// allow that.
 fn widen_workgroup_memory(arguments: &mut [KernelArgument], left: u64) {
-    let is_local = |argument: &&mut KernelArgument| matches!(argument, KernelArgument::Local(_));
-    let count = arguments.iter_mut().filter(is_local).count() as u64;
+    let is_local = |argument: &&KernelArgument| matches!(argument, KernelArgument::Local(_));
+    let count = arguments.iter().filter(is_local).count() as u64;
     let tail = left.checked_div(count).unwrap_or(0);
     let tail = tail.min(WORKGROUP_OVERREAD) / 128 * 128;
     for argument in arguments {
