@@ -12,6 +12,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{EntryInterface, InterfaceParam};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// A kernel as callers see it, and its implementation.
@@ -67,7 +68,6 @@ impl ComputeDevice {
         entry: &str,
         spec: &[(u32, u64)],
     ) -> Result<KernelHandle, DeviceError> {
-        self.driver.enter_scope(scope);
         self.new_kernel(module, entry, spec, ModuleProvenance::Elsewhere, scope)
     }
 
@@ -83,6 +83,7 @@ impl ComputeDevice {
         let of = |module| {
             EntryInterface::from_module(module, entry).map_err(|d| DeviceError::Module(Box::new(d)))
         };
+        self.driver.enter_scope(scope);
         let interface = of(module)?;
         checks::check_specialisation(module, spec)?;
         let is_kernel = interface.model == ExecutionModel::Kernel;
@@ -91,10 +92,11 @@ impl ComputeDevice {
             let mut shader = kernel_shader::compile_shader(&fixed, entry)?;
             drop_missing_float_controls(&mut shader, self.info().special_values);
             let interface = of(&shader)?;
-            Some((fixed, KernelShader::new(shader, interface, &[])))
+            let shader = KernelShader::new(shader, interface, &[]);
+            Some((Cow::Owned(fixed), shader))
         } else if interface.passing.is_some() && !self.driver.forwards_launches() {
             let shader = KernelShader::new(module.clone(), interface.clone(), spec);
-            Some((module.clone(), shader))
+            Some((Cow::Borrowed(module), shader))
         } else {
             None
         };
@@ -170,7 +172,6 @@ impl ComputeDevice {
     ) -> Result<KernelHandle, DeviceError> {
         drop_missing_float_controls(&mut module, self.info().special_values);
         let scope = KernelModuleScope::default();
-        self.driver.enter_scope(scope);
         let kernel = self.new_kernel(&module, entry, spec, ModuleProvenance::Here, scope)?;
         if let Some(compiled) = self.compiled.last_mut() {
             compiled.name = name;
