@@ -13,20 +13,24 @@ use std::time::UNIX_EPOCH;
 pub fn find_version_line(program: &Path, folder: Option<&Path>) -> Option<String> {
     let record = compute_stamp(program).map(|stamp| format!("version-{stamp}"));
     let kept = folder.zip(record.as_ref());
-    if let Some((folder, name)) = &kept
-        && let Ok(line) = std::fs::read_to_string(folder.join(name))
+    let record = |(folder, name): (&Path, &String)| std::fs::read_to_string(folder.join(name)).ok();
+    if let Some(text) = kept.and_then(record)
+        && let Some(line) = find_line(&text)
     {
-        return Some(line);
+        return Some(line.to_owned());
     }
     let output = Command::new(program).arg("--version").output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut lines = text.lines();
-    let line = lines.find(|line| line.contains("clang version "))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = find_line(&text)?;
     if let Some((folder, name)) = kept {
         // A record that cannot be written costs time only.
         let _ = write_file(folder, name, line.as_bytes());
     }
     Some(line.to_owned())
+}
+
+fn find_line(text: &str) -> Option<&str> {
+    text.lines().find(|line| line.contains("clang version "))
 }
 
 /// A name that changes when the program is replaced: by its place, size and time of change.
@@ -70,8 +74,11 @@ mod tests {
         assert_eq!(find().as_deref(), Some("vendor clang version 17.0.1"));
         let files = std::fs::read_dir(&kept).expect("it was made");
         let record = files.last().expect("it has a record").expect("it is read");
-        std::fs::write(record.path(), "a record").expect("it can be written");
-        assert_eq!(find().as_deref(), Some("a record"));
+        let damage = |text: &str| std::fs::write(record.path(), text).expect("it can be written");
+        damage("a record of clang version 17");
+        assert_eq!(find().as_deref(), Some("a record of clang version 17"));
+        damage("vendor cl");
+        assert_eq!(find().as_deref(), Some("vendor clang version 17.0.1"));
         write_program(&program, "18.10.1");
         assert_eq!(find().as_deref(), Some("vendor clang version 18.10.1"));
         assert_eq!(find_version_line(&folder.path().join("no"), None), None);
