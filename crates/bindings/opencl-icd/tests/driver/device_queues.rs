@@ -1,10 +1,10 @@
 //! Queues on devices: their creation, kernels that enqueue blocks, times, and errors.
 
 use crate::caller::{ObjectKind, OwnedHandle, ask_list, ask_value};
-use crate::program_sources::{load, open};
+use crate::program_sources::open_program;
 use crate::session::{
-    TestSession, both_devices, build, create_context, create_kernel, create_queue, enqueue_marker,
-    launch, set_object, set_value,
+    TestSession, both_devices, create_context, create_kernel, create_queue, enqueue_marker, launch,
+    set_object, set_value,
 };
 use opencl_sys::*;
 use std::ptr::{null, null_mut};
@@ -79,18 +79,9 @@ kernel void nested(global int *out, global ulong *times) {
 }
 ";
 
-fn open_program() -> Option<(TestSession, OwnedHandle)> {
-    let session = open()?;
-    let program = load(&session, &[SOURCE]);
-    for options in ["-cl-std=CL2.0", "-cl-std=CL3.0"] {
-        assert_eq!(build(&program, options), Ok(()), "{options}");
-    }
-    Some((session, program))
-}
-
 #[test]
 fn kernels_enqueue_blocks() {
-    let Some((session, program)) = open_program() else {
+    let Some((session, program)) = open_program(SOURCE) else {
         return;
     };
     let queue = create_queue(session.context.raw, session.device, ON_DEVICE);
@@ -109,7 +100,7 @@ fn kernels_enqueue_blocks() {
 
 #[test]
 fn blocks_wait_for_events_and_have_shared_memory() {
-    let Some((session, program)) = open_program() else {
+    let Some((session, program)) = open_program(SOURCE) else {
         return;
     };
     let flags = ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT;
@@ -130,7 +121,7 @@ fn blocks_wait_for_events_and_have_shared_memory() {
 
 #[test]
 fn events_of_launches_wait_for_what_these_enqueue() {
-    let Some((session, program)) = open_program() else {
+    let Some((session, program)) = open_program(SOURCE) else {
         return;
     };
     let flags = ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT | CL_QUEUE_PROFILING_ENABLE;

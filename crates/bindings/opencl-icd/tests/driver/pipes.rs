@@ -1,10 +1,8 @@
 //! Pipes: packets from kernel to kernel, reservations, queries, and errors.
 
 use crate::caller::{ObjectKind, OwnedHandle, ask_value, check};
-use crate::program_sources::{load, open};
-use crate::session::{
-    TestSession, build, create_context, create_kernel, launch, set_object, set_value,
-};
+use crate::program_sources::open_program;
+use crate::session::{TestSession, create_context, create_kernel, launch, set_object, set_value};
 use opencl_sys::*;
 use std::ptr::{null, null_mut};
 
@@ -59,16 +57,6 @@ kernel void consume_each(read_only pipe int p, global int *out) {
 }
 ";
 
-/// A session with the kernels, unless there is no Clang.
-fn open_program() -> Option<(TestSession, OwnedHandle)> {
-    let session = open()?;
-    let program = load(&session, &[SOURCE]);
-    for options in ["-cl-std=CL2.0", "-cl-std=CL3.0"] {
-        assert_eq!(build(&program, options), Ok(()), "{options}");
-    }
-    Some((session, program))
-}
-
 /// Runs a kernel whose arguments are a pipe, and perhaps a buffer.
 fn run(
     session: &TestSession,
@@ -89,7 +77,7 @@ fn run(
 
 #[test]
 fn packets_go_from_kernel_to_kernel() {
-    let Some((session, program)) = open_program() else {
+    let Some((session, program)) = open_program(SOURCE) else {
         return;
     };
     let pipe = create_pipe(session.context.raw, 0, 8, 100).expect("the processor has pipes");
@@ -122,7 +110,7 @@ fn packets_go_from_kernel_to_kernel() {
 
 #[test]
 fn workgroups_reserve_packets() {
-    let Some((session, program)) = open_program() else {
+    let Some((session, program)) = open_program(SOURCE) else {
         return;
     };
     let pipe = create_pipe(session.context.raw, CL_MEM_READ_WRITE, 4, 70);
@@ -245,7 +233,7 @@ fn wrong_pipes_are_refused() {
     assert_eq!(read, Err(CL_INVALID_MEM_OBJECT));
     let kernel = session.kernel(crate::session::BASIC, "count_up");
     assert_eq!(set_value(&kernel, 0, &pipe.raw), Err(CL_INVALID_MEM_OBJECT));
-    let Some((session, program)) = open_program() else {
+    let Some((session, program)) = open_program(SOURCE) else {
         return;
     };
     let kernel = create_kernel(&program, "count").expect("it is there");

@@ -41,6 +41,16 @@ pub fn load(session: &TestSession, parts: &[&str]) -> OwnedHandle {
     OwnedHandle::new(ObjectKind::Program, raw, code).expect("it is a source")
 }
 
+/// A session with a program, built as OpenCL C 3.0 after 2.0, unless there is no Clang.
+pub fn open_program(source: &str) -> Option<(TestSession, OwnedHandle)> {
+    let session = open()?;
+    let program = load(&session, &[source]);
+    for options in ["-cl-std=CL2.0", "-cl-std=CL3.0"] {
+        assert_eq!(build(&program, options), Ok(()), "{options}");
+    }
+    Some((session, program))
+}
+
 const SOURCE: &str =
     "kernel void write(global uint *out) { out[0] = VALUE; out[1] = sizeof(size_t); }";
 
