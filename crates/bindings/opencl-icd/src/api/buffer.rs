@@ -1,6 +1,6 @@
 //! Functions that create buffers.
 
-use crate::api::memory::{HOST_POINTER_FLAGS, check_flags, check_host_pointer};
+use crate::api::memory::{ACCESS_FLAGS, HOST_POINTER_FLAGS, check_flags, check_host_pointer};
 use crate::boundary::{answer_handle, read_properties};
 use crate::context::ClContext;
 use crate::error::{CallError, CallResult, require};
@@ -67,8 +67,7 @@ unsafe fn open_buffer(
     check_host_pointer(flags, host_pointer)?;
     check_svm_pointer(&context, flags, size, host_pointer)?;
     let store = make_store(&context, flags, size, StoreContent::Buffer, host_pointer)?;
-    let access = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
-    let usual = if flags & access == 0 {
+    let usual = if flags & ACCESS_FLAGS == 0 {
         CL_MEM_READ_WRITE
     } else {
         0
@@ -123,7 +122,6 @@ fn inherit_flags(parent: &ClMemory, flags: cl_mem_flags) -> CallResult<cl_mem_fl
         CL_INVALID_VALUE,
         "a part of a buffer has no memory of its own",
     )?;
-    let access = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
     let host = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
     let conflicts = [
         (CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE | CL_MEM_READ_ONLY),
@@ -143,7 +141,7 @@ fn inherit_flags(parent: &ClMemory, flags: cl_mem_flags) -> CallResult<cl_mem_fl
         "the flags do not fit those of the buffer",
     )?;
     let mut result = flags | parent.flags & HOST_POINTER_FLAGS;
-    for group in [access, host] {
+    for group in [ACCESS_FLAGS, host] {
         if flags & group == 0 {
             result |= parent.flags & group;
         }

@@ -1,7 +1,7 @@
 //! Functions that create images, and tell about them.
 
 use crate::api::buffer::make_store;
-use crate::api::memory::{HOST_POINTER_FLAGS, check_flags};
+use crate::api::memory::{ACCESS_FLAGS, HOST_POINTER_FLAGS, check_flags};
 use crate::boundary::{
     QueryOutput, answer_code, answer_handle, get_slice, read_properties, refuse_query,
     write_optional,
@@ -217,37 +217,19 @@ unsafe fn open_image(
     let content = StoreContent::Image(shape);
     let is_row = extent[1] == 1 && extent[2] == 1;
     let is_dense = is_row || pitches == (facts.row_bytes(), facts.slice_bytes());
-    let (store, flags) = match &parent {
-        Some(buffer) => {
-            let access = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
-            let inherited = if flags & access == 0 {
-                buffer.flags & access
-            } else {
-                0
-            };
-            let flags = flags | inherited | buffer.flags & HOST_POINTER_FLAGS;
-            (share_buffer(&context, buffer, size, content)?, flags)
-        }
+    let store = match &parent {
+        Some(buffer) => share_buffer(&context, buffer, size, content)?,
         None if is_given && !(is_dense && flags & CL_MEM_USE_HOST_PTR != 0) => {
             let store = MemoryStore::new(size as u64, content, None, None);
             copy_host_image(&store, &facts, pitches, host_pointer)?;
-            (store, flags)
+            store
         }
-        None => (
-            make_store(&context, flags, size, content, host_pointer)?,
-            flags,
-        ),
+        None => make_store(&context, flags, size, content, host_pointer)?,
     };
-    let access = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
-    let has_access = flags & (access | CL_MEM_KERNEL_READ_AND_WRITE) != 0;
     let base = MemoryBase {
         context,
         kind: description.image_type,
-        flags: if has_access {
-            flags
-        } else {
-            flags | CL_MEM_READ_WRITE
-        },
+        flags: complete_flags(flags, parent.as_deref()),
         host_pointer,
         property_words,
     };
@@ -258,6 +240,21 @@ unsafe fn open_image(
         image
     });
     Ok(image.handle.as_raw())
+}
+
+/// The flags of an image, with those that its buffer has and those that are usual.
+fn complete_flags(mut flags: cl_mem_flags, parent: Option<&ClMemory>) -> cl_mem_flags {
+    if let Some(buffer) = parent {
+        let inherited = match flags & ACCESS_FLAGS {
+            0 => HOST_POINTER_FLAGS | ACCESS_FLAGS,
+            _ => HOST_POINTER_FLAGS,
+        };
+        flags |= buffer.flags & inherited;
+    }
+    match flags & (ACCESS_FLAGS | CL_MEM_KERNEL_READ_AND_WRITE) {
+        0 => flags | CL_MEM_READ_WRITE,
+        _ => flags,
+    }
 }
 
 /// The buffer that an image is over.

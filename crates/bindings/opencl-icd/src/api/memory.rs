@@ -11,9 +11,12 @@ use opencl_sys::*;
 use std::ffi::c_void;
 use std::ptr;
 
+/// Flags about the accesses of kernels.
+pub const ACCESS_FLAGS: cl_mem_flags = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
+
 /// Flags of which at most one may be set, by group.
 const EXCLUSIVE_FLAGS: [cl_mem_flags; 2] = [
-    CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY,
+    ACCESS_FLAGS,
     CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS,
 ];
 

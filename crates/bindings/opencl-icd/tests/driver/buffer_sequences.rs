@@ -176,23 +176,34 @@ impl CommandSequence {
                 ))
             }
             4 => self.change_mapped(queue, target, (offset, size), choices, out),
-            _ => {
-                let waits = self.waits(&models, choices);
-                let (count, list) = wait_list(&waits);
-                let value = 1 + choices.choose_below(60_000) as u32;
-                set_object(&self.kernel, 0, &self.buffers[target].handle);
-                assert_eq!(set_value(&self.kernel, 1, &value), Ok(()));
-                add_to_numbers(&mut self.models[model][first..first + most], value);
-                let (items, none) = (most / 4, std::ptr::null());
-                let all = &raw const items;
-                let kernel = self.kernel.raw;
-                cl!(clEnqueueNDRangeKernel(
-                    queue, kernel, 1, none, all, none, count, list, out
-                ))
-            }
+            _ => self.launch_addition(queue, target, choices, out),
         };
         assert_eq!(check(code), Ok(()));
         self.note(&models, event);
+    }
+
+    /// Adds a value to all numbers of a buffer by a kernel.
+    fn launch_addition(
+        &mut self,
+        queue: cl_command_queue,
+        target: usize,
+        choices: &mut ChoiceSequence<'_>,
+        event: *mut cl_event,
+    ) -> cl_int {
+        let chosen = &self.buffers[target];
+        let (model, first, most) = (chosen.model, chosen.first, chosen.size);
+        let waits = self.waits(&[model], choices);
+        let (count, list) = wait_list(&waits);
+        let value = 1 + choices.choose_below(60_000) as u32;
+        set_object(&self.kernel, 0, &self.buffers[target].handle);
+        assert_eq!(set_value(&self.kernel, 1, &value), Ok(()));
+        add_to_numbers(&mut self.models[model][first..first + most], value);
+        let (items, none) = (most / 4, std::ptr::null());
+        let all = &raw const items;
+        let kernel = self.kernel.raw;
+        cl!(clEnqueueNDRangeKernel(
+            queue, kernel, 1, none, all, none, count, list, event
+        ))
     }
 
     /// Maps a part of a buffer, compares it, writes it and gives it back.
