@@ -21,6 +21,7 @@ mod compile;
 mod error;
 mod front;
 mod initialisers;
+mod link;
 mod optimise;
 mod options;
 mod relocate;
@@ -39,6 +40,7 @@ pub use front::{
     detect_input_format, list_accepted_inputs,
 };
 pub use initialisers::warn_of_initialisers;
+pub use link::link_program;
 pub use options::CompileOptions;
 pub use relocate::relocate_to_text;
 pub use signature::TensorSignature;

@@ -15,7 +15,7 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_runtime::find_cache_folder;
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
-use spirula_spirv::link::{LinkOptions, link_modules};
+use spirula_spirv::link::LinkOptions;
 use std::sync::{Arc, LazyLock};
 
 /// What is built.
@@ -204,7 +204,7 @@ impl BuildRequest<'_> {
         if self.goal == BuildGoal::Object || !has_linkage(&module) {
             return Ok(module);
         }
-        let linked = link_modules(vec![module], &LinkOptions::default());
+        let linked = spirula::link_program(vec![module], &LinkOptions::default());
         linked.map_err(|error| self.fail(error.to_string()))
     }
 
@@ -236,7 +236,7 @@ pub fn link_images(
         allow_partial: options.creates_library,
         ..LinkOptions::default()
     };
-    let linked = link_modules(modules.collect(), &link);
+    let linked = spirula::link_program(modules.collect(), &link);
     let module = linked.map_err(|error| BuildFailure {
         code: CL_LINK_PROGRAM_FAILURE,
         log: error.to_string(),

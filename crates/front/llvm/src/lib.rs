@@ -6,6 +6,7 @@
 //! - [`pointee_inference`]: infers the pointee types of opaque pointers.
 //! - [`translate_module()`]: translates to SPIR-V for OpenCL environments.
 //! - [`lift_module()`]: lifts SPIR-V to LLVM IR.
+//! - [`make_intrinsic_libraries()`]: defines intrinsics that modules of SPIR-V import.
 
 pub mod ir;
 pub mod pointee_inference;
@@ -14,6 +15,7 @@ mod auto_upgrade;
 mod bitcode;
 mod detect_format;
 mod error;
+mod intrinsic_libraries;
 mod lift;
 mod text;
 mod translate;
@@ -21,6 +23,7 @@ mod verify;
 
 pub use detect_format::{is_bitcode, looks_like_llvm_text, read_module};
 pub(crate) use error::{LlvmError, LlvmResult, error_at, make_refusal};
+pub use intrinsic_libraries::make_intrinsic_libraries;
 pub use lift::lift_module;
 pub use text::print_assembly;
 pub use translate::{

@@ -7,7 +7,7 @@ use crate::cli::input_file::InputFile;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_spirv::link::{EntryNames, LinkError, LinkOptions, link_modules};
+use spirula_spirv::link::{EntryNames, LinkError, LinkOptions};
 
 /// Runs `spirula link`.
 pub fn run_link(args: &LinkArgs) -> CommandResult {
@@ -33,7 +33,7 @@ pub fn run_link(args: &LinkArgs) -> CommandResult {
             EntryNames::Refuse
         },
     };
-    let linked = link_modules(modules, &settings);
+    let linked = spirula::link_program(modules, &settings);
     drop(progress);
     match linked {
         Ok(module) => {
@@ -46,14 +46,17 @@ pub fn run_link(args: &LinkArgs) -> CommandResult {
 
 /// The failure, with the place of the faulty instruction.
 fn to_link_failure(mut inputs: Vec<InputFile>, error: &LinkError) -> CommandFailure {
-    let text = error.describe_with(|module| inputs[module].name.clone());
+    let text = error.describe_with(|module| match inputs.get(module) {
+        Some(input) => input.name.clone(),
+        None => "the definition of an intrinsic".to_owned(),
+    });
     let place = match error {
         LinkError::Convert { error, .. } => error.place,
         LinkError::Import { error, .. } => SourceDiagnostic::from(error.clone()).place,
         _ => SourceLocation::Unknown,
     };
     match (error.module_index(), place) {
-        (Some(module), place) if place != SourceLocation::Unknown => {
+        (Some(module), place) if module < inputs.len() && place != SourceLocation::Unknown => {
             let fault = SourceDiagnostic::error(place, text);
             CommandFailure::from_diagnostics(inputs.swap_remove(module), vec![fault])
         }

@@ -3,7 +3,7 @@
 use crate::buffer_boxes::random_bytes;
 use crate::caller::{OwnedHandle, ask_list, ask_text};
 use crate::program_sources::{load, open};
-use crate::programs::{compile, link};
+use crate::programs::{build_log, compile, link};
 use crate::session::{TestSession, assemble, build, create_kernel, load_module, set_object};
 use opencl_sys::*;
 
@@ -201,6 +201,89 @@ fn functions_of_several_modules_are_linked_once() {
         let found = run_words(&session, &linked, name, &[1, 2, 3, 4, 10, 20, 30, 40]);
         assert_eq!(found, [6, 2, 3, 4, 15, 20, 30, 40], "{name}");
     }
+}
+
+/// A module that imports intrinsics of LLVM, as the translator of SYCL's compiler makes it.
+const INTRINSICS: &str = "OpCapability Kernel
+    OpCapability Addresses
+    OpCapability Linkage
+    OpCapability Int64
+    OpMemoryModel Physical64 OpenCL
+    OpEntryPoint Kernel %main \"main\" %id
+    OpDecorate %id BuiltIn GlobalInvocationId
+    OpDecorate %usub LinkageAttributes \"llvm.usub.sat.i32\" Import
+    OpDecorate %sadd LinkageAttributes \"llvm.sadd.sat.v4i32\" Import
+    OpDecorate %fshl LinkageAttributes \"llvm.fshl.i32\" Import
+    %void = OpTypeVoid
+    %uint = OpTypeInt 32 0
+    %ulong = OpTypeInt 64 0
+    %v3 = OpTypeVector %ulong 3
+    %v4 = OpTypeVector %uint 4
+    %input = OpTypePointer Input %v3
+    %global = OpTypePointer CrossWorkgroup %v4
+    %binary = OpTypeFunction %uint %uint %uint
+    %ternary = OpTypeFunction %uint %uint %uint %uint
+    %wide = OpTypeFunction %v4 %v4 %v4
+    %two = OpTypeFunction %void %global %global
+    %id = OpVariable %input Input
+    %usub = OpFunction %uint None %binary
+    %u0 = OpFunctionParameter %uint
+    %u1 = OpFunctionParameter %uint
+    OpFunctionEnd
+    %sadd = OpFunction %v4 None %wide
+    %s0 = OpFunctionParameter %v4
+    %s1 = OpFunctionParameter %v4
+    OpFunctionEnd
+    %fshl = OpFunction %uint None %ternary
+    %f0 = OpFunctionParameter %uint
+    %f1 = OpFunctionParameter %uint
+    %f2 = OpFunctionParameter %uint
+    OpFunctionEnd
+    %main = OpFunction %void None %two
+    %in = OpFunctionParameter %global
+    %out = OpFunctionParameter %global
+    %start = OpLabel
+    %ids = OpLoad %v3 %id
+    %at = OpCompositeExtract %ulong %ids 0
+    %from = OpInBoundsPtrAccessChain %global %in %at
+    %to = OpInBoundsPtrAccessChain %global %out %at
+    %all = OpLoad %v4 %from Aligned 16
+    %x = OpCompositeExtract %uint %all 0
+    %y = OpCompositeExtract %uint %all 1
+    %z = OpCompositeExtract %uint %all 2
+    %less = OpFunctionCall %uint %usub %x %y
+    %turned = OpFunctionCall %uint %fshl %x %y %z
+    %twice = OpFunctionCall %v4 %sadd %all %all
+    %first = OpCompositeInsert %v4 %less %twice 0
+    %both = OpCompositeInsert %v4 %turned %first 1
+    OpStore %to %both Aligned 16
+    OpReturn
+    OpFunctionEnd";
+
+#[test]
+fn intrinsics_that_modules_import_are_defined() {
+    let session = TestSession::new();
+    let module = assemble(INTRINSICS);
+    let program = load_module(session.context.raw, &module).expect("it is a module");
+    assert_eq!(build(&program, ""), Ok(()));
+    let words = random_words(12, 4 * 100);
+    let found = run_words(&session, &program, "main", &words);
+    for (row, found) in words.chunks(4).zip(found.chunks(4)) {
+        let joined = (u64::from(row[0]) << 32 | u64::from(row[1])) << (row[2] % 32);
+        let twice = |word: u32| word.cast_signed().saturating_add(word.cast_signed());
+        let expected = [
+            row[0].saturating_sub(row[1]),
+            (joined >> 32) as u32,
+            twice(row[2]).cast_unsigned(),
+            twice(row[3]).cast_unsigned(),
+        ];
+        assert_eq!(found, expected, "{row:x?}");
+    }
+    let unknown = INTRINSICS.replace("llvm.usub.sat.i32", "llvm.mystery.i32");
+    let program = load_module(session.context.raw, &assemble(&unknown));
+    let program = program.expect("it is a module");
+    assert!(build(&program, "").is_err(), "nothing defines it");
+    assert!(build_log(&session, &program).contains("llvm.mystery.i32"));
 }
 
 #[test]
