@@ -13,7 +13,7 @@ use opencl_sys::{
 use spirula_clang::{BuildOptions, ClangCache, ClangCompiler, ClangError, ClangJob};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_runtime::find_cache_folder;
-use spirula_spirv::grammar::enumerants::Capability;
+use spirula_spirv::grammar::enumerants::{Capability, ExecutionMode};
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::link::LinkOptions;
 use std::sync::{Arc, LazyLock};
@@ -128,12 +128,12 @@ impl BuildRequest<'_> {
         match &self.program.source {
             ProgramSource::Text(text) => {
                 let (module, log) = self.compile_source(text, &self.program.devices[device])?;
-                let module = self.resolve_symbols(module)?;
+                let module = self.finish_module(module, device)?;
                 let goal = self.binary_type();
                 Ok((share_image(module, goal, specialization), log))
             }
             ProgramSource::Module(bytes) => {
-                let module = self.resolve_symbols(self.read_module(bytes)?)?;
+                let module = self.finish_module(self.read_module(bytes)?, device)?;
                 let goal = self.binary_type();
                 Ok((share_image(module, goal, specialization), String::new()))
             }
@@ -199,6 +199,24 @@ impl BuildRequest<'_> {
         Ok((module, output.log))
     }
 
+    fn finish_module(
+        &self,
+        module: SpirvModule,
+        device: usize,
+    ) -> Result<SpirvModule, BuildFailure> {
+        let module = self.resolve_symbols(module)?;
+        let sizes = &self.program.devices[device].info.subgroup_sizes;
+        let mut demands = find_demanded_subgroups(&module);
+        let odd = demands.find(|(_, size)| !sizes.is_empty() && !sizes.contains(size));
+        drop(demands);
+        match odd {
+            Some((name, size)) => Err(self.fail(format!(
+                "{name} demands subgroups of {size} invocations; sizes are {sizes:?}"
+            ))),
+            None => Ok(module),
+        }
+    }
+
     /// Refuses symbols of an executable that nothing defines.
     fn resolve_symbols(&self, module: SpirvModule) -> Result<SpirvModule, BuildFailure> {
         if self.goal == BuildGoal::Object || !has_linkage(&module) {
@@ -247,6 +265,18 @@ pub fn link_images(
     };
     let constants = images.iter().flat_map(|image| image.specialization.clone());
     Ok(ProgramImage::new(module, binary_type, constants.collect()))
+}
+
+/// The entry points that demand a size of their subgroups, and these sizes.
+fn find_demanded_subgroups(module: &SpirvModule) -> impl Iterator<Item = (String, u32)> {
+    let modes = module.section_insts(ModuleSection::ExecutionModes);
+    let demands =
+        modes.filter(|mode| mode.operands().get(1) == Some(&ExecutionMode::SubgroupSize.0));
+    demands.filter_map(|demand| {
+        let mut points = module.section_insts(ModuleSection::EntryPoints);
+        let entry = points.find(|point| point.id_operand(1) == demand.id_operand(0))?;
+        Some((entry.string_operand(2), demand.operand_word(2)))
+    })
 }
 
 /// Whether a module takes part in linking.

@@ -131,6 +131,12 @@ impl StoredArgument {
 const UNIFORM_GROUPS: &str = "-cl-uniform-work-group-size";
 
 impl ClKernel {
+    /// Invocations of a sub-group of the kernel on a device.
+    pub fn subgroup_width(&self, device: &ClDevice) -> usize {
+        let own = self.facts.subgroup_size;
+        own.unwrap_or(device.info.subgroup_size.max(1)) as usize
+    }
+
     /// Whether the program was built so that workgroups must divide the size of a launch on a device.
     pub fn has_uniform_groups(&self, device: &ClDevice) -> bool {
         let index = self.program.device_index(device);

@@ -13,14 +13,19 @@ pub struct KernelFacts {
     pub workgroup_bytes: u64,
     /// Attributes as in the source, separated by blanks.
     pub attributes: String,
+    /// Invocations of a sub-group, where the kernel demands a number.
+    pub subgroup_size: Option<u32>,
 }
 
 impl KernelFacts {
     /// The facts of a kernel. They are those of an empty kernel where the module is unusual.
     pub fn from_module(module: &SpirvModule, interface: &EntryInterface) -> KernelFacts {
+        let details = EntryDetails::from_module(module, &interface.name);
+        let modes = details.map_or_else(|_| Vec::new(), |details| details.modes);
         KernelFacts {
             workgroup_bytes: count_workgroup_bytes(module, interface).unwrap_or(0),
-            attributes: list_attributes(module, &interface.name),
+            attributes: list_attributes(&modes),
+            subgroup_size: find_subgroup_size(&modes),
         }
     }
 }
@@ -64,9 +69,13 @@ pub fn count_variable_bytes(module: &SpirvModule) -> u64 {
     sizes.sum()
 }
 
-fn list_attributes(module: &SpirvModule, name: &str) -> String {
-    let details = EntryDetails::from_module(module, name);
-    let modes = details.map_or_else(|_| Vec::new(), |details| details.modes);
+fn find_subgroup_size(modes: &[EntryExecutionMode]) -> Option<u32> {
+    let mut modes = modes.iter();
+    let mode = modes.find(|mode| mode.mode == ExecutionMode::SubgroupSize)?;
+    mode.operands.first().copied()
+}
+
+fn list_attributes(modes: &[EntryExecutionMode]) -> String {
     let texts: Vec<String> = modes.iter().filter_map(describe_mode).collect();
     texts.join(" ")
 }

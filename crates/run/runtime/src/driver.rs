@@ -39,6 +39,8 @@ pub struct DeviceInfo {
     pub newest_module: Option<SpirvVersion>,
     /// Invocations of a subgroup; 0 where the driver does not say.
     pub subgroup_size: u32,
+    /// Sizes of subgroups that kernels can demand by the execution mode `SubgroupSize`; none where they cannot.
+    pub subgroup_sizes: Vec<u32>,
     /// Whether subgroups have shuffles such as `OpGroupNonUniformShuffleXor`.
     pub has_shuffles: bool,
     /// Whether a workgroup that has begun makes progress independently of others, so that later workgroups may wait for it. Vulkan

@@ -70,6 +70,7 @@ const PROCESSOR_EXTENSIONS: &[&str] = &[
     "cl_khr_subgroup_shuffle_relative",
     "cl_khr_subgroup_clustered_reduce",
     "cl_intel_unified_shared_memory",
+    "cl_intel_required_subgroup_size",
 ];
 
 /// Features of OpenCL C 3.0 that every device has.
@@ -274,6 +275,10 @@ impl ClDevice {
             }
             CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => {
                 Size(self.info.subgroup_size.max(1) as usize)
+            }
+            CL_DEVICE_SUB_GROUP_SIZES_INTEL => {
+                let sizes = self.info.subgroup_sizes.iter();
+                Sizes(sizes.map(|size| *size as usize).collect())
             }
             CL_DEVICE_MAX_NUM_SUB_GROUPS => Uint(match self.has_subgroups() {
                 true => limits

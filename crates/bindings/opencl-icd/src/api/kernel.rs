@@ -353,9 +353,11 @@ pub unsafe extern "C" fn get_kernel_work_group_info(
             }
             CL_KERNEL_LOCAL_MEM_SIZE => output.write_value(kernel.workgroup_bytes()),
             CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => {
-                output.write_value(device.info.subgroup_size.max(1) as usize)
+                output.write_value(kernel.subgroup_width(&device))
             }
-            CL_KERNEL_PRIVATE_MEM_SIZE => output.write_value::<cl_ulong>(0),
+            CL_KERNEL_PRIVATE_MEM_SIZE | CL_KERNEL_SPILL_MEM_SIZE_INTEL => {
+                output.write_value::<cl_ulong>(0)
+            }
             CL_KERNEL_GLOBAL_WORK_SIZE => {
                 Err(CallError::invalid_value("this is no built-in kernel"))
             }
@@ -381,7 +383,7 @@ pub unsafe extern "C" fn get_kernel_sub_group_info(
         let message = "the device does not claim sub-groups";
         require(device.has_subgroups(), CL_INVALID_OPERATION, message)?;
         let output = QueryOutput::new(size, value, size_out);
-        let width = device.info.subgroup_size.max(1) as usize;
+        let width = kernel.subgroup_width(&device);
         let sizes = get_slice(input.cast::<usize>(), input_size / size_of::<usize>());
         let most = device.info.limits.workgroup_invocations as usize;
         match name {
@@ -415,6 +417,9 @@ pub unsafe extern "C" fn get_kernel_sub_group_info(
             }
             CL_KERNEL_MAX_NUM_SUB_GROUPS => output.write_value(most.div_ceil(width)),
             CL_KERNEL_COMPILE_NUM_SUB_GROUPS => output.write_value(0_usize),
+            CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL => {
+                output.write_value(kernel.facts.subgroup_size.unwrap_or(0) as usize)
+            }
             _ => Err(refuse_query(name)),
         }
     })

@@ -1,11 +1,14 @@
 //! Kernels that use what extensions of OpenCL C and of SPIR-V add, compared with their definitions.
 
 use crate::buffer_boxes::random_bytes;
-use crate::caller::{OwnedHandle, ask_list, ask_text};
+use crate::caller::{OwnedHandle, ask_list, ask_text, ask_value};
 use crate::program_sources::{load, open};
 use crate::programs::{build_log, compile, link};
-use crate::session::{TestSession, assemble, build, create_kernel, load_module, set_object};
+use crate::session::{
+    TestSession, assemble, build, create_kernel, launch, load_module, set_object,
+};
 use opencl_sys::*;
+use std::ptr::null;
 
 fn random_words(seed: u64, count: usize) -> Vec<u32> {
     let bytes = random_bytes(seed, 4 * count);
@@ -284,6 +287,87 @@ fn intrinsics_that_modules_import_are_defined() {
     let program = program.expect("it is a module");
     assert!(build(&program, "").is_err(), "nothing defines it");
     assert!(build_log(&session, &program).contains("llvm.mystery.i32"));
+}
+
+/// Kernels that demand sub-groups of a size. Each word is the sum over its sub-group, with size and lane.
+fn sized_kernels(sizes: &[usize]) -> String {
+    let kernels = sizes.iter().map(|size| {
+        format!(
+            "__attribute__((intel_reqd_sub_group_size({size})))
+            kernel void sum{size}(global const uint4 *in, global uint4 *out) {{
+                size_t i = get_global_id(0);
+                uint4 v = in[i];
+                v.x = sub_group_reduce_add(v.x);
+                v.y = get_sub_group_size();
+                v.z = get_sub_group_local_id();
+                v.w = sub_group_scan_inclusive_max(v.w);
+                out[i] = v;
+            }}\n"
+        )
+    });
+    kernels.collect()
+}
+
+#[test]
+fn kernels_have_the_sub_groups_that_they_demand() {
+    let Some(session) = open() else { return };
+    let sizes: Vec<usize> = ask_list(|size, value, out| {
+        let name = CL_DEVICE_SUB_GROUP_SIZES_INTEL;
+        cl!(clGetDeviceInfo(session.device, name, size, value, out))
+    })
+    .expect("the device tells it");
+    assert_eq!(sizes, [1, 2, 4, 8, 16, 32, 64]);
+    let program = load(&session, &[&sized_kernels(&sizes)]);
+    assert_eq!(build(&program, "-cl-std=CL3.0"), Ok(()));
+    let words = random_words(13, 4 * 256);
+    let rows: Vec<&[u32]> = words.chunks(4).collect();
+    for size in sizes {
+        let name = format!("sum{size}");
+        let kernel = create_kernel(&program, &name).expect("it is there");
+        let told: usize = ask_value(|bytes, value, out| {
+            let (name, none) = (CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL, null());
+            cl!(clGetKernelSubGroupInfo(
+                kernel.raw,
+                session.device,
+                name,
+                0,
+                none,
+                bytes,
+                value,
+                out
+            ))
+        })
+        .expect("the kernel tells it");
+        assert_eq!(told, size);
+        let (input, output) = (session.filled(&words), session.filled(&words));
+        set_object(&kernel, 0, &input);
+        set_object(&kernel, 1, &output);
+        assert_eq!(
+            launch(
+                session.queue.raw,
+                kernel.raw,
+                None,
+                &[256],
+                Some(&[64]),
+                &[]
+            ),
+            Ok(())
+        );
+        let found = session.read::<u32>(&output, words.len());
+        for (at, found) in found.chunks(4).enumerate() {
+            let group = &rows[at / size * size..][..size];
+            let lane = at % size;
+            let sum = group
+                .iter()
+                .fold(0_u32, |sum, row| sum.wrapping_add(row[0]));
+            let most = group[..=lane].iter().map(|row| row[3]).max();
+            let expected = [sum, size as u32, lane as u32, most.unwrap_or(0)];
+            assert_eq!(found, expected, "{name}, invocation {at}");
+        }
+    }
+    let odd = load(&session, &[&sized_kernels(&[3])]);
+    assert_eq!(build(&odd, "-cl-std=CL3.0"), Err(CL_BUILD_PROGRAM_FAILURE));
+    assert!(build_log(&session, &odd).contains("sum3 demands subgroups of 3 invocations"));
 }
 
 #[test]

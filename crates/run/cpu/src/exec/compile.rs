@@ -40,9 +40,41 @@ impl Default for JitOptions {
 }
 
 impl JitOptions {
+    /// The sizes of subgroups that an entry point can demand by its execution mode `SubgroupSize`.
+    pub const SUBGROUP_SIZES: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+
     /// Invocations of a subgroup.
     pub(crate) fn lanes_per_subgroup(&self) -> u32 {
         self.subgroup_size.clamp(1, 64).next_power_of_two()
+    }
+
+    /// The options with the size of subgroups that an entry point demands.
+    fn with_demanded_subgroups(
+        self,
+        module: &SpirvModule,
+        name: &str,
+    ) -> Result<JitOptions, JitError> {
+        let mut points = module.section_insts(ModuleSection::EntryPoints);
+        let entry = points.find(|point| point.string_operand(2) == name);
+        let mut modes = module.section_insts(ModuleSection::ExecutionModes);
+        let demand = modes.find(|mode| {
+            mode.operands().get(1) == Some(&ExecutionMode::SubgroupSize.0)
+                && entry.is_some_and(|entry| entry.id_operand(1) == mode.id_operand(0))
+        });
+        let Some(demand) = demand else {
+            return Ok(self);
+        };
+        let subgroup_size = demand.operand_word(2);
+        if !Self::SUBGROUP_SIZES.contains(&subgroup_size) {
+            let message = format!("{name} demands subgroups of {subgroup_size} invocations");
+            let fault = SourceDiagnostic::error(demand.place(), message);
+            let hint = "sizes of subgroups are powers of two up to 64";
+            return Err(fault.with_hint(hint).into());
+        }
+        Ok(JitOptions {
+            subgroup_size,
+            ..self
+        })
     }
 }
 
@@ -76,6 +108,7 @@ impl JitKernel {
         options: &JitOptions,
         variables: &ModuleVariables,
     ) -> Result<JitKernel, JitError> {
+        let options = &options.with_demanded_subgroups(module, entry_point)?;
         let start = EntrySelector::Entry(entry_point, model);
         let mut initialisers = Vec::new();
         let (first, surrounds) = find_initialisers(module, entry_point);

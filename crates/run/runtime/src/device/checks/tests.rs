@@ -18,6 +18,7 @@ fn build_device() -> DeviceInfo {
         driver: String::new(),
         newest_module: None,
         subgroup_size: 1,
+        subgroup_sizes: Vec::new(),
         has_shuffles: false,
         has_forward_progress: false,
         special_values: 0,

@@ -120,6 +120,7 @@ impl CpuDriver {
             driver: format!("spirula-cpu {version}"),
             newest_module: Some(SpirvVersion::NEWEST),
             subgroup_size: compiler.subgroup_size,
+            subgroup_sizes: cpu::JitOptions::SUBGROUP_SIZES.to_vec(),
             has_shuffles: true,
             has_forward_progress: true,
             special_values: 16 | 32 | 64,

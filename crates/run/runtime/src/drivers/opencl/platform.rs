@@ -126,6 +126,7 @@ impl OpenClDevice {
             driver: format!("{platform_name} {driver}, {}", version.trim()),
             newest_module: versions.last().copied(),
             subgroup_size: subgroups.first().map_or(0, |n| *n as u32),
+            subgroup_sizes: subgroups.iter().map(|n| *n as u32).collect(),
             has_shuffles: false,
             has_forward_progress: false,
             special_values: 16 | 32 | 64,

@@ -118,6 +118,7 @@ impl VulkanPhysicalDevice {
             driver: describe_driver(&driver, base.api_version),
             newest_module: Some(newest_module(base.api_version)),
             subgroup_size: subgroup.subgroup_size,
+            subgroup_sizes: Vec::new(),
             has_shuffles: has_subgroup_operations(&subgroup, vk::SubgroupFeatureFlags::SHUFFLE),
             has_forward_progress: continues_prefix(driver.driver_id),
             special_values: special_values(&floats),
