@@ -61,7 +61,7 @@ impl ClContext {
             handle,
             devices,
             properties,
-            svm: SvmTable::default(),
+            svm: SvmTable::new(&schedulers),
             schedulers,
             notify,
             destructors: DestructorList::default(),

@@ -488,7 +488,7 @@ impl Drop for MemoryStore {
             };
             residence.scheduler.retire_resource(RetiredResource {
                 resource: residence.resource,
-                memory,
+                memory: memory.map(|memory| Box::new(memory) as Box<dyn Send>),
             });
         }
     }

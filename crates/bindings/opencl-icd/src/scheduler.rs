@@ -6,7 +6,7 @@
 use crate::error::{CallError, CallResult, catch_panic};
 use crate::progress::{CommandProgress, EndedCallbacks};
 use opencl_sys::{CL_COMPLETE, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_OUT_OF_RESOURCES};
-use spirula_runtime::{ComputeDevice, HostMemory, ResourceHandle};
+use spirula_runtime::{ComputeDevice, ResourceHandle};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::Write;
@@ -80,8 +80,8 @@ pub struct DeviceScheduler {
 pub struct RetiredResource {
     /// The resource.
     pub resource: ResourceHandle,
-    /// The memory that it uses.
-    pub memory: Option<HostMemory>,
+    /// The owner of the memory that it uses.
+    pub memory: Option<Box<dyn Send>>,
 }
 
 impl RetiredResource {
@@ -217,6 +217,11 @@ impl DeviceScheduler {
     /// Whether kernels may read behind the end of memory. The sanitizer tells of it.
     pub fn allows_overread(&self) -> bool {
         self.allows_overread
+    }
+
+    /// Whether the sanitizer checks the accesses of kernels.
+    pub fn is_checking(&self) -> bool {
+        self.is_host && !self.allows_overread
     }
 
     /// The device, once no command runs.

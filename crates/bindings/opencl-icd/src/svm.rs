@@ -1,21 +1,37 @@
 //! Shared virtual memory: allocations that kernels and the host address alike.
 
 use crate::memory_store::OVERREAD;
-use spirula_runtime::HostMemory;
+use crate::scheduler::{DeviceScheduler, RetiredResource};
+use spirula_runtime::{BufferHandle, HostMemory};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The allocations of a context, by their addresses.
-#[derive(Default)]
 pub struct SvmTable {
     blocks: Mutex<BTreeMap<usize, SvmBlock>>,
+    /// The devices of the context that check accesses, and therefore have to know the allocations.
+    checking: Vec<Arc<DeviceScheduler>>,
 }
 
 /// An allocation, which owns its bytes.
 pub struct SvmBlock {
-    _memory: HostMemory,
+    memory: Arc<Mutex<HostMemory>>,
     facts: SvmFacts,
+    /// The buffers by which devices that check accesses know it.
+    known: Vec<(Arc<DeviceScheduler>, BufferHandle)>,
+}
+
+impl Drop for SvmBlock {
+    fn drop(&mut self) {
+        for (scheduler, buffer) in self.known.drain(..) {
+            scheduler.retire_resource(RetiredResource {
+                resource: buffer.into(),
+                memory: Some(Box::new(self.memory.clone())),
+            });
+        }
+    }
 }
 
 /// Facts of an allocation.
@@ -34,6 +50,15 @@ pub struct SvmFacts {
 }
 
 impl SvmTable {
+    /// A table without allocations, for a context of devices.
+    pub fn new(schedulers: &[Arc<DeviceScheduler>]) -> SvmTable {
+        let checking = schedulers.iter().filter(|s| s.is_checking());
+        SvmTable {
+            blocks: Mutex::default(),
+            checking: checking.cloned().collect(),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<usize, SvmBlock>> {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -55,14 +80,24 @@ impl SvmTable {
             usm_flags,
             device,
         };
-        self.lock().insert(
-            address,
-            SvmBlock {
-                _memory: memory,
-                facts,
-            },
-        );
+        let block = SvmBlock {
+            known: self.announce(memory.bytes_mut(), size as u64),
+            memory: Arc::new(Mutex::new(memory)),
+            facts,
+        };
+        self.lock().insert(address, block);
         Some(address as *mut c_void)
+    }
+
+    /// Makes memory known to the devices that check accesses. Where that fails, they report accesses to it.
+    fn announce(&self, memory: &mut [u8], size: u64) -> Vec<(Arc<DeviceScheduler>, BufferHandle)> {
+        let address = NonNull::from(memory).cast();
+        let known = self.checking.iter().filter_map(|scheduler| {
+            // SAFETY: the memory outlives the buffer: it goes with it when that is retired.
+            let buffer = unsafe { scheduler.lock_device().import_buffer(address, size) };
+            Some((scheduler.clone(), buffer.ok()?))
+        });
+        known.collect()
     }
 
     /// Takes an allocation out of the table. Its memory is freed when the result is dropped.

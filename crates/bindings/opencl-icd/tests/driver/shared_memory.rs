@@ -1,6 +1,6 @@
 //! Shared virtual memory, and unified shared memory.
 
-use crate::caller::{check, platform};
+use crate::caller::{ObjectKind, OwnedHandle, check, platform};
 use crate::events::{end_event, status, wait};
 use crate::session::{BASIC, TestSession, create_buffer, launch, set_object, set_value};
 use opencl_sys::*;
@@ -364,4 +364,58 @@ fn extension_functions_are_found_by_name() {
         c"clMemFreeINTEL".as_ptr()
     ));
     assert!(wrong.is_null());
+}
+
+/// Runs in a process of its own, with a processor that checks accesses.
+#[test]
+#[ignore = "accesses_to_shared_memory_are_checked runs it"]
+fn check_accesses() {
+    let session = TestSession::new();
+    let kernel = session.kernel(BASIC, "add_value");
+    let run = |pointer: *mut c_void, count: usize| {
+        assert_eq!(set_pointer(kernel.raw, 0, pointer), Ok(()));
+        assert_eq!(set_value(&kernel, 1, &5_u32), Ok(()));
+        let (mut event, size) = (null_mut(), &raw const count);
+        let (queue, none) = (session.queue.raw, null());
+        let code = cl!(clEnqueueNDRangeKernel(
+            queue,
+            kernel.raw,
+            1,
+            none,
+            size,
+            none,
+            0,
+            null(),
+            &raw mut event
+        ));
+        let event = OwnedHandle::new(ObjectKind::Event, event, code)?;
+        wait(&[event.raw])
+    };
+    let memory = allocate(&session, 64, 0);
+    numbers(memory, 16).fill(1);
+    assert_eq!(run(memory, 16), Ok(()));
+    assert_eq!(numbers(memory, 16), [6; 16]);
+    let middle = memory.wrapping_byte_add(32);
+    assert_eq!(
+        run(middle, 8),
+        Ok(()),
+        "a pointer may point into the middle"
+    );
+    assert!(run(middle, 9).is_err(), "the allocation ends before");
+    free(&session, memory);
+    assert!(run(memory, 1).is_err(), "the allocation is free");
+}
+
+#[test]
+fn accesses_to_shared_memory_are_checked() {
+    let own = std::env::current_exe().expect("tests are a program");
+    let mut child = std::process::Command::new(own);
+    child.args(["--exact", "shared_memory::check_accesses", "--ignored"]);
+    let output = child.env("SPIRULA_OPENCL_CHECK", "1").output();
+    let output = output.expect("the program runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}"
+    );
 }
