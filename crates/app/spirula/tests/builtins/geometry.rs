@@ -20,15 +20,33 @@ pub fn geometry() -> Vec<BuiltinCase> {
     cases
 }
 
-fn vectors(scalar: OpenClScalar, lanes: u32, count: usize) -> Vec<Vec<Vec<u64>>> {
+/// Vectors of numbers up to 20. With `extremes`, the squares of the components of a half of them overflow or vanish.
+fn vectors(scalar: OpenClScalar, lanes: u32, count: usize, extremes: bool) -> Vec<Vec<Vec<u64>>> {
     let mut random = XorshiftRandom(7);
-    let vector = |random: &mut XorshiftRandom| {
-        let lane = |_| random.float(scalar, -20.0, 20.0);
+    let (_, least) = scalar.format();
+    let scales = match extremes {
+        true => [
+            1.0,
+            libm::ldexp(1.0, -least - 7),
+            1.0,
+            libm::ldexp(1.0, least),
+        ],
+        false => [1.0; 4],
+    };
+    let vector = |random: &mut XorshiftRandom, scale: f64| {
+        let lane = |_| {
+            let number = scalar.float(random.float(scalar, -20.0, 20.0));
+            let is_whole = scale >= 1.0 || number.abs() >= 1.0;
+            scalar.of(if is_whole { number * scale } else { scale })
+        };
         (0..lanes).map(lane).collect::<Vec<u64>>()
     };
-    (0..ITEMS)
-        .map(|_| (0..count).map(|_| vector(&mut random)).collect())
-        .collect()
+    let item = |n: usize| {
+        (0..count)
+            .map(|_| vector(&mut random, scales[n % 4]))
+            .collect()
+    };
+    (0..ITEMS).map(item).collect()
 }
 
 fn lengths(scalar: OpenClScalar, lanes: u32) -> Vec<BuiltinCase> {
@@ -59,7 +77,12 @@ fn lengths(scalar: OpenClScalar, lanes: u32) -> Vec<BuiltinCase> {
             let y = args.get(1).map_or(vec![0.0; x.len()], |y| numbers(y));
             let near = |exact: f64, scale: f64| ExpectedLane::Near(exact, scale * unit * limit);
             let difference: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x - y).collect();
-            let length = square(&difference).sqrt();
+            let largest = difference
+                .iter()
+                .fold(0.0, |a: f64, x| a.max(x.abs()))
+                .max(f64::MIN_POSITIVE);
+            let shares: Vec<f64> = difference.iter().map(|x| x / largest).collect();
+            let length = largest * square(&shares).sqrt();
             vec![match name {
                 "dot" => {
                     let parts: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x * y).collect();
@@ -88,7 +111,12 @@ fn lengths(scalar: OpenClScalar, lanes: u32) -> Vec<BuiltinCase> {
             name: name.to_owned(),
             args: vec![BuiltinArg::Value(scalar, lanes); count],
             result: Some((scalar, if whole { lanes } else { 1 })),
-            inputs: vectors(scalar, lanes, count),
+            inputs: vectors(
+                scalar,
+                lanes,
+                count,
+                name != "dot" && !name.starts_with("fast"),
+            ),
             eval,
         });
     }
@@ -117,7 +145,7 @@ fn cross(scalar: OpenClScalar, lanes: u32) -> BuiltinCase {
         name: "cross".to_owned(),
         args: vec![BuiltinArg::Value(scalar, lanes); 2],
         result: Some((scalar, lanes)),
-        inputs: vectors(scalar, lanes, 2),
+        inputs: vectors(scalar, lanes, 2, false),
         eval,
     }
 }

@@ -1,6 +1,7 @@
 //! Extended instructions of `OpenCL.std`.
 
 mod float;
+mod geometry;
 mod integer;
 mod memory;
 mod vector;
@@ -133,9 +134,12 @@ const TABLE: &[(&[u32], OpenClStdLowering)] = &[
     (&[cl::SELECT], OpenClStdLowering::Whole(vector::lower_select_builtin)),
     (&[cl::SHUFFLE, cl::SHUFFLE2], OpenClStdLowering::Whole(vector::lower_shuffle_builtin)),
     (&[cl::CROSS], OpenClStdLowering::Whole(vector::lower_cross)),
-    (&[cl::LENGTH, cl::FAST_LENGTH], OpenClStdLowering::Glsl(glsl::LENGTH, 64)),
-    (&[cl::DISTANCE, cl::FAST_DISTANCE], OpenClStdLowering::Glsl(glsl::DISTANCE, 64)),
-    (&[cl::NORMALIZE, cl::FAST_NORMALIZE], OpenClStdLowering::Glsl(glsl::NORMALIZE, 64)),
+    (&[cl::LENGTH], OpenClStdLowering::Whole(geometry::lower_length)),
+    (&[cl::FAST_LENGTH], OpenClStdLowering::Glsl(glsl::LENGTH, 64)),
+    (&[cl::DISTANCE], OpenClStdLowering::Whole(geometry::lower_distance)),
+    (&[cl::FAST_DISTANCE], OpenClStdLowering::Glsl(glsl::DISTANCE, 64)),
+    (&[cl::NORMALIZE], OpenClStdLowering::Whole(geometry::lower_normalize)),
+    (&[cl::FAST_NORMALIZE], OpenClStdLowering::Glsl(glsl::NORMALIZE, 64)),
     (&[cl::VLOADN, cl::VLOAD_HALF, cl::VLOAD_HALFN, cl::VLOADA_HALFN], OpenClStdLowering::Whole(memory::vector_load)),
     (&[cl::VSTOREN, cl::VSTORE_HALF, cl::VSTORE_HALF_R, cl::VSTORE_HALFN, cl::VSTORE_HALFN_R, cl::VSTOREA_HALFN,
         cl::VSTOREA_HALFN_R], OpenClStdLowering::Whole(memory::vector_store)),
