@@ -1,8 +1,11 @@
 //! Linking of whole modules.
 
 use super::symbols::{LinkSymbols, SymbolMention};
-use super::{GlobalValueTable, LinkError, SpirvImporter, global_order, workgroup_size};
+use super::{
+    GlobalValueTable, LinkError, SpirvImporter, global_order, pointee_casts, workgroup_size,
+};
 use crate::Id;
+use crate::analysis::IdDefinitions;
 use crate::build::string_words;
 use crate::convert;
 use crate::grammar::enumerants::{
@@ -85,6 +88,7 @@ pub fn link_modules(
         out,
         ids: vec![None; symbols.all.len()],
         types: vec![None; symbols.all.len()],
+        conflicts: Vec::new(),
         entries: FxHashMap::default(),
     };
     for (number, module) in modules.into_iter().enumerate() {
@@ -92,6 +96,7 @@ pub fn link_modules(
         let added = module.section_insts(ModuleSection::EntryPoints).count();
         linker.entry_points(number, added, options.entry_names)?;
     }
+    linker.settle_conflicts(&symbols)?;
     if linker.out.bound() >= MOST_IDS {
         return Err(LinkError::TooLarge);
     }
@@ -162,8 +167,17 @@ struct SpirvLinker {
     ids: Vec<Option<Id>>,
     /// The type of each symbol in the result, and the module that declares it.
     types: Vec<Option<(usize, Id)>>,
+    /// Declarations of symbols whose types differ.
+    conflicts: Vec<TypeConflict>,
     /// Module and number of each entry point's model and name.
     entries: FxHashMap<(u32, String), (usize, u32)>,
+}
+
+/// Two types of a symbol.
+struct TypeConflict {
+    symbol: usize,
+    modules: [usize; 2],
+    types: [Id; 2],
 }
 
 impl SpirvLinker {
@@ -198,12 +212,36 @@ impl SpirvLinker {
             };
             let (first, known) = *self.types[*at].get_or_insert((number, ty));
             if known != ty {
-                return Err(LinkError::Type {
+                self.conflicts.push(TypeConflict {
+                    symbol: *at,
                     modules: [first, number],
-                    symbol: symbols.all[*at].name.clone(),
+                    types: [known, ty],
                 });
             }
         }
+        Ok(())
+    }
+
+    /// Accepts functions whose types differ in pointee types alone, and casts the arguments of their calls.
+    ///
+    /// # Errors
+    /// The first symbol whose types differ otherwise.
+    fn settle_conflicts(&mut self, symbols: &LinkSymbols) -> Result<(), LinkError> {
+        if self.conflicts.is_empty() {
+            return Ok(());
+        }
+        let definitions = IdDefinitions::from_module(&self.out);
+        for conflict in &self.conflicts {
+            if !pointee_casts::differ_in_pointees(&self.out, &definitions, conflict.types) {
+                return Err(LinkError::Type {
+                    modules: conflict.modules,
+                    symbol: symbols.all[conflict.symbol].name.clone(),
+                });
+            }
+        }
+        let functions = self.conflicts.iter().filter_map(|c| self.ids[c.symbol]);
+        let functions: FxHashSet<Id> = functions.collect();
+        pointee_casts::cast_arguments(&mut self.out, &definitions, &functions);
         Ok(())
     }
 

@@ -14,6 +14,7 @@ mod global_order;
 mod global_values;
 mod import;
 mod linker;
+mod pointee_casts;
 mod recursive_types;
 mod symbols;
 mod workgroup_size;
