@@ -1,7 +1,8 @@
 //! Staging: copies between the host and buffers.
 //!
 //! Host-visible memory is copied in place, once the device is done with that buffer. Other memory is copied through staging buffers
-//! that are visible to both. Small writes are recorded with other commands, without waiting. Large copies are done in pieces.
+//! that are visible to both. Small writes are recorded with other commands, without waiting. Large copies are done in pieces: the device
+//! copies one while the host copies another.
 
 use super::memory::{VulkanBuffer, VulkanMemory, pad_size};
 use super::queue::BatchCommand;
@@ -15,7 +16,7 @@ use smallvec::smallvec;
 use std::sync::Arc;
 
 /// Bytes that are copied at a time.
-const PIECE: usize = 16 << 20;
+const PIECE: usize = 4 << 20;
 
 /// Bytes that are written without waiting for the device.
 pub const LITTLE: usize = 16 << 10;
@@ -23,8 +24,8 @@ pub const LITTLE: usize = 16 << 10;
 /// The staging buffers, created when they are first needed.
 pub struct StagingBuffers {
     memory: Arc<VulkanMemory>,
-    up: Option<Arc<VulkanBuffer>>,
-    down: Option<Arc<VulkanBuffer>>,
+    up: [Option<Arc<VulkanBuffer>>; 2],
+    down: [Option<Arc<VulkanBuffer>>; 2],
 }
 
 impl StagingBuffers {
@@ -32,8 +33,8 @@ impl StagingBuffers {
     pub fn new(memory: &Arc<VulkanMemory>) -> StagingBuffers {
         StagingBuffers {
             memory: Arc::clone(memory),
-            up: None,
-            down: None,
+            up: [None, None],
+            down: [None, None],
         }
     }
 
@@ -65,12 +66,14 @@ impl StagingBuffers {
             queue.wait_for_access(buffer.writable_at())?;
             return buffer.write_bytes(offset, data);
         }
-        let up = ensure_staging_buffer(&self.memory, &mut self.up, MemoryLocation::CpuToGpu)?;
         let mut at = offset;
-        for data in data.chunks(PIECE) {
+        for (number, data) in data.chunks(PIECE).enumerate() {
+            let up = &mut self.up[number % 2];
+            let up = ensure_staging_buffer(&self.memory, up, MemoryLocation::CpuToGpu)?;
+            queue.wait_for_access(up.writable_at())?;
             up.write_bytes(0, data)?;
             let length = data.len() as u64;
-            copy_and_wait(
+            submit_copy(
                 queue,
                 BufferPosition::new(&up, 0),
                 BufferPosition::new(buffer, at),
@@ -115,7 +118,8 @@ impl StagingBuffers {
             return parts
                 .try_for_each(|(buffer, at, out)| self.read_buffer(queue, buffer, *at, out));
         }
-        let down = ensure_staging_buffer(&self.memory, &mut self.down, MemoryLocation::GpuToCpu)?;
+        let down = &mut self.down[0];
+        let down = ensure_staging_buffer(&self.memory, down, MemoryLocation::GpuToCpu)?;
         let mut at = 0;
         for (buffer, offset, out) in &*parts {
             let length = out.len() as u64;
@@ -155,20 +159,40 @@ impl StagingBuffers {
             queue.wait_for_access(buffer.readable_at())?;
             return buffer.read_bytes(offset, out);
         }
-        let down = ensure_staging_buffer(&self.memory, &mut self.down, MemoryLocation::GpuToCpu)?;
         let mut at = offset;
-        for out in out.chunks_mut(PIECE) {
+        let mut last: Option<PendingRead<'_>> = None;
+        for (number, out) in out.chunks_mut(PIECE).enumerate() {
+            let down = &mut self.down[number % 2];
+            let down = ensure_staging_buffer(&self.memory, down, MemoryLocation::GpuToCpu)?;
             let length = out.len() as u64;
-            copy_and_wait(
+            let done_at = submit_copy(
                 queue,
                 BufferPosition::new(buffer, at),
                 BufferPosition::new(&down, 0),
                 length,
             )?;
-            down.read_bytes(0, out)?;
             at += length;
+            let read = PendingRead { down, done_at, out };
+            if let Some(last) = last.replace(read) {
+                last.finish(queue)?;
+            }
         }
-        Ok(())
+        last.map_or(Ok(()), |last| last.finish(queue))
+    }
+}
+
+/// A piece that the device copies to a staging buffer.
+struct PendingRead<'o> {
+    down: Arc<VulkanBuffer>,
+    /// The value of the timeline at which the copy is done.
+    done_at: u64,
+    out: &'o mut [u8],
+}
+
+impl PendingRead<'_> {
+    fn finish(self, queue: &mut VulkanQueue) -> Result<(), DeviceError> {
+        queue.wait_for(self.done_at)?;
+        self.down.read_bytes(0, self.out)
     }
 }
 
@@ -220,17 +244,18 @@ impl<'b> BufferPosition<'b> {
     }
 }
 
-fn copy_and_wait(
+/// Submits a copy after all that is recorded. Returns the value of the timeline at which it is done.
+fn submit_copy(
     queue: &mut VulkanQueue,
     from: BufferPosition<'_>,
     to: BufferPosition<'_>,
     length: u64,
-) -> Result<(), DeviceError> {
+) -> Result<u64, DeviceError> {
     let uses = list_copy_accesses(Some(from.buffer), to.buffer);
     queue.add_command(None, Some(&uses), |_, batch| {
         Ok(record_copy(batch, from, to, length))
     })?;
-    queue.finish_all()
+    queue.submit_all()
 }
 
 /// The accesses of a copy.

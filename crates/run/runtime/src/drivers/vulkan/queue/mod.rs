@@ -293,6 +293,12 @@ impl VulkanQueue {
         }
     }
 
+    /// Submits everything recorded. Returns the value of the timeline at which it is done.
+    pub fn submit_all(&mut self) -> Result<u64, DeviceError> {
+        self.submit_recorded()?;
+        Ok(self.submitted)
+    }
+
     /// Waits until everything recorded is done.
     pub fn finish_all(&mut self) -> Result<(), DeviceError> {
         self.submit_recorded()?;

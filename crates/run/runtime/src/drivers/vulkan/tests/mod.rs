@@ -3,6 +3,7 @@
 mod call_hooks;
 mod device_faults;
 mod replay;
+mod staging;
 
 use crate::{
     BufferHandle, ComputeDevice, DeviceError, IndexSpace, KernelLaunch, LaunchBinding,
