@@ -212,7 +212,7 @@ fn copy_by_value(lower: &mut ClifLowering, param: Id, source: Id) -> ClifResult 
     let given = lower.read_pointer(param)?;
     let from = lower.address_of(given)?;
     let bytes = program.types.layouts.get(ty).size;
-    let to = lower.open_room(param, bytes)?;
+    let to = lower.open_room(param, ty, bytes)?;
     lower.set_pointee_info(param, PointeeInfo::default());
     let size = lower.emit_iconst(types::I64, bytes as i64);
     let [to, from] =
@@ -314,7 +314,7 @@ pub(crate) fn lower_function(
         rooms: params[5],
         frame: None,
     };
-    let frame = FrameExtent::new(0, shared.room_bytes);
+    let frame = FrameExtent::new(0, shared.rooms);
     let mut lower = ClifLowering::new(shared, builder, item, frame);
     let scope = InlineScope::new(&mut lower, func, None);
     lower.scopes.push(scope);
@@ -335,7 +335,7 @@ pub(crate) fn lower_function(
     lower.builder.ins().jump(entry, &[]);
     lower.lower_body()?;
     // No function calls itself, so that each has rooms of its own.
-    lower.shared.room_bytes = lower.frame.rooms;
+    lower.shared.rooms = lower.frame.rooms;
     let mut builder = lower.builder;
     builder.seal_all_blocks();
     builder.finalize(config);

@@ -12,7 +12,7 @@ use super::lowering::{
     invariant_flags,
 };
 use super::values::PointerOperand;
-use crate::layout::frames::FrameExtent;
+use crate::layout::frames::{FrameExtent, PrivateExtent};
 use crate::layout::globals::GlobalLocation;
 use crate::layout::launch_context::{START, STATE, at};
 use crate::layout::parameters::{SlotKind, parameter_slots};
@@ -48,7 +48,7 @@ pub(crate) fn lower_entry(
         lower_loop(shared, builder)
     } else {
         lower_function(shared, builder, func)?;
-        Ok(FrameExtent::new(0, 0))
+        Ok(FrameExtent::new(0, PrivateExtent::default()))
     }
 }
 
@@ -80,7 +80,7 @@ fn lower_loop(
         rooms: zero,
         frame: None,
     };
-    let frame = FrameExtent::new(program.functions.slots, shared.room_bytes);
+    let frame = FrameExtent::new(program.functions.slots, shared.rooms);
     let mut lower = ClifLowering::new(shared, builder, item, frame);
     let scope = InlineScope::new(&mut lower, func, None);
     lower.scopes.push(scope);
@@ -270,7 +270,7 @@ impl ClifLowering<'_, '_, '_> {
         if let Some(inst) = dfg.value_def(stride).inst() {
             dfg.insts[inst] = InstructionData::UnaryImm {
                 opcode: Opcode::Iconst,
-                imm: i64::from(self.frame.private_stride()).into(),
+                imm: i64::from(self.frame.rooms.stride()).into(),
             };
         }
     }
@@ -355,7 +355,8 @@ impl ClifLowering<'_, '_, '_> {
                     self.set_values(*param, &values);
                 }
                 SlotKind::Copy => {
-                    let to = self.open_room(*param, slot.bytes)?;
+                    let pointee = program.pointee_of(*param).unwrap_or(ty);
+                    let to = self.open_room(*param, pointee, slot.bytes)?;
                     let from = self.builder.ins().iadd_imm_s(args, i64::from(offset));
                     self.copy_bytes(to, from, slot.bytes);
                     self.hooks().after_initialisation(self, *param);

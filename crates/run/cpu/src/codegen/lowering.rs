@@ -10,7 +10,7 @@ use crate::analysis::non_temporal_stores::NonTemporalStores;
 use crate::analysis::privatised_atomics::PrivatisedAtomics;
 use crate::analysis::suspension::SuspensionPoint;
 use crate::host::printf::PrintfArgument;
-use crate::layout::frames::FrameExtent;
+use crate::layout::frames::{FrameExtent, PrivateExtent};
 use crate::layout::globals::ReachedGlobals;
 use crate::layout::parameters::ParameterSlot;
 use crate::module::types::{MatrixStrides, ScalarRepr};
@@ -39,8 +39,8 @@ pub(crate) struct ClifKernelContext<'a, 'm> {
     pub points: Vec<SuspensionPoint>,
     /// The gang loop, if code for gangs is generated.
     pub gang: Option<GangLoop>,
-    /// Bytes of an invocation's private memory that private variables and the functions so far take.
-    pub room_bytes: u32,
+    /// The part of an invocation's private memory that private variables and the functions so far take.
+    pub rooms: PrivateExtent,
     /// Addresses of constants that are kept in memory.
     pub large_constants: rustc_hash::FxHashMap<Id, usize>,
     /// The counters of blocks, if they are counted.
@@ -83,7 +83,7 @@ impl<'a, 'm> ClifKernelContext<'a, 'm> {
             code,
             points: Vec::new(),
             gang: None,
-            room_bytes: 0,
+            rooms: PrivateExtent::default(),
             large_constants: rustc_hash::FxHashMap::default(),
             counters: None,
             hooks,
@@ -336,8 +336,12 @@ impl<'m> ClifLowering<'_, '_, 'm> {
 
     /// Room in the invocation's private memory, which lies between guards: the stack would not survive an index that
     /// is out of bounds.
-    pub fn allocate_private_memory(&mut self, bytes: u64) -> Result<IdLocation, SourceDiagnostic> {
-        match self.frame.open_room(bytes) {
+    pub fn allocate_private_memory(
+        &mut self,
+        bytes: u64,
+        align: u32,
+    ) -> Result<IdLocation, SourceDiagnostic> {
+        match self.frame.rooms.open_room(bytes, align) {
             Some(offset) => Ok(IdLocation::RoomAddress(offset)),
             None => self.fail_unsupported(format!("a variable of {bytes} bytes")),
         }

@@ -4,7 +4,7 @@ use super::access_hooks::{CopyEndpoint, EmitAccess, MemoryAccessKind, PointerAcc
 use super::lowering::{ClifLowering, IdLocation, SymbolicPointer, clif_type, plain_flags};
 use super::values::PointerOperand;
 use super::{ClifResult, ClifScalars};
-use crate::layout::globals::variable_initialiser;
+use crate::layout::globals::{variable_align, variable_initialiser};
 use crate::module::types::{LoweredTypeKind, MatrixStrides, ScalarLeaf};
 use cranelift_codegen::ir::{Inst, InstBuilder, MemFlagsData, Opcode, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
@@ -52,7 +52,7 @@ pub(crate) fn lower_variable(lower: &mut ClifLowering, inst: InstRef) -> ClifRes
         return Ok(());
     }
     let bytes = lower.program.types.layouts.get(ty).size;
-    let address = lower.open_room(id, bytes)?;
+    let address = lower.open_room(id, ty, bytes)?;
     if let Some(init) = initialiser {
         lower.store_to(PointerOperand::Address(address, None), ty, init)?;
         lower.hooks().after_initialisation(lower, id);
@@ -235,11 +235,12 @@ fn is_volatile(access: Option<&u32>) -> bool {
 }
 
 impl ClifLowering<'_, '_, '_> {
-    /// Allocates `bytes` bytes of private memory for a variable, or for a parameter with its own copy. Returns the
-    /// address.
-    pub fn open_room(&mut self, id: Id, bytes: u64) -> Result<Value, SourceDiagnostic> {
+    /// Allocates `bytes` bytes of private memory for a variable of a type, or for a parameter with its own copy.
+    /// Returns the address.
+    pub fn open_room(&mut self, id: Id, ty: Id, bytes: u64) -> Result<Value, SourceDiagnostic> {
         let hooks = self.hooks();
-        let room = self.allocate_private_memory(hooks.private_bytes(bytes))?;
+        let align = variable_align(self.program, id, ty);
+        let room = self.allocate_private_memory(hooks.private_bytes(bytes), align)?;
         hooks.after_allocation(self, id, room, bytes);
         self.set_id_location(id, room);
         Ok(self.private_memory_address(room))
@@ -467,7 +468,8 @@ impl ClifLowering<'_, '_, '_> {
 
     /// Room for a result that is kept in memory, and its address.
     pub fn large_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, SourceDiagnostic> {
-        let room = self.allocate_private_memory(self.program.types.layouts.get(ty).size)?;
+        let layout = self.program.types.layouts.get(ty);
+        let room = self.allocate_private_memory(layout.size, layout.align)?;
         let address = self.private_memory_address(room);
         if let Some(id) = inst.result() {
             let held = match room {

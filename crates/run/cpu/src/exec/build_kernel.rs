@@ -15,7 +15,7 @@ use crate::codegen::jit::JitCode;
 use crate::codegen::lowering::ClifKernelContext;
 use crate::codegen::{call, entry, in_memory_matrix};
 use crate::host::printf::PrintfSites;
-use crate::layout::frames::{FrameExtent, FrameLayout, private_variable_bytes};
+use crate::layout::frames::{FrameExtent, FrameLayout, PrivateExtent, private_variable_extent};
 use crate::layout::globals::ReachedGlobals;
 use crate::layout::module_variables::ModuleVariables;
 use crate::layout::parameters::{ParameterSlot, SlotKind, parameter_slots};
@@ -57,7 +57,7 @@ pub(crate) fn build_kernel(
     };
     let mut shared = ClifKernelContext::new(program, &globals, &slots, &mut code, hooks);
     shared.subgroup_size = subgroup_size;
-    shared.room_bytes = private_variable_bytes(&globals, sanitizer.is_some()).ok_or_else(|| {
+    shared.rooms = private_variable_extent(&globals, sanitizer.is_some()).ok_or_else(|| {
         let bytes = globals.private_bytes;
         unplaced_fault(format!(
             "private memory of {bytes} bytes is not supported by the CPU device"
@@ -82,8 +82,8 @@ pub(crate) fn build_kernel(
     });
     code.make_callable(entries.single.map(|_| program.entry.func))
         .map_err(unplaced_fault)?;
-    let [single, gang] =
-        [entries.single, entries.gang].map(|e| e.unwrap_or(FrameExtent::new(0, 0)));
+    let [single, gang] = [entries.single, entries.gang]
+        .map(|e| e.unwrap_or(FrameExtent::new(0, PrivateExtent::default())));
     Ok(Some(JitKernel {
         code,
         name: program.entry.name.clone(),
@@ -93,7 +93,8 @@ pub(crate) fn build_kernel(
         frame: FrameLayout::new(single.below, single.above),
         gang_width: program.entry.gang_width().unwrap_or(1),
         gang_frame: FrameLayout::new(gang.below, gang.above),
-        room_bytes: [single.private_stride(), gang.private_stride()],
+        room_bytes: [single.rooms.stride(), gang.rooms.stride()],
+        room_align: single.rooms.align.max(gang.rooms.align),
         slots,
         bindings: globals.bindings.clone(),
         workgroup_bytes,

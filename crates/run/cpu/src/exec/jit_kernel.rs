@@ -27,6 +27,8 @@ pub struct JitKernel {
     pub(crate) gang_frame: FrameLayout,
     /// Bytes of an invocation's private memory, in the code for single invocations and in that for gangs.
     pub(crate) room_bytes: [u32; 2],
+    /// Alignment of private memory.
+    pub(crate) room_align: u32,
     pub(crate) slots: Vec<ParameterSlot>,
     pub(crate) bindings: Vec<BindingSlot>,
     pub(crate) workgroup_bytes: u32,

@@ -14,9 +14,6 @@ use crate::sanitizer::argument_shadow::ArgumentShadow;
 use crate::sanitizer::kernel_sanitizer::KernelSanitizer;
 use crate::sanitizer::workgroup_state::WorkgroupState;
 
-/// Alignment of an invocation's private memory.
-const PRIVATE_ALIGN: usize = 16;
-
 /// The state of a thread that runs workgroups.
 pub(crate) struct LaunchWorker<'a> {
     kernel: &'a JitKernel,
@@ -49,7 +46,8 @@ impl<'a> LaunchWorker<'a> {
         let bytes = shared.workgroup_bytes as usize;
         let workgroup = ThreadMemory::new_zeroed(bytes, shared.workgroup_align);
         let base = workgroup.first_byte();
-        let private = ThreadMemory::new_zeroed(kernel.private_bytes(grid.local), PRIVATE_ALIGN);
+        let private_bytes = kernel.private_bytes(grid.local);
+        let private = ThreadMemory::new_zeroed(private_bytes, kernel.room_align as usize);
         let mut args = shared.args.clone();
         for (at, offset) in &shared.locals {
             args[*at] = base as u64 + offset;

@@ -6,8 +6,49 @@ use super::launch_context::{DONE, EXCHANGE, STATE};
 /// Most bytes of an invocation's private memory.
 const MAX_ROOMS: u64 = 1 << 22;
 
-/// Alignment of offsets in private memory.
+/// Least alignment of a variable in private memory.
 const ROOM_ALIGN: u32 = 16;
+
+/// Most alignment of a variable in private memory: that of a vector of 16 doubles.
+const MOST_ROOM_ALIGN: u32 = 128;
+
+/// Extent of an invocation's private memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PrivateExtent {
+    /// Bytes that variables take.
+    pub bytes: u32,
+    /// Alignment of the memory: the largest one of its variables.
+    pub align: u32,
+}
+
+impl Default for PrivateExtent {
+    fn default() -> Self {
+        PrivateExtent {
+            bytes: 0,
+            align: ROOM_ALIGN,
+        }
+    }
+}
+
+impl PrivateExtent {
+    /// Allocates memory for the invocation's whole run. Returns its offset; none where there is too much.
+    pub fn open_room(&mut self, bytes: u64, align: u32) -> Option<u32> {
+        let align = align.clamp(ROOM_ALIGN, MOST_ROOM_ALIGN);
+        let offset = self.bytes.next_multiple_of(align);
+        let end = u64::from(offset).checked_add(bytes)?;
+        if end > MAX_ROOMS {
+            return None;
+        }
+        self.bytes = end as u32;
+        self.align = self.align.max(align);
+        Some(offset)
+    }
+
+    /// Bytes from the private memory of one invocation to that of the next.
+    pub fn stride(&self) -> u32 {
+        self.bytes.next_multiple_of(self.align)
+    }
+}
 
 /// Extent of an invocation's frame and private memory.
 #[derive(Clone, Copy, Debug)]
@@ -16,44 +57,33 @@ pub(crate) struct FrameExtent {
     pub above: u32,
     /// Bytes before the frame's address.
     pub below: u32,
-    /// Bytes of the invocation's private memory. It lies elsewhere, as the program's indices reach it.
-    pub rooms: u32,
+    /// The invocation's private memory. It lies elsewhere, as the program's indices reach it.
+    pub rooms: PrivateExtent,
 }
 
 impl FrameExtent {
-    /// Room for the state and `slots` exchange slots, and `rooms` bytes of private memory. Barriers alone need no
-    /// slots.
-    pub fn new(slots: u32, rooms: u32) -> Self {
+    /// Room for the state and `slots` exchange slots, and private memory. Barriers alone need no slots.
+    pub fn new(slots: u32, rooms: PrivateExtent) -> Self {
         FrameExtent {
             above: (EXCHANGE as u32).saturating_add(slots.saturating_mul(8)),
             below: 0,
             rooms,
         }
     }
-
-    /// Allocates private memory for the invocation's whole run. Returns its offset; none where there is too much.
-    pub fn open_room(&mut self, bytes: u64) -> Option<u32> {
-        let offset = self.rooms.next_multiple_of(ROOM_ALIGN);
-        let end = u64::from(offset).checked_add(bytes)?;
-        if end > MAX_ROOMS {
-            return None;
-        }
-        self.rooms = end as u32;
-        Some(offset)
-    }
-
-    /// Bytes from the private memory of one invocation to that of the next.
-    pub fn private_stride(&self) -> u32 {
-        self.rooms.next_multiple_of(ROOM_ALIGN)
-    }
 }
 
-/// Bytes of private memory for the module's private variables; none where there is too much. With the sanitizer, the
-/// flags of defined bytes take as much again.
-pub(crate) fn private_variable_bytes(globals: &ReachedGlobals, is_checked: bool) -> Option<u32> {
+/// Private memory for the module's private variables; none where there is too much. With the sanitizer, the flags of
+/// defined bytes take as much again.
+pub(crate) fn private_variable_extent(
+    globals: &ReachedGlobals,
+    is_checked: bool,
+) -> Option<PrivateExtent> {
     let bytes = u64::from(globals.private_bytes).next_multiple_of(ROOM_ALIGN.into());
     let room = if is_checked { 2 * bytes } else { bytes };
-    (room <= MAX_ROOMS).then_some(room as u32)
+    (room <= MAX_ROOMS).then_some(PrivateExtent {
+        bytes: room as u32,
+        align: globals.private_align,
+    })
 }
 
 /// The positions of the frames of a workgroup's invocations, in words of 8 bytes.

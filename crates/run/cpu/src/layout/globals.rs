@@ -102,6 +102,8 @@ pub(crate) struct ReachedGlobals {
     pub zero_workgroup: bool,
     /// Bytes of private memory.
     pub private_bytes: u32,
+    /// The largest alignment of a variable in private memory.
+    pub private_align: u32,
     /// Private variables with their initialisers.
     pub private: Vec<(Id, Option<Id>)>,
     /// Bytes of push constants.
@@ -133,6 +135,7 @@ impl ReachedGlobals {
             workgroup_align: LEAST_ALIGN,
             zero_workgroup: false,
             private_bytes: 0,
+            private_align: LEAST_ALIGN,
             private: Vec::new(),
             push_bytes: 0,
             workgroup: Vec::new(),
@@ -245,7 +248,7 @@ impl ReachedGlobals {
     ) -> Result<GlobalLocation, SourceDiagnostic> {
         let class = StorageClass(inst.operand_word(0));
         let ty = inst.result().and_then(|id| program.variable_type(id));
-        let room = VariableFootprint::from_type(program, ty);
+        let room = VariableFootprint::from_variable(program, id, ty);
         let too_large = || {
             let message = format!("the variable {id} of {} bytes is too large", room.size);
             SourceDiagnostic::error(inst.place(), message)
@@ -291,6 +294,7 @@ impl ReachedGlobals {
                     GlobalLocation::Promoted
                 } else {
                     let offset = room.place_after(&mut self.private_bytes);
+                    self.private_align = self.private_align.max(room.align as u32);
                     GlobalLocation::Private {
                         offset: offset.ok_or_else(too_large)?,
                     }
@@ -383,12 +387,13 @@ struct VariableFootprint {
 }
 
 impl VariableFootprint {
-    fn from_type(program: &AnalysedModule<'_>, ty: Option<Id>) -> VariableFootprint {
-        let layout = ty.map(|ty| program.types.layouts.get(ty));
-        let (size, align) =
-            layout.map_or((0, 1), |l| (l.size, l.align.clamp(LEAST_ALIGN, MOST_ALIGN)));
+    fn from_variable(program: &AnalysedModule<'_>, id: Id, ty: Option<Id>) -> VariableFootprint {
+        let Some(ty) = ty else {
+            return VariableFootprint { size: 0, align: 1 };
+        };
+        let align = variable_align(program, id, ty).clamp(LEAST_ALIGN, MOST_ALIGN);
         VariableFootprint {
-            size,
+            size: program.types.layouts.get(ty).size,
             align: align.into(),
         }
     }
@@ -400,6 +405,14 @@ impl VariableFootprint {
         *total = (end <= MAX_BYTES).then_some(end as u32)?;
         Some(offset as u32)
     }
+}
+
+/// Alignment of a variable: that of its type, or a larger one that the module demands.
+pub(crate) fn variable_align(program: &AnalysedModule<'_>, id: Id, ty: Id) -> u32 {
+    let natural = program.types.layouts.get(ty).align;
+    let demanded = program.decoration_operand(id, Decoration::Alignment);
+    let demanded = demanded.filter(|align| align.is_power_of_two());
+    natural.max(demanded.unwrap_or(1))
 }
 
 /// The type of the elements, where a type is an array.
