@@ -111,9 +111,8 @@ impl RangeRequest {
             .zip(local)
             .all(|(n, l)| n.is_multiple_of(l.into()));
         let message = "the workgroups do not divide the global size";
-        // Code for a fixed size has no partial workgroups.
-        let may_be_partial = limits.partial_groups && demanded.is_none();
-        let is_fit = is_whole || (may_be_partial && !kernel.has_uniform_groups(device));
+        let may_be_partial = limits.partial_groups && !kernel.has_uniform_groups(device);
+        let is_fit = is_whole || may_be_partial;
         require(is_fit, code, message)?;
         Ok(Some(local))
     }

@@ -321,6 +321,39 @@ fn groups_are_uniform_where_the_build_says_so() {
 }
 
 #[test]
+fn kernels_that_demand_a_size_have_smaller_groups_at_the_end() {
+    let source = "kernel __attribute__((reqd_work_group_size(4, 1, 1))) void count(global uint *out) {\n\
+                      out[get_global_id(0)] = get_local_size(0) * 10 + get_enqueued_local_size(0);\n\
+                  }";
+    let Some((session, program)) = open_program(source) else {
+        return;
+    };
+    let kernel = create_kernel(&program, "count").expect("it is there");
+    let output = session.filled(&[0_u32; 6]);
+    set_object(&kernel, 0, &output);
+    let launched = launch(session.queue.raw, kernel.raw, None, &[6], Some(&[4]), &[]);
+    assert_eq!(launched, Ok(()));
+    let sizes = session.read::<u32>(&output, 6);
+    assert_eq!(sizes, [44, 44, 44, 44, 24, 24]);
+}
+
+#[test]
+fn private_variables_have_the_alignment_of_their_types() {
+    let source = "typedef struct { char first; double16 numbers; } Holder;\n\
+                  ulong rest(private void *at, ulong size) { return (ulong)at % size; }\n\
+                  kernel void tell(global uint *out) {\n\
+                      char before = 1; long16 wide[3]; char between = 2; Holder holder; int3 three[2];\n\
+                      ulong sum = rest(&before, 1) + rest(wide, 128) + rest(&between, 1);\n\
+                      sum += rest(&holder, 128) + rest(&holder.numbers, 128) + rest(three, 16);\n\
+                      out[0] = sum; out[1] = sizeof(Holder);\n\
+                  }";
+    let Some((session, program)) = open_program(source) else {
+        return;
+    };
+    assert_eq!(run_kernel(&session, &program, "tell"), [0, 256]);
+}
+
+#[test]
 fn macros_of_features_are_those_of_the_device() {
     let Some(session) = open() else { return };
     let mut features = [cl_name_version {

@@ -145,18 +145,12 @@ impl ClifLowering<'_, '_, '_> {
         scalar: ScalarRepr,
     ) -> Result<Value, SourceDiagnostic> {
         let ty = clif_type(scalar);
-        let known = self.program.entry.local_size;
         let value = match source {
             BuiltinSource::Context(offset) => {
                 self.load_context_field(types::I64, component_offset(offset, n))
             }
             BuiltinSource::Single(offset) => self.load_context_field(types::I64, offset),
-            BuiltinSource::GroupSize(offset) => match known {
-                Some(size) => {
-                    self.emit_iconst(types::I64, size.get(n).copied().unwrap_or(1).into())
-                }
-                None => self.load_context_field(types::I64, component_offset(offset, n)),
-            },
+            BuiltinSource::GroupSize(offset) => self.group_axis_size(offset, n),
             BuiltinSource::LocalId => self.item.local[n.min(2)],
             BuiltinSource::LocalIndex => self.item.linear,
             BuiltinSource::GlobalId => self.global_id(n, ty),
@@ -210,14 +204,29 @@ impl ClifLowering<'_, '_, '_> {
         linear
     }
 
-    /// Invocations of the workgroup, 64 bits.
+    /// The size along an axis of the workgroup, or of whole workgroups, as `offset` says. 64 bits.
+    fn group_axis_size(&mut self, offset: i32, n: usize) -> Value {
+        let entry = &self.program.entry;
+        let known = match entry.local_size {
+            Some(_) if n > 2 => Some(1),
+            Some(size) if offset == at::ENQUEUED => Some(size[n]),
+            _ => entry.uniform_axis_size(n.min(2)),
+        };
+        match known {
+            Some(size) => self.emit_iconst(types::I64, size.into()),
+            None => self.load_context_field(types::I64, component_offset(offset, n)),
+        }
+    }
+
+    /// Invocations of the workgroup, or of whole workgroups, as `offset` says. 64 bits.
     fn group_invocations(&mut self, offset: i32) -> Value {
-        if let Some(size) = self.program.entry.local_size {
+        let entry = &self.program.entry;
+        let is_uniform = !entry.is_kernel || offset == at::ENQUEUED;
+        if let Some(size) = entry.local_size.filter(|_| is_uniform) {
             let count = size.iter().map(|s| i64::from(*s)).product();
             return self.emit_iconst(types::I64, count);
         }
-        let [x, y, z] =
-            [0, 1, 2].map(|n| self.load_context_field(types::I64, component_offset(offset, n)));
+        let [x, y, z] = [0, 1, 2].map(|n| self.group_axis_size(offset, n));
         let xy = self.builder.ins().imul(x, y);
         self.builder.ins().imul(xy, z)
     }

@@ -120,11 +120,11 @@ impl ClifLowering<'_, '_, '_> {
         let [_, lo, hi, resume] = params[..] else {
             return Err(self.instruction_fault("the entry function has other parameters"));
         };
-        let known = self.program.entry.local_size;
+        let entry = &self.program.entry;
         // A dimension of one invocation needs no counter.
-        let size: [Option<Value>; 3] = std::array::from_fn(|n| match known {
-            Some(size) if size[n] == 1 => None,
-            Some(size) => Some(self.emit_iconst(types::I32, size[n].into())),
+        let size: [Option<Value>; 3] = std::array::from_fn(|n| match entry.uniform_axis_size(n) {
+            Some(1) => None,
+            Some(size) => Some(self.emit_iconst(types::I32, size.into())),
             None => {
                 let size = self.load_context_field(types::I64, at::LOCAL + 8 * n as i32);
                 Some(self.builder.ins().ireduce(types::I32, size))

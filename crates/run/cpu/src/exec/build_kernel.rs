@@ -88,6 +88,7 @@ pub(crate) fn build_kernel(
         code,
         name: program.entry.name.clone(),
         local_size: program.entry.local_size,
+        has_partial_groups: program.entry.is_kernel,
         subgroup_size,
         points,
         frame: FrameLayout::new(single.below, single.above),

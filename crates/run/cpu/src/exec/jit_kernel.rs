@@ -17,6 +17,8 @@ pub struct JitKernel {
     pub(crate) code: JitCode,
     pub(crate) name: String,
     pub(crate) local_size: Option<[u32; 3]>,
+    /// Whether the last workgroups of a launch may be smaller than the others.
+    pub(crate) has_partial_groups: bool,
     pub(crate) subgroup_size: u32,
     pub(crate) points: Vec<SuspensionPoint>,
     /// Frames of single invocations.

@@ -127,7 +127,9 @@ impl JitKernel {
                 self.name, grid.local
             ));
         }
-        if (0..3).any(|n| !grid.global[n].is_multiple_of(fixed[n].max(1))) {
+        if !self.has_partial_groups
+            && (0..3).any(|n| !grid.global[n].is_multiple_of(fixed[n].max(1)))
+        {
             return bad(format!(
                 "the global size {:?} is no multiple of the workgroup size {fixed:?} that {} demands",
                 grid.global, self.name

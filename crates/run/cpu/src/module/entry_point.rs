@@ -50,6 +50,13 @@ impl EntryInfo {
         }
     }
 
+    /// The size along an axis of every workgroup, where it is known. The last workgroups of a kernel may be smaller
+    /// than the size that the module fixes.
+    pub fn uniform_axis_size(&self, axis: usize) -> Option<u32> {
+        let size = self.local_size?[axis];
+        (!self.is_kernel || size == 1).then_some(size)
+    }
+
     /// Invocations of a gang; none where the workgroup size is no multiple of a gang width.
     pub fn gang_width(&self) -> Option<usize> {
         choose_gang_width(self.local_size.map(|size| size[0]))
