@@ -176,7 +176,7 @@ impl BuildRequest<'_> {
             source: text.to_owned(),
             headers: self.headers.to_vec(),
             options: self.options.clang.clone(),
-            missing_extensions: device.list_missing_extensions(),
+            extensions: device.list_language_extensions(),
         };
         let compiled = find_clang().and_then(|clang| CLANG_CACHE.compile(&clang, &job));
         let output = compiled.map_err(|error| BuildFailure {

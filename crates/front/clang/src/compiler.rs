@@ -98,10 +98,14 @@ impl ClangCompiler {
         let folder = tempfile::tempdir().map_err(|error| self.process_error(error))?;
         let headers = folder.path().join("headers");
         write_headers(&headers, &job.headers)?;
+        let prelude = folder.path().join("prelude.h");
+        let written = std::fs::write(&prelude, job.write_prelude());
+        written.map_err(|error| self.process_error(error))?;
         let dependencies = folder.path().join("dependencies");
         let mut command = Command::new(&self.program);
         command.args(["-x", "cl"]).args(USUAL_OPTIONS);
         command.args(job.list_extension_options());
+        command.arg("-include").arg(&prelude);
         command.args(&job.options).arg("-I").arg(&headers);
         command.arg("-MD").arg("-MF").arg(&dependencies).arg("-");
         let output = self.run_process(command, job.source.as_bytes())?;

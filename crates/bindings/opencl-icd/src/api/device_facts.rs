@@ -97,29 +97,6 @@ const PROCESSOR_FEATURES: &[&str] = &[
     "__opencl_c_work_group_collective_functions",
 ];
 
-/// Features of OpenCL C 3.0 that Clang has for every device.
-const CLANG_FEATURES: &[&str] = &[
-    "__opencl_c_atomic_order_seq_cst",
-    "__opencl_c_atomic_scope_all_devices",
-    "__opencl_c_device_enqueue",
-    "__opencl_c_fp64",
-    "__opencl_c_generic_address_space",
-    "__opencl_c_pipes",
-    "__opencl_c_program_scope_global_variables",
-    "__opencl_c_subgroups",
-    "__opencl_c_work_group_collective_functions",
-];
-
-/// Extensions that Clang has for every device.
-const CLANG_EXTENSIONS: &[&str] = &[
-    "cl_khr_depth_images",
-    "cl_khr_fp16",
-    "cl_khr_fp64",
-    "cl_khr_gl_msaa_sharing",
-    "cl_khr_mipmap_image",
-    "cl_khr_mipmap_image_writes",
-];
-
 /// The kinds of vectors of bytes that have dot products.
 const INTEGER_DOT_PRODUCTS: cl_ulong = CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED_KHR
     | CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_KHR;
@@ -184,18 +161,11 @@ impl ClDevice {
         names
     }
 
-    /// Extensions and features of OpenCL C that Clang has and the device lacks.
-    pub fn list_missing_extensions(&self) -> Vec<&'static str> {
-        let features = self.features();
-        let clang = CLANG_FEATURES.iter().copied();
-        let mut missing: Vec<&str> = clang.filter(|name| !features.contains(name)).collect();
-        let extensions = self.extensions();
-        missing.extend(
-            CLANG_EXTENSIONS
-                .iter()
-                .filter(|name| !extensions.contains(name)),
-        );
-        missing
+    /// Extensions and features of OpenCL C of the device.
+    pub fn list_language_extensions(&self) -> Vec<&'static str> {
+        let mut names = self.extensions();
+        names.extend(self.features());
+        names
     }
 
     /// The answer to a query; `None` where there is no such query.

@@ -3,7 +3,7 @@
 use crate::caller::{ObjectKind, OwnedHandle, ask_text, check};
 use crate::programs::{build_info, build_log, compile, link, run_kernel};
 use crate::session::{
-    TestSession, both_devices, build, create_context, create_kernel, launch, set_object,
+    TestSession, both_devices, build, create_context, create_kernel, devices, launch, set_object,
 };
 use opencl_sys::*;
 use std::ffi::{CString, c_char, c_void};
@@ -401,6 +401,54 @@ fn macros_of_features_are_those_of_the_device() {
         let built = build(&load(&session, &[&text]), "-cl-std=CL3.0");
         assert_eq!(built.is_ok(), known.contains(&name), "{name}");
     }
+}
+
+/// Names of extensions whose macros Clang defines by itself, and one that it does not know.
+const CLANG_MACROS: &[&str] = &[
+    "cl_amd_media_ops",
+    "cl_ext_float_atomics",
+    "cl_intel_device_side_avc_motion_estimation",
+    "cl_intel_subgroups",
+    "cl_khr_3d_image_writes",
+    "cl_khr_byte_addressable_store",
+    "cl_khr_depth_images",
+    "cl_khr_extended_bit_ops",
+    "cl_khr_fp16",
+    "cl_khr_fp64",
+    "cl_khr_gl_msaa_sharing",
+    "cl_khr_global_int32_base_atomics",
+    "cl_khr_int64_extended_atomics",
+    "cl_khr_integer_dot_product",
+    "cl_khr_kernel_clock",
+    "cl_khr_mipmap_image",
+    "cl_khr_srgb_image_writes",
+    "cl_khr_subgroup_ballot",
+    "cl_khr_subgroup_rotate",
+    "cl_khr_subgroup_shuffle",
+    "cl_khr_subgroups",
+    "cl_of_nobody",
+];
+
+#[test]
+fn macros_of_extensions_are_those_of_the_device() {
+    let Some(session) = open() else { return };
+    for device in devices() {
+        let context = create_context(&[device]).expect("it is a device");
+        let known = ask_text(|size, value, out| {
+            let name = CL_DEVICE_EXTENSIONS;
+            cl!(clGetDeviceInfo(device, name, size, value, out))
+        });
+        let known = known.expect("devices have extensions");
+        for name in CLANG_MACROS {
+            let is_known = known.split(' ').any(|known| known == *name);
+            assert_eq!(find_macro(context.raw, name), is_known, "{name}");
+        }
+    }
+    // An error is at the line of the source.
+    let wrong = load(&session, &["\nunknown_type x;"]);
+    assert_eq!(build(&wrong, ""), Err(CL_BUILD_PROGRAM_FAILURE));
+    let log = build_log(&session, &wrong);
+    assert!(log.contains(":2:1"), "{log}");
 }
 
 /// Builds a source that is an error where a macro is defined, or where it is not.
