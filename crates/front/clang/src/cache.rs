@@ -14,12 +14,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The first line of a file: format and version.
 const HEADER: &str = "spirula-clang 1";
 
+/// Most bytes of outputs in memory.
+const MOST_BYTES: usize = 64 << 20;
+
 /// Outputs by the keys of their jobs.
 #[derive(Default)]
 pub struct ClangCache {
     /// Where outputs are kept between runs, if they are.
     folder: Option<PathBuf>,
-    outputs: Mutex<HashMap<String, Arc<CachedOutput>>>,
+    outputs: Mutex<KeptOutputs>,
+}
+
+/// Outputs in memory.
+#[derive(Default)]
+struct KeptOutputs {
+    by_key: HashMap<String, Arc<CachedOutput>>,
+    bytes: usize,
+}
+
+impl KeptOutputs {
+    /// Adds an output. Those before are forgotten where they all would be too large.
+    fn insert(&mut self, key: &str, output: Arc<CachedOutput>) {
+        let size = output.output.bitcode.len() + output.output.log.len();
+        if self.bytes + size > MOST_BYTES {
+            *self = KeptOutputs::default();
+        }
+        if size <= MOST_BYTES && self.by_key.insert(key.to_owned(), output).is_none() {
+            self.bytes += size;
+        }
+    }
 }
 
 struct CachedOutput {
@@ -70,7 +93,7 @@ impl ClangCache {
 
     fn find_output(&self, key: &str) -> Option<Arc<CachedOutput>> {
         let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = outputs.get(key).filter(|known| known.is_current()) {
+        if let Some(known) = outputs.by_key.get(key).filter(|known| known.is_current()) {
             return Some(known.clone());
         }
         let bytes = std::fs::read(self.folder.as_ref()?.join(key)).ok()?;
@@ -78,13 +101,13 @@ impl ClangCache {
         if !read.is_current() {
             return None;
         }
-        outputs.insert(key.to_owned(), read.clone());
+        outputs.insert(key, read.clone());
         Some(read)
     }
 
     fn keep_output(&self, key: &str, cached: &Arc<CachedOutput>) {
         let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
-        outputs.insert(key.to_owned(), cached.clone());
+        outputs.insert(key, cached.clone());
         drop(outputs);
         if let Some(folder) = &self.folder {
             // A cache that cannot be written costs time only.
