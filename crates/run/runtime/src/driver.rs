@@ -431,6 +431,9 @@ pub trait DeviceDriver: Send {
     /// Destroys a kernel that no launch uses any more. A driver may keep it until the device is closed.
     fn destroy_kernel(&mut self, _: KernelHandle) {}
 
+    /// Destroys the variables at program scope of a scope, whose kernels are destroyed.
+    fn end_scope(&mut self, _: KernelModuleScope) {}
+
     /// Begins a launch, ordered after all earlier launches and copies. `reached` is the memory that it accesses by addresses.
     ///
     /// # Errors

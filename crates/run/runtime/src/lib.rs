@@ -29,6 +29,7 @@ mod launch;
 mod launch_builder;
 mod machine;
 mod module_scope;
+mod numbered_objects;
 pub mod probe;
 mod profile;
 pub mod type_names;

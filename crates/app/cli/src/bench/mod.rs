@@ -81,7 +81,7 @@ pub fn measure_workload(
 ) -> Result<WorkloadMeasurement, TestOutcome> {
     let mut device = session.open_device()?;
     let times = time_runs(workload, &mut device, effort)?;
-    let kernels = device.kernel_times().to_vec();
+    let kernels = device.kernel_times();
     Ok(WorkloadMeasurement { times, kernels })
 }
 

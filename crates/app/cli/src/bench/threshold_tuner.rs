@@ -181,7 +181,7 @@ impl<'w> ThresholdTuner<'w> {
 fn count_launches(device: &mut ComputeDevice) -> BTreeMap<String, u64> {
     let mut launches = BTreeMap::new();
     for kernel in device.kernel_times() {
-        *launches.entry(kernel.name.clone()).or_insert(0) += kernel.launches;
+        *launches.entry(kernel.name).or_insert(0) += kernel.launches;
     }
     launches
 }

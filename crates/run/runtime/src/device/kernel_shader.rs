@@ -3,6 +3,7 @@
 
 use super::resources::{DeviceResource, DeviceResourceKind};
 use crate::driver::{DeviceLimits, refuse_unsupported};
+use crate::numbered_objects::NumberedObjects;
 use crate::{
     BufferHandle, DeviceError, IndexSpace, KernelArgument, KernelHandle, KernelLaunch,
     LaunchBinding, LaunchInputs, ResourceHandle, SamplerHandle, SamplerState,
@@ -95,7 +96,7 @@ impl KernelShader {
         launch: &KernelLaunch,
         demanded: Option<[u32; 3]>,
         limits: &DeviceLimits,
-        resources: &[Option<DeviceResource>],
+        resources: &NumberedObjects<DeviceResource>,
     ) -> Result<ShaderLaunchPlan, DeviceError> {
         let LaunchInputs::Arguments(given) = &launch.inputs else {
             let text = format!("{} takes arguments in order", self.interface.name);
@@ -166,13 +167,13 @@ impl ShaderLaunchPlan {
         &mut self,
         passing: &ClspvInterface,
         given: &[KernelArgument],
-        resources: &[Option<DeviceResource>],
+        resources: &NumberedObjects<DeviceResource>,
     ) {
         for query in &passing.queries {
             let Some(KernelArgument::Resource(image)) = given.get(query.ordinal as usize) else {
                 continue;
             };
-            let resource = resources.get(image.index()).copied().flatten();
+            let resource = resources.get(image.index());
             let Some(DeviceResourceKind::Image(format)) = resource.map(|r| r.what) else {
                 continue;
             };

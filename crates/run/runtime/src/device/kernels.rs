@@ -23,6 +23,7 @@ pub(super) struct KernelRecord {
     /// Resources that its opaque types accept.
     pub(super) opaque: Vec<(Id, AcceptedResource)>,
     pub(super) how: KernelImplementation,
+    scope: KernelModuleScope,
 }
 
 /// Implementations of a kernel.
@@ -112,13 +113,14 @@ impl ComputeDevice {
         let types = TypeNames::from_module(module);
         let element = |p: &InterfaceParam| types.param_value(p).map(|v| v.element);
         let elements = interface.params.iter().map(element).collect();
-        self.kernels.push(KernelRecord {
+        let number = self.kernels.insert(KernelRecord {
             opaque: AcceptedResource::list_opaque_types(&interface, &types),
             interface,
             elements,
             how,
+            scope,
         });
-        Ok(KernelHandle(self.kernels.len() as u32 - 1))
+        Ok(KernelHandle(number as u32))
     }
 
     /// Creates the buffers that a shader gets besides its arguments. `module` is the module of its kernel, with fixed constants.
@@ -140,7 +142,7 @@ impl ComputeDevice {
                     let address = self.driver.buffer_address(made)?;
                     let contents = program_variables::build_contents(memory, address);
                     self.driver.write_resource(made.into(), 0, &contents)?;
-                    self.programs.insert_buffer(key, made);
+                    self.programs.insert_buffer(scope, key, made);
                     made
                 }
             };
@@ -172,8 +174,9 @@ impl ComputeDevice {
     ) -> Result<KernelHandle, DeviceError> {
         drop_missing_float_controls(&mut module, self.info().special_values);
         let scope = KernelModuleScope::default();
+        let number = self.compiled.next_number();
         let kernel = self.new_kernel(&module, entry, spec, ModuleProvenance::Here, scope)?;
-        if let Some(compiled) = self.compiled.last_mut() {
+        if let Some(compiled) = self.compiled.get_mut(number) {
             compiled.name = name;
         }
         Ok(kernel)
@@ -187,7 +190,7 @@ impl ComputeDevice {
         spec: &[(u32, u64)],
         origin: ModuleProvenance,
     ) -> Result<KernelHandle, DeviceError> {
-        let kernel = KernelHandle(self.compiled.len() as u32);
+        let kernel = KernelHandle(self.compiled.next_number() as u32);
         let driver = &mut self.driver;
         let mut compile = Duration::ZERO;
         let made = add_elapsed_time(&mut compile, || match origin {
@@ -196,7 +199,7 @@ impl ComputeDevice {
         });
         self.profile.compile += compile;
         made?;
-        self.compiled.push(KernelTime {
+        self.compiled.insert(KernelTime {
             name: interface.name.clone(),
             compile,
             was_cached: self.driver.was_cached(kernel),
@@ -206,24 +209,65 @@ impl ComputeDevice {
         Ok(kernel)
     }
 
-    /// Destroys a kernel. The code of a kernel that became a shader stays until the device is closed.
+    /// Destroys a kernel with its code. Launches so far still run.
     ///
     /// # Errors
     /// When it is no kernel of this device.
     pub fn destroy_kernel(&mut self, kernel: KernelHandle) -> Result<(), DeviceError> {
-        let found = self.kernels.get(kernel.index());
-        let found = found.ok_or(DeviceError::Handle("a kernel"))?;
-        if let KernelImplementation::Driver(kernel) = found.how {
-            self.driver.destroy_kernel(kernel);
+        self.remove_kernel(kernel).map(|_| ())
+    }
+
+    /// Destroys a kernel. Returns the kernels of the driver that it was.
+    fn remove_kernel(&mut self, kernel: KernelHandle) -> Result<Vec<KernelHandle>, DeviceError> {
+        let removed = self.kernels.remove(kernel.index());
+        let compiled = match removed.ok_or(DeviceError::Handle("a kernel"))?.how {
+            KernelImplementation::Driver(kernel) => vec![kernel],
+            KernelImplementation::Shader(shader) => {
+                if let Some(buffer) = shader.printed {
+                    self.destroy_buffer(buffer)?;
+                }
+                for sampler in &shader.samplers {
+                    self.destroy_resource(sampler.resource)?;
+                }
+                shader.made.into_iter().map(|(_, made)| made).collect()
+            }
+        };
+        for kernel in &compiled {
+            self.driver.destroy_kernel(*kernel);
         }
+        Ok(compiled)
+    }
+
+    /// Destroys the kernels of a scope with their variables at program scope and their times. No kernel is created in the
+    /// scope any more. Launches so far still run.
+    ///
+    /// # Errors
+    /// When a resource of a kernel was destroyed before.
+    pub fn end_scope(&mut self, scope: KernelModuleScope) -> Result<(), DeviceError> {
+        let kernels = self
+            .kernels
+            .iter()
+            .filter(|(_, kernel)| kernel.scope == scope);
+        let ended: Vec<usize> = kernels.map(|(number, _)| number).collect();
+        for number in ended {
+            for compiled in self.remove_kernel(KernelHandle(number as u32))? {
+                self.compiled.remove(compiled.index());
+            }
+        }
+        for buffer in self.programs.remove_scope(scope) {
+            self.destroy_buffer(buffer)?;
+        }
+        self.driver.end_scope(scope);
         Ok(())
     }
 
     /// Times of all kernels that the driver compiled, in the order of their creation. A kernel that became a shader appears once
     /// for each size of its workgroups.
-    pub fn kernel_times(&mut self) -> &[KernelTime] {
+    pub fn kernel_times(&mut self) -> Vec<KernelTime> {
         self.take_device_time();
-        &self.compiled
+        let mut times: Vec<(usize, &KernelTime)> = self.compiled.iter().collect();
+        times.sort_unstable_by_key(|(number, _)| *number);
+        times.into_iter().map(|(_, time)| time.clone()).collect()
     }
 
     /// Measures the times of launches from now on, where the device can.

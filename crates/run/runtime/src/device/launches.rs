@@ -55,7 +55,8 @@ impl ComputeDevice {
 
     /// Waits for a launch of a shader that prints, and collects its output.
     fn collect_printed(&mut self, kernel: KernelHandle) -> Result<(), DeviceError> {
-        let KernelImplementation::Shader(shader) = &self.kernels[kernel.index()].how else {
+        let how = self.kernels.get(kernel.index()).map(|record| &record.how);
+        let Some(KernelImplementation::Shader(shader)) = how else {
             return Ok(());
         };
         let printf = shader.interface.passing.as_ref();
@@ -89,7 +90,8 @@ impl ComputeDevice {
         &mut self,
         launch: &KernelLaunch,
     ) -> Result<TranslatedLaunch, DeviceError> {
-        let slot = &mut self.kernels[launch.kernel.index()];
+        let slot = self.kernels.get(launch.kernel.index());
+        let slot = slot.ok_or(DeviceError::Handle("a kernel"))?;
         let shader = match &slot.how {
             KernelImplementation::Driver(kernel) => {
                 let launch = KernelLaunch {
@@ -118,7 +120,11 @@ impl ComputeDevice {
             plan.write_push_constants(pushed.at, &address.to_le_bytes());
         }
         self.push_sampler_states(&mut plan)?;
-        let KernelImplementation::Shader(shader) = &self.kernels[launch.kernel.index()].how else {
+        let how = self
+            .kernels
+            .get(launch.kernel.index())
+            .map(|record| &record.how);
+        let Some(KernelImplementation::Shader(shader)) = how else {
             return Err(DeviceError::Handle("a kernel"));
         };
         let kernel = match shader.find_compiled(&plan.spec) {
@@ -131,8 +137,8 @@ impl ComputeDevice {
                     &plan.spec,
                     ModuleProvenance::Elsewhere,
                 )?;
-                let slot = &mut self.kernels[launch.kernel.index()];
-                if let KernelImplementation::Shader(shader) = &mut slot.how {
+                let slot = self.kernels.get_mut(launch.kernel.index());
+                if let Some(KernelImplementation::Shader(shader)) = slot.map(|slot| &mut slot.how) {
                     shader.made.push((plan.spec.clone(), made));
                 }
                 made

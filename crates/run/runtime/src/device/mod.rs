@@ -21,6 +21,7 @@ pub use imported_memory::ImportedMemory;
 
 use crate::compare::{ComparisonDriver, FloatTolerance};
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
+use crate::numbered_objects::NumberedObjects;
 use crate::profile::{DeviceProfile, KernelTime};
 use crate::{DeviceError, drivers};
 use kernels::KernelRecord;
@@ -33,11 +34,11 @@ use sampler_variants::SamplerVariants;
 /// Calls are checked before the driver sees them, so that a driver only gets valid requests.
 pub struct ComputeDevice {
     driver: Box<dyn DeviceDriver>,
-    /// The resource of each handle; `None` once it is destroyed.
-    resources: Vec<Option<DeviceResource>>,
-    kernels: Vec<KernelRecord>,
-    /// The kernels that the driver has.
-    compiled: Vec<KernelTime>,
+    /// The resources that exist.
+    resources: NumberedObjects<DeviceResource>,
+    kernels: NumberedObjects<KernelRecord>,
+    /// Times of the driver's kernels, also of those that were destroyed, unless their scope has ended.
+    compiled: NumberedObjects<KernelTime>,
     profile: DeviceProfile,
     programs: ProgramVariableBuffers,
     /// States of samplers.
@@ -80,9 +81,9 @@ impl ComputeDevice {
     pub fn with_driver(driver: Box<dyn DeviceDriver>) -> ComputeDevice {
         ComputeDevice {
             driver,
-            resources: Vec::new(),
-            kernels: Vec::new(),
-            compiled: Vec::new(),
+            resources: NumberedObjects::default(),
+            kernels: NumberedObjects::default(),
+            compiled: NumberedObjects::default(),
             profile: DeviceProfile::default(),
             programs: ProgramVariableBuffers::default(),
             samplers: SamplerVariants::default(),
@@ -123,11 +124,11 @@ impl ComputeDevice {
 
     /// The number of the next resource.
     fn next_number(&self) -> u32 {
-        self.resources.len() as u32
+        self.resources.next_number() as u32
     }
 
     fn register_resource(&mut self, size: u64, what: DeviceResourceKind) {
-        self.resources.push(Some(DeviceResource { size, what }));
+        self.resources.insert(DeviceResource { size, what });
     }
 
     /// Returns the warnings since the last call: caches of pipelines that could not be read, messages of a validation layer.

@@ -2,25 +2,37 @@
 //!
 //! Each module of a device has one buffer in each scope, since all its kernels share the variables. Values persist from launch to launch.
 
-use crate::BufferHandle;
+use crate::{BufferHandle, KernelModuleScope};
 use spirula_spirv::reflect::ProgramMemory;
 
 /// The buffers of modules, by the number that identifies their variables.
 #[derive(Default)]
 pub struct ProgramVariableBuffers {
-    made: Vec<(u64, BufferHandle)>,
+    made: Vec<ModuleVariableBuffer>,
+}
+
+struct ModuleVariableBuffer {
+    scope: KernelModuleScope,
+    key: u64,
+    buffer: BufferHandle,
 }
 
 impl ProgramVariableBuffers {
     /// The buffer of a module, if it has one already.
     pub fn get(&self, key: u64) -> Option<BufferHandle> {
-        let found = self.made.iter().find(|(known, _)| *known == key);
-        found.map(|(_, buffer)| *buffer)
+        let found = self.made.iter().find(|made| made.key == key);
+        found.map(|made| made.buffer)
     }
 
-    /// Notes the buffer of a module.
-    pub fn insert_buffer(&mut self, key: u64, buffer: BufferHandle) {
-        self.made.push((key, buffer));
+    /// Notes the buffer of a module in a scope.
+    pub fn insert_buffer(&mut self, scope: KernelModuleScope, key: u64, buffer: BufferHandle) {
+        self.made.push(ModuleVariableBuffer { scope, key, buffer });
+    }
+
+    /// Forgets the buffers of a scope, which are returned.
+    pub fn remove_scope(&mut self, scope: KernelModuleScope) -> Vec<BufferHandle> {
+        let removed = self.made.extract_if(.., |made| made.scope == scope);
+        removed.map(|made| made.buffer).collect()
     }
 }
 

@@ -189,7 +189,7 @@ impl ComputeDevice {
 
     /// Bytes of a resource.
     pub(super) fn resource_size(&self, resource: ResourceHandle) -> Result<u64, DeviceError> {
-        let found = self.resources.get(resource.index()).copied().flatten();
+        let found = self.resources.get(resource.index());
         found.map(|r| r.size).ok_or(DeviceError::Handle("a buffer"))
     }
 
@@ -254,12 +254,12 @@ impl ComputeDevice {
     pub fn destroy_resource(&mut self, resource: ResourceHandle) -> Result<(), DeviceError> {
         self.resource_size(resource)?;
         self.driver.destroy_resource(resource);
-        self.resources[resource.index()] = None;
+        self.resources.remove(resource.index());
         if let ResourceHandle::Sampler(sampler) = resource
             && let Some(variant) = self.samplers.forget_sampler(sampler)
         {
             self.driver.destroy_resource(variant.into());
-            self.resources[variant.index()] = None;
+            self.resources.remove(variant.index());
         }
         Ok(())
     }

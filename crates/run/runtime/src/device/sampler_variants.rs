@@ -6,10 +6,11 @@
 use super::ComputeDevice;
 use crate::device::kernel_shader::ShaderLaunchPlan;
 use crate::{DeviceError, SamplerFilter, SamplerHandle, SamplerState};
+use rustc_hash::FxHashMap;
 
 /// States of samplers by handle, with the variants that some have.
 #[derive(Default)]
-pub struct SamplerVariants(Vec<Option<(SamplerState, Option<SamplerHandle>)>>);
+pub struct SamplerVariants(FxHashMap<SamplerHandle, (SamplerState, Option<SamplerHandle>)>);
 
 impl SamplerVariants {
     /// Notes a sampler.
@@ -23,15 +24,12 @@ impl SamplerVariants {
         sampler: SamplerState,
         variant: Option<SamplerHandle>,
     ) {
-        if self.0.len() <= handle.index() {
-            self.0.resize(handle.index() + 1, None);
-        }
-        self.0[handle.index()] = Some((sampler, variant));
+        self.0.insert(handle, (sampler, variant));
     }
 
     /// Forgets a destroyed sampler; returns its variant.
     pub fn forget_sampler(&mut self, handle: SamplerHandle) -> Option<SamplerHandle> {
-        self.0.get_mut(handle.index())?.take()?.1
+        self.0.remove(&handle)?.1
     }
 }
 
@@ -43,8 +41,7 @@ impl ComputeDevice {
     ) -> Result<(), DeviceError> {
         for (handle, at) in std::mem::take(&mut plan.masks) {
             // The driver reports handles that are no samplers.
-            let Some((sampler, variant)) = self.samplers.0.get(handle.index()).copied().flatten()
-            else {
+            let Some((sampler, variant)) = self.samplers.0.get(&handle).copied() else {
                 continue;
             };
             plan.write_push_constants(at, &encode_sampler_mask(&sampler).to_le_bytes());

@@ -33,7 +33,7 @@ impl StageTimings {
 
     /// Adds the stages of a device.
     pub fn add_device_timings(&mut self, device: &mut ComputeDevice) {
-        self.kernels = device.kernel_times().to_vec();
+        self.kernels = device.kernel_times();
         let profile = device.profile();
         let stages = [
             ("JIT", profile.compile),

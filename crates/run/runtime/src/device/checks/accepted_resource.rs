@@ -2,6 +2,7 @@
 
 use crate::ResourceHandle;
 use crate::device::resources::{DeviceResource, DeviceResourceKind};
+use crate::numbered_objects::NumberedObjects;
 use crate::type_names::TypeNames;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -73,9 +74,9 @@ impl fmt::Display for AcceptedResource {
 pub fn find_mismatch(
     resource: ResourceHandle,
     takes: AcceptedResource,
-    resources: &[Option<DeviceResource>],
+    resources: &NumberedObjects<DeviceResource>,
 ) -> Option<String> {
-    let Some(found) = resources.get(resource.index()).copied().flatten() else {
+    let Some(found) = resources.get(resource.index()) else {
         return Some("its buffer was destroyed".to_owned());
     };
     let is = match found.what {

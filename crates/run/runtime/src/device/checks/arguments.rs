@@ -2,6 +2,7 @@
 
 use super::accepted_resource::{AcceptedResource, find_mismatch};
 use crate::device::resources::DeviceResource;
+use crate::numbered_objects::NumberedObjects;
 use crate::{DeviceError, DeviceInfo, KernelArgument, ResourceHandle};
 use spirula_spirv::Id;
 use spirula_spirv::reflect::{EntryInterface, InterfaceParam, ParamKind};
@@ -12,7 +13,7 @@ pub fn check_arguments(
     opaque: &[(Id, AcceptedResource)],
     given: &[KernelArgument],
     device: &DeviceInfo,
-    resources: &[Option<DeviceResource>],
+    resources: &NumberedObjects<DeviceResource>,
 ) -> Result<(), DeviceError> {
     if given.len() != interface.params.len() {
         return Err(DeviceError::ArgumentCount {
@@ -50,7 +51,7 @@ fn find_argument_problem(
     param: &InterfaceParam,
     opaque: &[(Id, AcceptedResource)],
     argument: &KernelArgument,
-    resources: &[Option<DeviceResource>],
+    resources: &NumberedObjects<DeviceResource>,
 ) -> Option<String> {
     match (&param.kind, argument) {
         (ParamKind::Value { size, .. }, KernelArgument::Bytes(bytes))
@@ -68,7 +69,9 @@ fn find_argument_problem(
         (ParamKind::Buffer { .. }, KernelArgument::Part { buffer, offset }) => {
             let resource = ResourceHandle::from(*buffer);
             find_mismatch(resource, AcceptedResource::Buffer, resources).or_else(|| {
-                let size = resources[resource.index()].map_or(0, |found| found.size);
+                let size = resources
+                    .get(resource.index())
+                    .map_or(0, |found| found.size);
                 (*offset > size)
                     .then(|| format!("byte {offset} is not within its buffer of {size} bytes"))
             })

@@ -2,6 +2,7 @@
 
 use super::accepted_resource::{AcceptedResource, find_mismatch};
 use crate::device::resources::{DeviceResource, DeviceResourceKind};
+use crate::numbered_objects::NumberedObjects;
 use crate::{DeviceError, LaunchBinding};
 use smallvec::SmallVec;
 use spirula_spirv::Id;
@@ -13,7 +14,7 @@ pub fn check_bindings(
     opaque: &[(Id, AcceptedResource)],
     given: &[LaunchBinding],
     push: &[u8],
-    resources: &[Option<DeviceResource>],
+    resources: &NumberedObjects<DeviceResource>,
 ) -> Result<(), DeviceError> {
     if fits_in_order(interface, given, push, resources) {
         return Ok(());
@@ -49,7 +50,7 @@ fn fits_in_order(
     interface: &EntryInterface,
     given: &[LaunchBinding],
     push: &[u8],
-    resources: &[Option<DeviceResource>],
+    resources: &NumberedObjects<DeviceResource>,
 ) -> bool {
     let mut rest = given.iter();
     let mut last = None;
@@ -68,7 +69,7 @@ fn fits_in_order(
             return false;
         };
         match resources.get(bound.resource.index()) {
-            Some(Some(found)) if found.what == DeviceResourceKind::Buffer => {}
+            Some(found) if found.what == DeviceResourceKind::Buffer => {}
             _ => return false,
         }
     }
@@ -113,7 +114,7 @@ fn find_bound_problem(
     declared: &InterfaceBinding,
     opaque: &[(Id, AcceptedResource)],
     bound: &LaunchBinding,
-    resources: &[Option<DeviceResource>],
+    resources: &NumberedObjects<DeviceResource>,
 ) -> Option<String> {
     let (index, count) = (u64::from(bound.index), u64::from(declared.count));
     if count != 0 && index >= count {

@@ -10,6 +10,7 @@ mod tests;
 pub use accepted_resource::AcceptedResource;
 
 use super::resources::DeviceResource;
+use crate::numbered_objects::NumberedObjects;
 use crate::type_names::{TypeNames, ValueElements};
 use crate::{DeviceError, DeviceInfo, KernelLaunch, LaunchInputs};
 use spirula_spirv::Id;
@@ -68,7 +69,7 @@ pub fn check_launch(
     opaque: &[(Id, AcceptedResource)],
     launch: &KernelLaunch,
     device: &DeviceInfo,
-    resources: &[Option<DeviceResource>],
+    resources: &NumberedObjects<DeviceResource>,
 ) -> Result<(), DeviceError> {
     size::check_size(interface, &launch.size, device)?;
     match &launch.inputs {

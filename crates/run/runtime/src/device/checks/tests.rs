@@ -97,7 +97,9 @@ fn report_launch(interface: &EntryInterface, size: IndexSpace, inputs: LaunchInp
         size: 4,
         what: DeviceResourceKind::Buffer,
     };
-    match check_launch(interface, &[], &all, &build_device(), &[Some(known), None]) {
+    let mut resources = NumberedObjects::default();
+    resources.insert(known);
+    match check_launch(interface, &[], &all, &build_device(), &resources) {
         Ok(()) => "fits".to_owned(),
         Err(error) => error.to_string(),
     }

@@ -8,6 +8,7 @@ use crate::driver::{
     ReachedMemory,
 };
 use crate::drivers::DriverFactory;
+use crate::numbered_objects::NumberedObjects;
 use crate::{
     BufferHandle, DeviceError, ImageHandle, ImageShape, ImportedMemory, IndexSpace, KernelArgument,
     KernelHandle, KernelLaunch, KernelModuleScope, LaunchInputs, PipeHandle, PipeShape,
@@ -80,15 +81,14 @@ pub struct CpuDriver {
     options: cpu::JitOptions,
     threads: usize,
     timeout: Option<Duration>,
-    /// The kernel of each handle; `None` once it is destroyed.
-    kernels: Vec<Option<cpu::JitKernel>>,
-    /// Variables at program scope by the number that identifies them.
-    variables: FxHashMap<u64, cpu::ModuleVariables>,
+    kernels: NumberedObjects<cpu::JitKernel>,
+    /// Variables at program scope by their scope and the number that identifies them.
+    variables: FxHashMap<(KernelModuleScope, u64), cpu::ModuleVariables>,
     /// The scope of the kernels that are created next.
     scope: KernelModuleScope,
     /// Number of instructions that destroyed kernels have run.
     destroyed_count: u64,
-    buffers: Vec<Option<HostResource>>,
+    buffers: NumberedObjects<HostResource>,
     /// Bytes of all resources.
     used: u64,
     times: Option<Vec<(KernelHandle, Duration)>>,
@@ -146,11 +146,11 @@ impl CpuDriver {
             options: compiler,
             threads,
             timeout: options.timeout,
-            kernels: Vec::new(),
+            kernels: NumberedObjects::default(),
             variables: FxHashMap::default(),
             scope: KernelModuleScope::default(),
             destroyed_count: 0,
-            buffers: Vec::new(),
+            buffers: NumberedObjects::default(),
             used: 0,
             times: options.times.then(Vec::new),
             printed: Vec::new(),
@@ -171,7 +171,7 @@ impl CpuDriver {
         if !has_variables {
             return cpu::ModuleVariables::default();
         }
-        let key = self.scope.hash_module(module, spec);
+        let key = (self.scope, self.scope.hash_module(module, spec));
         self.variables.entry(key).or_default().clone()
     }
 
@@ -224,21 +224,21 @@ impl CpuDriver {
             checker.add_memory(lend_memory(memory.bytes_mut()));
         }
         self.used += memory.allocated_bytes();
-        self.buffers.push(Some(HostResource { memory, what }));
+        self.buffers.insert(HostResource { memory, what });
     }
 }
 
 fn find_resource(
-    buffers: &mut [Option<HostResource>],
+    buffers: &mut NumberedObjects<HostResource>,
     resource: ResourceHandle,
 ) -> Result<&mut HostResource, DeviceError> {
-    let found = buffers.get_mut(resource.index()).and_then(Option::as_mut);
+    let found = buffers.get_mut(resource.index());
     found.ok_or(DeviceError::Handle("a buffer"))
 }
 
 /// Lends an argument to a launch.
 fn lend_argument<'a>(
-    buffers: &mut [Option<HostResource>],
+    buffers: &mut NumberedObjects<HostResource>,
     argument: &'a KernelArgument,
 ) -> Result<cpu::JitArgument<'a>, DeviceError> {
     Ok(match argument {
@@ -331,7 +331,7 @@ impl DeviceDriver for CpuDriver {
     }
 
     fn destroy_resource(&mut self, resource: ResourceHandle) {
-        let Some(mut held) = self.buffers[resource.index()].take() else {
+        let Some(mut held) = self.buffers.remove(resource.index()) else {
             return;
         };
         self.used -= held.memory.allocated_bytes();
@@ -408,16 +408,20 @@ impl DeviceDriver for CpuDriver {
         for initialiser in kernel.initialisers() {
             self.run_initialiser(initialiser)?;
         }
-        self.kernels.push(Some(kernel));
+        self.kernels.insert(kernel);
         Ok(())
     }
 
     fn destroy_kernel(&mut self, kernel: KernelHandle) {
-        let destroyed = self.kernels.get_mut(kernel.index()).and_then(Option::take);
+        let destroyed = self.kernels.remove(kernel.index());
         if let Some(kernel) = destroyed.filter(|_| self.options.mode == cpu::CpuMode::Counting) {
             let count = kernel.instruction_count();
             self.destroyed_count = self.destroyed_count.saturating_add(count);
         }
+    }
+
+    fn end_scope(&mut self, scope: KernelModuleScope) {
+        self.variables.retain(|(of, _), _| *of != scope);
     }
 
     fn launch_kernel(
@@ -459,7 +463,6 @@ impl DeviceDriver for CpuDriver {
             timeout: self.timeout,
         };
         let kernel = self.kernels.get(launch.kernel.index());
-        let kernel = kernel.and_then(Option::as_ref);
         let kernel = kernel.ok_or(DeviceError::Handle("a kernel"))?;
         let start = self.times.is_some().then(Instant::now);
         let done = execute_launch(kernel, &work, self.checker.as_mut());
@@ -471,8 +474,8 @@ impl DeviceDriver for CpuDriver {
     }
 
     fn instruction_count(&self) -> Option<u64> {
-        let kernels = self.kernels.iter().flatten();
-        let counted = kernels.map(cpu::JitKernel::instruction_count);
+        let kernels = self.kernels.iter();
+        let counted = kernels.map(|(_, kernel)| kernel.instruction_count());
         let counts = self.options.mode == cpu::CpuMode::Counting;
         counts.then(|| counted.fold(self.destroyed_count, u64::saturating_add))
     }

@@ -23,6 +23,7 @@ use super::staging::StagingBuffers;
 use crate::driver::{
     BufferCopy, DeviceDriver, DeviceInfo, DeviceOptions, PatternFill, ReachedMemory,
 };
+use crate::numbered_objects::NumberedObjects;
 use crate::{
     BufferHandle, DeviceError, ImageHandle, ImageShape, ImportedMemory, KernelHandle, KernelLaunch,
     LaunchInputs, ResourceHandle, SamplerHandle, SamplerState,
@@ -47,8 +48,8 @@ pub struct VulkanDriver {
     // First, so that the device is idle when the others are dropped.
     queue: VulkanQueue,
     transfer: StagingBuffers,
-    buffers: Vec<Option<VulkanResource>>,
-    kernels: Vec<KernelPipelines>,
+    buffers: NumberedObjects<VulkanResource>,
+    kernels: NumberedObjects<KernelPipelines>,
     // Before the device, which saving it needs.
     cache: PipelineDiskCache,
     memory: Arc<VulkanMemory>,
@@ -110,8 +111,8 @@ impl VulkanDriver {
         Ok(VulkanDriver {
             queue: VulkanQueue::new(&device, settings)?,
             transfer: StagingBuffers::new(&memory),
-            buffers: Vec::new(),
-            kernels: Vec::new(),
+            buffers: NumberedObjects::default(),
+            kernels: NumberedObjects::default(),
             cache: PipelineDiskCache::open(&device, options.cache.as_deref())?,
             memory,
             features,
@@ -133,7 +134,7 @@ impl VulkanDriver {
 
     fn find_buffer(&self, buffer: BufferHandle) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
         match self.buffers.get(buffer.index()) {
-            Some(Some(VulkanResource::Buffer(found))) => Ok(Arc::clone(found)),
+            Some(VulkanResource::Buffer(found)) => Ok(Arc::clone(found)),
             _ => Err(DeviceError::Handle("a buffer")),
         }
     }
@@ -145,8 +146,8 @@ impl VulkanDriver {
         writes: Option<u64>,
     ) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
         match self.buffers.get_mut(resource.index()) {
-            Some(Some(VulkanResource::Buffer(found))) => Ok(Arc::clone(found)),
-            Some(Some(VulkanResource::Picture(picture))) => {
+            Some(VulkanResource::Buffer(found)) => Ok(Arc::clone(found)),
+            Some(VulkanResource::Picture(picture)) => {
                 picture.update_bytes(&mut self.queue, &self.memory, writes)
             }
             _ => Err(DeviceError::Handle("a buffer")),
@@ -159,15 +160,11 @@ impl VulkanDriver {
         resource: ResourceHandle,
     ) -> Result<DispatchResource, DeviceError> {
         Ok(match self.buffers.get_mut(resource.index()) {
-            Some(Some(VulkanResource::Buffer(found))) => {
-                DispatchResource::Buffer(Arc::clone(found))
-            }
-            Some(Some(VulkanResource::Picture(picture))) => {
+            Some(VulkanResource::Buffer(found)) => DispatchResource::Buffer(Arc::clone(found)),
+            Some(VulkanResource::Picture(picture)) => {
                 DispatchResource::Image(picture.update_image(&mut self.queue)?)
             }
-            Some(Some(VulkanResource::Sampler(found))) => {
-                DispatchResource::Sampler(Arc::clone(found))
-            }
+            Some(VulkanResource::Sampler(found)) => DispatchResource::Sampler(Arc::clone(found)),
             _ => return Err(DeviceError::Handle("a buffer")),
         })
     }
@@ -176,7 +173,7 @@ impl VulkanDriver {
     fn replay_command(&mut self, asked: &RepeatableCommand<'_>) -> Result<bool, DeviceError> {
         let buffers = &self.buffers;
         let repeated = self.queue.replay_command(asked, |at, used, value| {
-            if let Some(Some(VulkanResource::Buffer(buffer))) =
+            if let Some(VulkanResource::Buffer(buffer)) =
                 buffers.get(asked.bindings[at].resource.index())
             {
                 buffer.mark_used(value, used.is_written);
@@ -235,7 +232,7 @@ impl VulkanDriver {
             made => made?,
         };
         self.notes.extend(note);
-        self.kernels.push(made);
+        self.kernels.insert(made);
         Ok(())
     }
 
@@ -274,7 +271,7 @@ impl DeviceDriver for VulkanDriver {
         let buffer = self.new_buffer(number, size)?;
         let cleared = self.transfer.clear_buffer(&mut self.queue, &buffer);
         self.check_validation(cleared)?;
-        self.buffers.push(Some(VulkanResource::Buffer(buffer)));
+        self.buffers.insert(VulkanResource::Buffer(buffer));
         Ok(())
     }
 
@@ -288,7 +285,7 @@ impl DeviceDriver for VulkanDriver {
         let image = VulkanImage::new(device, memory, &mut self.queue, shape, sampler);
         let image = self.check_validation(image)?;
         self.buffers
-            .push(Some(VulkanResource::Picture(MirroredImage::new(image))));
+            .insert(VulkanResource::Picture(MirroredImage::new(image)));
         Ok(())
     }
 
@@ -298,14 +295,13 @@ impl DeviceDriver for VulkanDriver {
         wanted: &SamplerState,
     ) -> Result<(), DeviceError> {
         let made = self.check_validation(create_sampler(&self.device, wanted, false))?;
-        self.buffers
-            .push(Some(VulkanResource::Sampler(Arc::new(made))));
+        self.buffers.insert(VulkanResource::Sampler(Arc::new(made)));
         Ok(())
     }
 
     fn create_scratch(&mut self, number: BufferHandle, size: u64) -> Result<(), DeviceError> {
         let buffer = self.new_buffer(number, size)?;
-        self.buffers.push(Some(VulkanResource::Buffer(buffer)));
+        self.buffers.insert(VulkanResource::Buffer(buffer));
         Ok(())
     }
 
@@ -318,7 +314,7 @@ impl DeviceDriver for VulkanDriver {
         let buffer = Arc::new(imported?);
         self.device
             .name_object(buffer.raw(), &format!("buffer {}", number.index()));
-        self.buffers.push(Some(VulkanResource::Buffer(buffer)));
+        self.buffers.insert(VulkanResource::Buffer(buffer));
         Ok(())
     }
 
@@ -335,8 +331,8 @@ impl DeviceDriver for VulkanDriver {
     }
 
     fn destroy_resource(&mut self, resource: ResourceHandle) {
-        let slot = self.buffers.get_mut(resource.index());
-        match slot.and_then(Option::take) {
+        let removed = self.buffers.remove(resource.index());
+        match removed {
             // Launches may access it by address, without a binding.
             Some(VulkanResource::Buffer(buffer)) => self.queue.keep_buffer(buffer),
             // Launches that use them keep them alive.
@@ -505,13 +501,18 @@ impl DeviceDriver for VulkanDriver {
         }
         for (binding, _) in &bound {
             let slot = self.buffers.get_mut(binding.resource.index());
-            if let Some(Some(VulkanResource::Picture(picture))) = slot
+            if let Some(VulkanResource::Picture(picture)) = slot
                 && variant.pipeline.sets.has_stored_image(binding)
             {
                 picture.is_written();
             }
         }
         Ok(())
+    }
+
+    /// Batches keep the pipelines that they use.
+    fn destroy_kernel(&mut self, kernel: KernelHandle) {
+        self.kernels.remove(kernel.index());
     }
 
     fn wait_idle(&mut self) -> Result<(), DeviceError> {
