@@ -6,7 +6,7 @@
 
 use crate::error::{CallError, CallResult};
 use crate::region::copy_row;
-use crate::scheduler::{DeviceScheduler, RetiredResource};
+use crate::scheduler::{DeviceScheduler, RetiredObject};
 use spirula_runtime::{BufferHandle, HostMemory, ImageShape, ResourceHandle, SamplerState};
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -486,10 +486,9 @@ impl Drop for MemoryStore {
                 true => memory.take(),
                 false => None,
             };
-            residence.scheduler.retire_resource(RetiredResource {
-                resource: residence.resource,
-                memory: memory.map(|memory| Box::new(memory) as Box<dyn Send>),
-            });
+            let memory = memory.map(|memory| Box::new(memory) as Box<dyn Send>);
+            let retired = RetiredObject::Resource(residence.resource, memory);
+            residence.scheduler.retire_object(retired);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Program images: modules of programs that were built, and their kernels on devices.
 
 use crate::error::{CallError, CallResult};
-use crate::scheduler::DeviceScheduler;
+use crate::scheduler::{DeviceScheduler, RetiredObject};
 use opencl_sys::{
     CL_INVALID_BINARY, CL_INVALID_KERNEL_NAME, CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
     CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_PROGRAM_BINARY_TYPE_LIBRARY, cl_program_binary_type,
@@ -13,7 +13,7 @@ use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::reflect::{EntryInterface, entry_points};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The first bytes of a binary of a program.
 const BINARY_MAGIC: &[u8; 8] = b"SPRLCL01";
@@ -28,8 +28,14 @@ pub struct ProgramImage {
     pub specialization: Vec<(u32, u64)>,
     /// Keeps the variables apart from those of other programs with the same module.
     scope: KernelModuleScope,
-    /// Kernels by device and name.
-    kernels: Mutex<FxHashMap<(usize, String), KernelHandle>>,
+    /// Kernels by the number of their device.
+    kernels: Mutex<FxHashMap<usize, DeviceKernels>>,
+}
+
+/// The kernels of an image on a device.
+struct DeviceKernels {
+    scheduler: Weak<DeviceScheduler>,
+    by_name: FxHashMap<String, KernelHandle>,
 }
 
 impl ProgramImage {
@@ -83,18 +89,23 @@ impl ProgramImage {
     /// When the device cannot run it.
     pub fn compile_kernel(
         &self,
-        scheduler: &DeviceScheduler,
+        scheduler: &Arc<DeviceScheduler>,
         name: &str,
     ) -> CallResult<KernelHandle> {
-        let key = (scheduler.number(), name.to_owned());
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kernels.get(&key) {
+        let kernels = kernels
+            .entry(scheduler.number())
+            .or_insert_with(|| DeviceKernels {
+                scheduler: Arc::downgrade(scheduler),
+                by_name: FxHashMap::default(),
+            });
+        if let Some(known) = kernels.by_name.get(name) {
             return Ok(*known);
         }
         let mut device = scheduler.lock_device();
         let (module, constants) = (&self.module, &self.specialization);
         let made = device.create_scoped_kernel(self.scope, module, name, constants)?;
-        kernels.insert(key, made);
+        kernels.by_name.insert(name.to_owned(), made);
         Ok(made)
     }
 
@@ -156,6 +167,18 @@ impl ProgramImage {
             CL_PROGRAM_BINARY_TYPE_LIBRARY,
         ]
         .contains(&self.binary_type)
+    }
+}
+
+impl Drop for ProgramImage {
+    /// Commands keep the images whose kernels they run.
+    fn drop(&mut self) {
+        let kernels = self.kernels.get_mut();
+        for (_, kernels) in kernels.unwrap_or_else(PoisonError::into_inner).drain() {
+            if let Some(scheduler) = kernels.scheduler.upgrade() {
+                scheduler.retire_object(RetiredObject::Program(self.scope));
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::context::ClContext;
 use crate::error::{CallError, CallResult};
 use crate::handle::{ObjectHandle, declare_object};
-use crate::scheduler::DeviceScheduler;
+use crate::scheduler::{DeviceScheduler, RetiredObject};
 use opencl_sys::{
     CL_ADDRESS_CLAMP, CL_ADDRESS_CLAMP_TO_EDGE, CL_ADDRESS_MIRRORED_REPEAT, CL_ADDRESS_NONE,
     CL_ADDRESS_REPEAT, CL_FILTER_LINEAR, CL_FILTER_NEAREST, cl_addressing_mode, cl_filter_mode,
@@ -116,10 +116,7 @@ impl Drop for ClSampler {
     fn drop(&mut self) {
         let made = self.made.get_mut().unwrap_or_else(PoisonError::into_inner);
         for (scheduler, sampler) in made.drain(..) {
-            scheduler.retire_resource(crate::scheduler::RetiredResource {
-                resource: sampler.into(),
-                memory: None,
-            });
+            scheduler.retire_object(RetiredObject::Resource(sampler.into(), None));
         }
     }
 }

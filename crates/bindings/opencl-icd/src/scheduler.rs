@@ -6,7 +6,7 @@
 use crate::error::{CallError, CallResult, catch_panic};
 use crate::progress::{CommandProgress, EndedCallbacks};
 use opencl_sys::{CL_COMPLETE, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_OUT_OF_RESOURCES};
-use spirula_runtime::{ComputeDevice, ResourceHandle};
+use spirula_runtime::{ComputeDevice, KernelModuleScope, ResourceHandle};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::Write;
@@ -73,22 +73,29 @@ pub struct DeviceScheduler {
     allows_overread: bool,
     /// Whether the device measures the times of launches.
     is_measuring: AtomicBool,
-    retired: Mutex<Vec<RetiredResource>>,
+    retired: Mutex<Vec<RetiredObject>>,
 }
 
-/// A resource that nobody needs any more.
-pub struct RetiredResource {
-    /// The resource.
-    pub resource: ResourceHandle,
-    /// The owner of the memory that it uses.
-    pub memory: Option<Box<dyn Send>>,
+/// An object of a device that nobody needs any more.
+pub enum RetiredObject {
+    /// A resource, and the owner of the memory that it uses.
+    Resource(ResourceHandle, Option<Box<dyn Send>>),
+    /// The kernels and variables of a program.
+    Program(KernelModuleScope),
 }
 
-impl RetiredResource {
+impl RetiredObject {
     fn destroy(self, device: &mut ComputeDevice) {
         // It is one of this device, and there is nobody to tell of a failure.
-        let _ = device.destroy_resource(self.resource);
-        drop(self.memory);
+        match self {
+            RetiredObject::Resource(resource, memory) => {
+                let _ = device.destroy_resource(resource);
+                drop(memory);
+            }
+            RetiredObject::Program(scope) => {
+                let _ = device.end_scope(scope);
+            }
+        }
     }
 }
 
@@ -388,12 +395,12 @@ impl DeviceScheduler {
         }
     }
 
-    fn lock_retired(&self) -> MutexGuard<'_, Vec<RetiredResource>> {
+    fn lock_retired(&self) -> MutexGuard<'_, Vec<RetiredObject>> {
         self.retired.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Destroys a resource when the device is free, without waiting for it.
-    pub fn retire_resource(&self, retired: RetiredResource) {
+    /// Destroys an object when the device is free, without waiting for it.
+    pub fn retire_object(&self, retired: RetiredObject) {
         match self.device.try_lock() {
             Ok(mut device) => retired.destroy(&mut device),
             Err(_) => self.lock_retired().push(retired),

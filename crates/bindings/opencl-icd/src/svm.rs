@@ -1,7 +1,7 @@
 //! Shared virtual memory: allocations that kernels and the host address alike.
 
 use crate::memory_store::OVERREAD;
-use crate::scheduler::{DeviceScheduler, RetiredResource};
+use crate::scheduler::{DeviceScheduler, RetiredObject};
 use spirula_runtime::{BufferHandle, HostMemory};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -26,10 +26,8 @@ pub struct SvmBlock {
 impl Drop for SvmBlock {
     fn drop(&mut self) {
         for (scheduler, buffer) in self.known.drain(..) {
-            scheduler.retire_resource(RetiredResource {
-                resource: buffer.into(),
-                memory: Some(Box::new(self.memory.clone())),
-            });
+            let memory = Box::new(self.memory.clone());
+            scheduler.retire_object(RetiredObject::Resource(buffer.into(), Some(memory)));
         }
     }
 }

@@ -8,6 +8,7 @@
 #[macro_use]
 mod caller;
 
+mod alone;
 mod buffer_boxes;
 mod buffer_maps;
 mod buffer_sequences;
@@ -18,6 +19,7 @@ mod depth_images;
 mod device_pairs;
 mod device_queues;
 mod devices;
+mod endings;
 mod events;
 mod extension_kernels;
 mod handles;
@@ -26,6 +28,7 @@ mod images;
 mod kernels;
 mod launches;
 mod lifetimes;
+mod memory_use;
 mod native_kernels;
 mod objects;
 mod pipes;
