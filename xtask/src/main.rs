@@ -4,6 +4,7 @@ mod c_interface;
 mod grammar;
 mod jax;
 mod mutants;
+mod opencl;
 mod outputs;
 mod pjrt;
 mod speed;

@@ -8,6 +8,7 @@
 
 use crate::c_interface::run_c_tests;
 use crate::find_repository_root;
+use crate::opencl::{run_applications, run_conformance_suites};
 use anyhow::{Context, Result, ensure};
 use clap::{Args as ClapArgs, ValueEnum};
 use serde::Deserialize;
@@ -26,6 +27,9 @@ const NO_ENTRY: &str = "the program has no entry point";
 /// The beginning of the reason of a test whose file of values is missing.
 const MISSING_FILE: &str = "there is no file ";
 
+/// Seconds after which a program or test has failed.
+const SECONDS: u64 = 30;
+
 /// Number of programs that are named for a reason.
 const NAMED: usize = 3;
 
@@ -41,6 +45,10 @@ enum SuiteLanguage {
     FutharkBenchmarks,
     /// Futhark's tests of its C libraries, against the C interface; the corpus is a checkout of Futhark
     FutharkC,
+    /// Khronos' conformance tests of OpenCL; the corpus is a folder with checkouts, the filter a list of suites
+    Opencl,
+    /// Applications of OpenCL that are installed; the filter is a list of them
+    OpenclApplications,
 }
 
 impl SuiteLanguage {
@@ -49,16 +57,24 @@ impl SuiteLanguage {
         match self {
             SuiteLanguage::Futhark => "tests.tsv",
             SuiteLanguage::FutharkBenchmarks => "benchmarks.tsv",
-            SuiteLanguage::FutharkC => "",
+            _ => "",
+        }
+    }
+
+    /// The folder of the corpus among the corpora.
+    fn corpus_folder(self) -> &'static str {
+        match self {
+            SuiteLanguage::Opencl | SuiteLanguage::OpenclApplications => "opencl",
+            _ => "futhark",
         }
     }
 
     /// The folder that the paths of the list are relative to.
     fn program_folder(self) -> &'static str {
         match self {
-            SuiteLanguage::Futhark => "",
             SuiteLanguage::FutharkBenchmarks => "benchmarks",
             SuiteLanguage::FutharkC => "tests_lib/c",
+            _ => "",
         }
     }
 
@@ -68,6 +84,8 @@ impl SuiteLanguage {
             SuiteLanguage::Futhark => "Futhark's test programs",
             SuiteLanguage::FutharkBenchmarks => "Futhark's benchmarks",
             SuiteLanguage::FutharkC => "Futhark's tests of C libraries",
+            SuiteLanguage::Opencl => "Khronos' conformance tests",
+            SuiteLanguage::OpenclApplications => "Applications of OpenCL",
         }
     }
 }
@@ -80,24 +98,24 @@ pub struct SuiteOptions {
     /// Folder of the corpus, with the list of programs
     #[arg(long, value_name = "FOLDER")]
     corpus: Option<PathBuf>,
-    /// The command
+    /// The command, beside which the OpenCL driver stands
     #[arg(long, value_name = "PATH", default_value = "target/release/spirula")]
-    spirula: PathBuf,
+    pub spirula: PathBuf,
     /// Devices that the tests run on; `none` runs none
     #[arg(long, value_delimiter = ',', default_value = "cpu,vulkan")]
-    devices: Vec<String>,
+    pub devices: Vec<String>,
     /// Only programs with this text in their path
     #[arg(long, value_name = "TEXT", default_value = "")]
-    filter: String,
+    pub filter: String,
     /// Processes at a time
     #[arg(long, value_name = "N")]
-    jobs: Option<usize>,
-    /// Seconds after which a program or test has failed
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
-    timeout: u64,
+    pub jobs: Option<usize>,
+    /// Seconds after which a program or test has failed, by default 30, and 300 for tests of OpenCL
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<u64>,
     /// File for the table, as Markdown; by default standard output
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
     /// File for the failures, one a line: what was done, the program, the reason
     #[arg(long, value_name = "FILE")]
     failures: Option<PathBuf>,
@@ -140,9 +158,14 @@ pub fn run_suite(options: &SuiteOptions) -> Result<()> {
         None => {
             let beside = root.join("../shared/corpus");
             let corpus = std::env::var_os("SPIRULA_CORPUS").map_or(beside, PathBuf::from);
-            corpus.join("futhark")
+            corpus.join(language.corpus_folder())
         }
     };
+    match language {
+        SuiteLanguage::Opencl => return run_conformance_suites(&root, &corpus, options),
+        SuiteLanguage::OpenclApplications => return run_applications(&root, options),
+        _ => {}
+    }
     let spirula = root.join(&options.spirula);
     ensure!(spirula.is_file(), "there is no {}", spirula.display());
     if language == SuiteLanguage::FutharkC {
@@ -156,7 +179,7 @@ pub fn run_suite(options: &SuiteOptions) -> Result<()> {
             Some(jobs) => jobs.max(1),
             None => std::thread::available_parallelism().map_or(1, usize::from),
         },
-        timeout: Duration::from_secs(options.timeout),
+        timeout: Duration::from_secs(options.timeout.unwrap_or(SECONDS)),
     };
     let mut columns = suite.check_programs();
     columns.push(suite.compile_programs()?);

@@ -1,6 +1,6 @@
 //! The test command: rules of the house, format, lints, tests and corpora.
 
-use crate::{jax, tidy, tools, wheel};
+use crate::{jax, opencl, tidy, tools, wheel};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use std::ffi::OsString;
@@ -59,6 +59,8 @@ struct Run {
     environment: Vec<(&'static str, OsString)>,
     /// Steps that could not be run, with the reasons.
     left_out: Vec<String>,
+    /// The folder of the loader of OpenCL.
+    loader_folder: Option<PathBuf>,
 }
 
 /// Runs all checks that a change must pass. With `CI` set, a missing tool is a failure. Otherwise it is reported at the
@@ -69,6 +71,7 @@ pub fn run_all_checks(root: PathBuf) -> Result<()> {
         root,
         environment: Vec::new(),
         left_out: Vec::new(),
+        loader_folder: None,
     };
     if std::env::var_os(RANDOM.0).is_none() {
         run.environment.push((RANDOM.0, RANDOM.1.into()));
@@ -91,6 +94,7 @@ pub fn run_all_checks(root: PathBuf) -> Result<()> {
         ],
     )?;
     run.run_step("cargo", &["test", "--workspace"])?;
+    run.check_opencl(&drivers)?;
     run.check_jax()?;
     run.check_wheel()?;
     run.test_corpora(&drivers)?;
@@ -126,6 +130,7 @@ impl Run {
         let opencl = tools::find_or_fetch_opencl(&target);
         if let Some(opencl) = self.require_tool("Intel's OpenCL runtime", opencl)? {
             drivers.push("opencl");
+            self.loader_folder = Some(PathBuf::from(&opencl.libraries));
             libraries.push(opencl.libraries.into());
             self.environment.extend([
                 ("OCL_ICD_VENDORS", opencl.vendors.into()),
@@ -155,6 +160,21 @@ impl Run {
                 Ok(None)
             }
         }
+    }
+
+    /// Runs programs on the OpenCL driver, which the tests have built, through a loader.
+    fn check_opencl(&mut self, drivers: &[&str]) -> Result<()> {
+        let Some(folder) = self.loader_folder.clone() else {
+            return Ok(());
+        };
+        let has_vulkan = drivers.contains(&"vulkan");
+        let loader = opencl::find_loader(&folder);
+        let missing = opencl::check_driver(&self.root, &loader, has_vulkan, &self.environment)?;
+        for name in missing {
+            let text = format!("{name} on the OpenCL driver: it is not installed");
+            self.left_out.push(text);
+        }
+        Ok(())
     }
 
     /// Checks the PJRT plugin, which the tests have built, with JAX.
