@@ -262,8 +262,7 @@ fn shared_memory_is_freed_by_a_command() {
         out
     ));
     assert_eq!(code, CL_SUCCESS);
-    let event = crate::caller::OwnedHandle::new(crate::caller::ObjectKind::Event, event, code)
-        .expect("it is one");
+    let event = OwnedHandle::new(ObjectKind::Event, event, code).expect("it is one");
     numbers(list[0], 16).fill(1);
     assert_eq!(status(&event), CL_QUEUED);
     end_event(&gate, CL_COMPLETE);
