@@ -15,7 +15,9 @@ fn pieces_arrive_in_their_order() {
     let options = DeviceOptions::default();
     let driver = VulkanDriver::open_with("vulkan", &options, false, |device| device).unwrap();
     let mut device = ComputeDevice::with_driver(Box::new(driver));
-    let mut expected: Vec<u8> = (0..LENGTH).map(|at| (at / 3 ^ at >> 13) as u8).collect();
+    let mut expected: Vec<u8> = (0..LENGTH)
+        .map(|at| ((at / 3) ^ (at >> 13)) as u8)
+        .collect();
     let buffer = device.create_buffer(LENGTH as u64).unwrap();
     device.write_buffer(buffer, 0, &expected).unwrap();
     // Writes that overlap are ordered, and parts are read before, between and behind them.
