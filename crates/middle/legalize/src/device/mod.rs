@@ -10,7 +10,6 @@
 //! - [`drop_shared_non_writable`], [`select_parity_bits`], [`guard_wide_divisions`]: constructs that a driver is
 //!   known to miscompile are replaced.
 //! - [`replace_inexact_functions`]: sines of large angles and hyperbolic functions are exact.
-//! - [`expand_factored_products`]: products and sums of integers take one instruction.
 //! - [`read_ahead`]: loops that wait for the workgroup issue the loads of later iterations early.
 //! - [`spread_banks`]: arrays in workgroup memory are padded so that adjacent invocations use different banks.
 //!
@@ -22,7 +21,6 @@ mod bank_conflicts;
 mod buffer_addresses;
 mod exact_functions;
 mod exact_remainders;
-mod factored_products;
 mod float_controls;
 mod non_writable;
 mod parity_bits;
@@ -38,7 +36,6 @@ pub use bank_conflicts::spread_banks;
 pub use buffer_addresses::{AddressSource, AddressedShader, address_buffers};
 pub use exact_functions::replace_inexact_functions;
 pub use exact_remainders::replace_inexact_remainders;
-pub use factored_products::expand_factored_products;
 pub use float_controls::drop_missing_float_controls;
 pub use non_writable::drop_shared_non_writable;
 pub use parity_bits::select_parity_bits;
@@ -204,9 +201,6 @@ impl DeviceShader {
                 shader.module = exact;
             }
             if !facts.is_processor {
-                if let Some(expanded) = expand_factored_products(&shader.module) {
-                    shader.module = expanded;
-                }
                 shader.optimise_memory_access();
             }
         }
