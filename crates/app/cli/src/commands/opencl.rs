@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 /// The name of the vendor file.
 const VENDOR_FILE: &str = "spirula.icd";
 
+/// The function of a driver that the loader of OpenCL calls first.
+const ENTRY_FUNCTION: &str = "clIcdGetPlatformIDsKHR";
+
 /// Runs `spirula opencl`: writes or removes the vendor file, or shows the environment in which the loader finds the driver.
 pub fn run_opencl(args: &OpenClArgs) -> CommandResult {
     let file = args.vendors.join(VENDOR_FILE);
@@ -52,6 +55,9 @@ fn find_library(given: Option<&Path>) -> Result<PathBuf, CommandFailure> {
         None => list_candidates(&name),
     };
     let found = candidates.iter().find(|path| path.is_file());
+    if let Some(found) = found {
+        require_driver(found)?;
+    }
     let found = found.and_then(|path| path.canonicalize().ok());
     found.ok_or_else(|| {
         let paths: Vec<String> = candidates.iter().map(|p| p.display().to_string()).collect();
@@ -60,6 +66,21 @@ fn find_library(given: Option<&Path>) -> Result<PathBuf, CommandFailure> {
             "cargo build --release -p spirula-opencl-icd makes it; --library names another place";
         CommandFailure::with_hint(text, hint)
     })
+}
+
+/// Refuses a file that does not export the function by which the loader begins.
+fn require_driver(path: &Path) -> CommandResult {
+    let bytes = std::fs::read(path).map_err(|error| describe_failure(path, &error))?;
+    let first = ENTRY_FUNCTION.as_bytes();
+    if bytes.windows(first.len()).any(|part| part == first) {
+        return Ok(());
+    }
+    let text = format!(
+        "{} is no OpenCL driver: it has no {ENTRY_FUNCTION}",
+        path.display()
+    );
+    let hint = "cargo build --release -p spirula-opencl-icd makes the driver";
+    Err(CommandFailure::with_hint(text, hint))
 }
 
 fn list_candidates(name: &str) -> Vec<PathBuf> {

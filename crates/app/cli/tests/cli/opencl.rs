@@ -7,7 +7,7 @@ fn the_vendor_file_is_written_and_removed() {
     let folder = tempfile::tempdir().expect("there is a folder");
     let path = |name: &str| folder.path().join(name).display().to_string();
     let (library, vendors) = (path("libspirula_opencl.so"), path("OpenCL/vendors"));
-    std::fs::write(&library, "").expect("it can be written");
+    std::fs::write(&library, "a library with clIcdGetPlatformIDsKHR").expect("it can be written");
     let shared = ["opencl", "--library", &library, "--vendors", &vendors];
     spirula(&[&shared[..], &["--install"]].concat()).ok();
     let file = folder.path().join("OpenCL/vendors/spirula.icd");
@@ -26,5 +26,9 @@ fn the_vendor_file_is_written_and_removed() {
 fn a_missing_driver_is_named() {
     let missing = "/no/such/libspirula_opencl.so";
     spirula(&["opencl", "--library", missing]).fails(1, missing);
+    let folder = tempfile::tempdir().expect("there is a folder");
+    let other = folder.path().join("other.so").display().to_string();
+    std::fs::write(&other, "another library").expect("it can be written");
+    spirula(&["opencl", "--library", &other]).fails(1, "is no OpenCL driver");
     spirula(&["opencl", "--install", "--remove"]).fails(2, "cannot be used with");
 }

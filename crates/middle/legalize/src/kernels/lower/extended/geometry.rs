@@ -38,8 +38,9 @@ const SCALES: [NormScales; 2] = [
 
 /// The norm of a vector: that of its scaled components, and the factor which undoes the scale.
 struct VectorNorm {
-    lanes: Vec<Id>,
     root: Id,
+    /// The scale of small components, and that of large ones. One of them is one.
+    scales: [Id; 2],
     unscale: Id,
 }
 
@@ -88,12 +89,15 @@ pub fn lower_normalize(
         let direction = l.emit_value(Op::Select, ty, &[own, sign, nothing]);
         finite.push(l.emit_value(Op::Select, ty, &[is_infinite, direction, *lane]));
     }
-    let norm = emit_norm(l, width, finite);
+    let norm = emit_norm(l, width, &finite);
     let is_zero = l.emit_value(Op::FOrdEqual, truth, &[norm.root, zero]);
     let mut parts = Vec::new();
-    for (lane, scaled) in lanes.into_iter().zip(norm.lanes) {
-        let part = l.emit_value(Op::FDiv, ty, &[scaled, norm.root]);
-        parts.push(l.emit_value(Op::Select, ty, &[is_zero, lane, part]));
+    for (lane, finite) in lanes.into_iter().zip(finite) {
+        // Components lose bits where they become denormal, so that they grow before the division, and shrink after it.
+        let grown = l.emit_value(Op::FMul, ty, &[finite, norm.scales[0]]);
+        let share = l.emit_value(Op::FDiv, ty, &[grown, norm.root]);
+        let share = l.emit_value(Op::FMul, ty, &[share, norm.scales[1]]);
+        parts.push(l.emit_value(Op::Select, ty, &[is_zero, lane, share]));
     }
     let parts = convert_lanes(l, parts, width, scalar.size() * 8);
     if count == 1 {
@@ -107,7 +111,7 @@ fn emit_length(l: &mut ShaderLowering<'_>, scalar: MemoryScalar, lanes: Vec<Id>)
     let (own, width) = (scalar.size() * 8, work_width(scalar));
     let lanes = convert_lanes(l, lanes, own, width);
     let ty = l.make_float_type(width);
-    let norm = emit_norm(l, width, lanes);
+    let norm = emit_norm(l, width, &lanes);
     let length = l.emit_value(Op::FMul, ty, &[norm.root, norm.unscale]);
     convert_lanes(l, vec![length], width, own)[0]
 }
@@ -136,22 +140,23 @@ fn emit_largest(l: &mut ShaderLowering<'_>, ty: Id, lanes: &[Id]) -> Id {
     largest
 }
 
-fn emit_norm(l: &mut ShaderLowering<'_>, width: u32, lanes: Vec<Id>) -> VectorNorm {
+fn emit_norm(l: &mut ShaderLowering<'_>, width: u32, lanes: &[Id]) -> VectorNorm {
     let (ty, truth) = (l.make_float_type(width), l.b.bool_type());
-    let scales = &SCALES[usize::from(width == SCALES[1].width)];
-    let largest = emit_largest(l, ty, &lanes);
+    let exponents = &SCALES[usize::from(width == SCALES[1].width)];
+    let largest = emit_largest(l, ty, lanes);
     let power = |l: &mut ShaderLowering<'_>, exponent| {
         l.make_float_constant(width, f64::exp2(f64::from(exponent)))
     };
-    let [high, low] = [scales.bound, -scales.bound].map(|exponent| power(l, exponent));
+    let [high, low] = [exponents.bound, -exponents.bound].map(|exponent| power(l, exponent));
     let is_large = l.emit_value(Op::FOrdGreaterThan, truth, &[largest, high]);
     let is_small = l.emit_value(Op::FOrdLessThan, truth, &[largest, low]);
-    let [scale, unscale] = [1, -1].map(|sign| {
-        let [shrink, grow, one] =
-            [scales.shrink, scales.grow, 0].map(|exponent| power(l, sign * exponent));
-        let small = l.emit_value(Op::Select, ty, &[is_small, grow, one]);
-        l.emit_value(Op::Select, ty, &[is_large, shrink, small])
+    let [scales, inverses] = [1, -1].map(|sign| {
+        [(is_small, exponents.grow), (is_large, exponents.shrink)].map(|(applies, exponent)| {
+            let [factor, one] = [sign * exponent, 0].map(|exponent| power(l, exponent));
+            l.emit_value(Op::Select, ty, &[applies, factor, one])
+        })
     });
+    let [scale, unscale] = [scales, inverses].map(|factors| l.emit_value(Op::FMul, ty, &factors));
     let scaled: Vec<Id> = lanes
         .iter()
         .map(|lane| l.emit_value(Op::FMul, ty, &[*lane, scale]))
@@ -162,7 +167,7 @@ fn emit_norm(l: &mut ShaderLowering<'_>, width: u32, lanes: Vec<Id>) -> VectorNo
     }
     VectorNorm {
         root: l.emit_glsl(glsl::SQRT, ty, &[sum]),
-        lanes: scaled,
+        scales,
         unscale,
     }
 }
