@@ -24,8 +24,8 @@ const CHECKOUTS: [(&str, &str); 3] = [
     ("--spirv-headers", "SPIRV-Headers"),
 ];
 
-/// Applications that the test command runs where they are installed. Nothing installs them.
-const SMALL_APPLICATIONS: [&str; 2] = ["clinfo", "clpeak"];
+/// Applications that the test command runs where they are installed, and their programs. Nothing installs them.
+const SMALL_APPLICATIONS: [(&str, &str); 2] = [("clinfo", "clinfo"), ("clpeak-in-part", "clpeak")];
 
 /// Runs Khronos' conformance tests on each device. `corpus` is the folder of the checkouts, and the filter names suites.
 ///
@@ -136,7 +136,7 @@ pub fn check_driver(
     run_step(smoke, &variables)?;
     let (installed, missing): (Vec<_>, Vec<_>) = SMALL_APPLICATIONS
         .into_iter()
-        .partition(|name| is_on_path(name));
+        .partition(|(_, program)| is_on_path(program));
     if !installed.is_empty() {
         let mut applications = Command::new("python3");
         applications.arg(scripts.join("run_applications.py"));
@@ -145,10 +145,10 @@ pub fn check_driver(
             .arg(&library)
             .arg("--state")
             .arg(&state);
-        applications.args(installed);
+        applications.args(installed.iter().map(|(name, _)| name));
         run_step(applications, &variables)?;
     }
-    Ok(missing)
+    Ok(missing.into_iter().map(|(_, program)| program).collect())
 }
 
 fn run_step(mut command: Command, variables: &[(&str, OsString)]) -> Result<()> {

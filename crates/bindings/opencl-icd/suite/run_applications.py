@@ -104,6 +104,13 @@ def run_clpeak(run):
     return Counts(int(ok), 0, int(not ok), "")
 
 
+def run_clpeak_in_part(run):
+    """One kind of kernel, and the latency: the whole takes minutes with a driver that is built for development."""
+    text, ended = run.run("clpeak-in-part", ["clpeak", "--compute-sp", "--kernel-latency"], 300)
+    ok = ended and "Kernel launch latency" in text
+    return Counts(int(ok), 0, int(not ok), "")
+
+
 def run_pyopencl(run):
     run.require_package("pyopencl")
     folder = run.state / "pyopencl"
@@ -173,6 +180,7 @@ def run_dpnp(run):
 APPLICATIONS = {
     "clinfo": run_clinfo,
     "clpeak": run_clpeak,
+    "clpeak-in-part": run_clpeak_in_part,
     "pyopencl": run_pyopencl,
     "openmm": run_openmm,
     "pyvkfft": run_vkfft,
