@@ -68,6 +68,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-tensor",
         ],
     ),
+    ("spirula-triton", &["spirula-diagnostics"]),
     (
         "spirula-soac",
         &["spirula-diagnostics", "spirula-entity", "spirula-program"],
@@ -150,6 +151,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-soac",
             "spirula-stablehlo",
             "spirula-tensor",
+            "spirula-triton",
             "spirula-legalize",
         ],
     ),
@@ -219,6 +221,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-schedule",
             "spirula-spirv",
             "spirula-stablehlo",
+            "spirula-triton",
         ],
     ),
     ("spirula-testing", &["spirula-diagnostics", "spirula-spirv"]),

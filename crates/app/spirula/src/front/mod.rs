@@ -16,6 +16,7 @@ mod source;
 mod spirv;
 mod stablehlo;
 mod table;
+mod triton;
 
 pub use detect::detect_input_format;
 pub use format::{FrontEnd, InputFormat};

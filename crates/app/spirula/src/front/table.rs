@@ -1,12 +1,15 @@
 //! Table of front ends.
 
 use super::format::{FrontEnd, InputFormat};
-use super::{archive, futhark_printed, futhark_source, kernel_text, llvm, spirv, stablehlo};
+use super::{
+    archive, futhark_printed, futhark_source, kernel_text, llvm, spirv, stablehlo, triton,
+};
 
 /// All front ends.
 pub static FRONT_ENDS: &[&FrontEnd] = &[
     &spirv::FRONT_END,
     &llvm::FRONT_END,
+    &triton::FRONT_END,
     &stablehlo::FRONT_END,
     &kernel_text::FRONT_END,
     &futhark_source::FRONT_END,
