@@ -28,7 +28,8 @@ use std::sync::Arc;
 /// chooses otherwise, and `offset` is added to the ids of a kernel. Shaders have workgroups of their own, of which `size` is a
 /// multiple. With a size of None, `groups` is the number of workgroups. `args` are the arguments of a kernel in order, or the resources of a shader by set and binding; those with names
 /// may be given by name. A buffer is a numpy.ndarray, contiguous and of the dtype of the elements, which is changed in place
-/// unless it is read-only, or an `Array` on the device, which is changed there. A value is a number, an array of numbers, or
+/// unless it is read-only, or an `Array` on the device, which is changed there. An int is an address that the device can access; the
+/// processor accesses all memory of the process, and a wrong address may destroy it. A value is a number, an array of numbers, or
 /// bytes. Workgroup memory is a `LocalMemory`. `push` are the push constants of a shader: a sequence with a value for each member,
 /// or bytes.
 ///
@@ -259,7 +260,9 @@ impl ValueLaunch<'_> {
         device: &mut ComputeDevice,
     ) -> Result<Option<ValueBuffer>, PythonFailure> {
         let array = match &self.values[number] {
-            KernelValue::Bytes(_) | KernelValue::Local(_) => return Ok(None),
+            KernelValue::Bytes(_) | KernelValue::Local(_) | KernelValue::Address(_) => {
+                return Ok(None);
+            }
             KernelValue::Device(_) => {
                 return Ok(Some(ValueBuffer {
                     handle: resident?,
@@ -294,6 +297,7 @@ impl ValueLaunch<'_> {
             let arguments = values.map(|(value, buffer)| match (value, buffer) {
                 (_, Some(buffer)) => KernelArgument::from(buffer.handle),
                 (KernelValue::Local(bytes), _) => KernelArgument::Local(*bytes),
+                (KernelValue::Address(address), _) => KernelArgument::Address(*address),
                 (KernelValue::Bytes(bytes), _) => KernelArgument::Bytes(bytes.clone()),
                 (KernelValue::Host(_) | KernelValue::Device(_), None) => {
                     KernelArgument::Bytes(Vec::new())

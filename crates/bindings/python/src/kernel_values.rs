@@ -5,7 +5,7 @@ use crate::failure::PythonFailure;
 use crate::host_array::{HostArray, MutableHostArray};
 use crate::numpy_element::NumpyElement;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyInt};
 use spirula_runtime::data::ElementType;
 use spirula_runtime::type_names::{TypeNames, ValueElements};
 use spirula_spirv::reflect::{
@@ -64,6 +64,8 @@ pub enum KernelValue {
     Device(Arc<DeviceArray>),
     Bytes(Vec<u8>),
     Local(u64),
+    /// An address that kernels of the device can access.
+    Address(u64),
 }
 
 /// The parameters of a kernel, or the resources of a shader.
@@ -154,6 +156,9 @@ impl KernelParameter {
                 "it takes {}, and only buffers, values and workgroup memory are supported",
                 self.type_name
             ))),
+            ParameterForm::Buffer(_) if object.is_instance_of::<PyInt>() => {
+                Ok(KernelValue::Address(object.extract()?))
+            }
             ParameterForm::Buffer(element) => {
                 let (value, found) = match object.cast::<PythonArray>() {
                     Ok(array) => {

@@ -9,6 +9,7 @@
 //! - `program`, `program_call`, `opaque`: programs and calls of their functions. `signature`, `consumed_parameters`: what
 //!   the functions take.
 //! - `kernel`, `kernel_values`, `launch_size`: kernels and their launches with arrays of NumPy.
+//! - `triton`: facts of Triton's kernels.
 //! - `numpy_element`, `host_array`: types and arrays of NumPy.
 //! - `call_arguments`: arguments by position and by name.
 //! - `failure`, `diagnostic`: exceptions with places in sources.
@@ -38,6 +39,7 @@ mod program;
 mod program_call;
 mod reflection;
 mod signature;
+mod triton;
 
 pub use spirula_pjrt::{GetPjrtApi, spirula_ffi_api};
 
@@ -70,6 +72,8 @@ mod _spirula {
     use crate::reflection::{PythonEntryPoint, PythonKernelArgument, PythonReflection, reflect};
     #[pymodule_export]
     use crate::signature::PythonParameter;
+    #[pymodule_export]
+    use crate::triton::measure_triton;
     use pyo3::prelude::*;
 
     #[pymodule_init]
