@@ -37,25 +37,26 @@ struct AtomicUpdate<'m> {
     kind: Option<&'static str>,
     order: &'static str,
     element: TileElement,
+    /// The operand that memory is changed with; none where it stays as it is.
+    value: Option<ValueId>,
     mask: Option<ValueId>,
 }
 
 impl<'m> TileLowering<'m, '_> {
-    /// Lowers `tt.atomic_rmw` and `tt.atomic_cas`.
+    /// Lowers `tt.atomic_rmw`, `tt.atomic_cas`, `tt.atomic_load` and `tt.atomic_store`.
     pub fn lower_atomic(&mut self, operation: &'m TileOperation) -> TritonResult<()> {
         let change = self.describe_atomic(operation)?;
-        let Some(result) = operation.results.first().copied() else {
-            return Err(fault(
-                &operation.place,
-                format!("malformed {}", operation.name),
-            ));
+        let result = operation.results.first().copied();
+        let Some(shape) = &self.type_of(operation.operands[0]).shape else {
+            return match result {
+                Some(result) => self.lower_scalar_atomic(&change, result),
+                None => {
+                    self.emit_alone(&mut |lowering| lowering.emit_atomic(&change, &[]).map(drop))
+                }
+            };
         };
-        let ty = self.type_of(result);
-        let Some(shape) = &ty.shape else {
-            return self.lower_scalar_atomic(&change, result);
-        };
-        let is_used = !self.facts.uses(result).is_empty();
-        let buffer = is_used.then(|| self.make_buffer(ty));
+        let used = result.filter(|result| !self.facts.uses(*result).is_empty());
+        let buffer = used.map(|result| self.make_buffer(self.type_of(result)));
         self.kernel.emit_barrier();
         self.for_each_element(shape, &mut |lowering, index| {
             let old = lowering.emit_atomic(&change, index)?;
@@ -65,7 +66,7 @@ impl<'m> TileLowering<'m, '_> {
             Ok(())
         })?;
         self.kernel.emit_barrier();
-        if let Some(buffer) = buffer {
+        if let (Some(result), Some(buffer)) = (used, buffer) {
             self.bind(result, TileBinding::Buffer(buffer));
         }
         Ok(())
@@ -122,32 +123,44 @@ impl<'m> TileLowering<'m, '_> {
             let message = format!("{} with {what} is not supported", operation.name);
             fault(&operation.place, message)
         };
-        let Some(value) = operation.operands.get(1) else {
-            return Err(fault(
-                &operation.place,
-                format!("malformed {}", operation.name),
-            ));
+        let malformed = || {
+            let message = format!("malformed {}", operation.name);
+            fault(&operation.place, message)
+        };
+        let second = operation.operands.get(1).copied();
+        let third = operation.operands.get(2).copied();
+        let (value, mask, fixed_kind) = match operation.name.as_str() {
+            // The value stays as it is.
+            "tt.atomic_load" => (None, second, Some("or")),
+            "tt.atomic_store" => (second, third, Some("xchg")),
+            "tt.atomic_cas" => (second, None, None),
+            _ => (second, third, None),
         };
         let is_exchange = operation.name == "tt.atomic_cas";
+        let typed = value.or(operation.results.first().copied());
+        let element = self.type_of(typed.ok_or_else(malformed)?).element.clone();
         let words: Vec<&str> = (0..operation.words.len())
             .filter_map(|position| operation.word_at(position))
             .collect();
         let order = ORDERS.iter().find(|row| words.contains(&row.0));
         let order = order.ok_or_else(|| unsupported("this order of memory"))?.1;
-        let kind = KINDS.iter().find(|row| words.first() == Some(&row.0));
+        let named_kind = KINDS.iter().find(|row| words.first() == Some(&row.0));
+        let kind = fixed_kind
+            .or(named_kind.map(|row| row.1))
+            .filter(|_| !is_exchange);
         if kind.is_none() && !is_exchange {
             return Err(unsupported("this change"));
         }
-        let element = self.type_of(*value).element.clone();
         if element.bits() < 8 || matches!(element, TileElement::Pointer(_)) {
             return Err(unsupported(&element.to_string()));
         }
         Ok(AtomicUpdate {
             operation,
-            kind: kind.filter(|_| !is_exchange).map(|row| row.1),
+            kind,
             order,
             element,
-            mask: operation.operands.get(2).copied().filter(|_| !is_exchange),
+            value,
+            mask,
         })
     }
 
@@ -185,7 +198,10 @@ impl<'m> TileLowering<'m, '_> {
     ) -> TritonResult<String> {
         let operands = &change.operation.operands;
         let address = self.evaluate(operands[0], index)?;
-        let value = self.evaluate(operands[1], index)?;
+        let value = match change.value {
+            Some(value) => self.evaluate(value, index)?,
+            None => zero_stored(&change.element).to_owned(),
+        };
         let ty = value_type(&change.element);
         let order = change.order;
         if change.element.bits() < 32 {
@@ -203,6 +219,12 @@ impl<'m> TileLowering<'m, '_> {
             });
         }
         let pointer = format!("ptr addrspace(1) {address}");
+        if change.value.is_none() && !ty.starts_with('i') {
+            let bits = format!("i{}", change.element.bits());
+            let text = &mut self.kernel.text;
+            let old = text.compute(format!("atomicrmw or {pointer}, {bits} 0 {order}"));
+            return Ok(text.compute(format!("bitcast {bits} {old} to {ty}")));
+        }
         if let Some(kind) = change.kind {
             let instruction = format!("atomicrmw {kind} {pointer}, {ty} {value} {order}");
             return Ok(self.kernel.text.compute(instruction));

@@ -15,7 +15,11 @@ const TERMINATORS: &[&str] = &[
 ];
 
 /// Operations that tell something about values, and have no effect.
-const HINTS: &[&str] = &["llvm.intr.assume", "gpu.barrier_hint"];
+const HINTS: &[&str] = &[
+    "llvm.intr.assume",
+    "tt.grid_dependency_launch_dependents",
+    "tt.grid_dependency_wait",
+];
 
 /// Function that lowers an operation.
 type LowerFunction =
@@ -32,7 +36,9 @@ static OPERATIONS: &[(&str, LowerFunction)] = &[
     ("scf.while", |l, o| l.lower_while(o)),
     ("tt.assert", |l, o| l.lower_assert(o)),
     ("tt.atomic_cas", |l, o| l.lower_atomic(o)),
+    ("tt.atomic_load", |l, o| l.lower_atomic(o)),
     ("tt.atomic_rmw", |l, o| l.lower_atomic(o)),
+    ("tt.atomic_store", |l, o| l.lower_atomic(o)),
     ("tt.call", |l, o| l.lower_call(o)),
     ("tt.dot", |l, o| l.lower_dot(o)),
     ("tt.dot_scaled", |l, o| l.lower_scaled_dot(o)),
