@@ -1,7 +1,7 @@
 """Triton on Spirula: kernels of `@triton.jit` run on Spirula's devices.
 
 Triton finds this package by itself, and uses it where there is no graphics card of NVIDIA or AMD, or where the environment
-variable `TRITON_DEFAULT_BACKEND` is `spirula`. Tensors are those of PyTorch on the processor, or arrays of NumPy.
+variable `TRITON_DEFAULT_BACKEND` is `spirula`. Tensors are those of PyTorch on the processor. `ArrayPointer` wraps arrays of NumPy.
 
     >>> import torch, triton, triton.language as tl
     >>> @triton.jit
@@ -11,3 +11,7 @@ variable `TRITON_DEFAULT_BACKEND` is `spirula`. Tensors are those of PyTorch on 
     >>> numbers = torch.ones(1000)
     >>> double[(triton.cdiv(1000, 256),)](numbers, 1000, BLOCK=256)
 """
+
+from spirula.triton._pointer import ArrayPointer
+
+__all__ = ["ArrayPointer"]

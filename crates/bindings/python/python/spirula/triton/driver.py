@@ -61,9 +61,7 @@ def find_address(value: Any) -> int:
         return value
     if hasattr(value, "data_ptr"):
         return value.data_ptr()
-    if hasattr(value, "ctypes"):
-        return value.ctypes.data
-    raise TypeError(f"a pointer is a tensor, an array or an address, not {type(value).__name__}")
+    raise TypeError(f"a pointer is a tensor or an address, not {type(value).__name__}")
 
 
 def pack_argument(kind: str, value: Any) -> int | bytes:
