@@ -262,6 +262,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-spirv",
             "spirula-stablehlo",
             "spirula-testing",
+            "spirula-triton",
         ],
     ),
     ("spirula-bench", &[]),

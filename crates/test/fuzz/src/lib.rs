@@ -15,6 +15,7 @@ mod mutate;
 mod seeds;
 mod spirv;
 mod target;
+mod triton;
 
 pub use budget::{measure_peak_memory, run_target};
 pub use mutate::make_mutant;

@@ -16,10 +16,12 @@ const MOST: usize = 40;
 /// # Panics
 /// If a file cannot be read.
 pub fn load_seeds(target: &FuzzTarget) -> Vec<Vec<u8>> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found: Vec<PathBuf> = Vec::new();
     for (folder, ending) in target.own {
-        found.extend(sample_files(&crates.join(folder), ending));
+        let own = sample_files(&crates.join(folder), ending);
+        assert!(!own.is_empty(), "{folder} has no file {ending}");
+        found.extend(own);
     }
     for (folder, ending) in target.corpus {
         if let Some(folder) = find_corpus(folder) {

@@ -1,6 +1,6 @@
 //! The table of fuzz targets.
 
-use crate::{kernel, llvm, mlir, spirv};
+use crate::{kernel, llvm, mlir, spirv, triton};
 
 /// A reader or interface under test.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ const MIB: usize = 1 << 20;
 const SPIRV: FuzzTarget = FuzzTarget {
     name: "",
     check: |_| (),
-    own: &[("spirula-spirv/tests", ".spvasm")],
+    own: &[("core/spirv/tests", ".spvasm")],
     corpus: &[("spirv/modules", ".spv")],
     per_byte: 2000,
     // Tables indexed by id are as long as the bound, which may be 2^22 in a module of any size.
@@ -71,7 +71,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     FuzzTarget {
         name: "llvm_text",
         check: llvm::check_read,
-        own: &[("spirula-llvm/tests", ".ll")],
+        own: &[("front/llvm/tests", ".ll")],
         corpus: &[("llvm-ir/kernels", ".ll")],
         per_byte: 4000,
         floor: 64 * MIB,
@@ -79,7 +79,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     FuzzTarget {
         name: "bitcode",
         check: llvm::check_read,
-        own: &[("spirula-llvm/tests", ".bc")],
+        own: &[("front/llvm/tests", ".bc")],
         corpus: &[("llvm-ir/kernels", ".bc")],
         per_byte: 20_000,
         floor: 64 * MIB,
@@ -87,7 +87,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     FuzzTarget {
         name: "translate",
         check: llvm::check_translate,
-        own: &[("spirula-llvm/tests", ".ll")],
+        own: &[("front/llvm/tests", ".ll")],
         corpus: &[("llvm-ir/conformance", ".ll")],
         per_byte: 20_000,
         floor: 64 * MIB,
@@ -103,7 +103,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     FuzzTarget {
         name: "futhark",
         check: kernel::check_futhark,
-        own: &[("spirula/tests", ".imp"), ("spirula-kernel/tests", ".imp")],
+        own: &[("app/cli/tests", ".imp")],
         corpus: &[],
         per_byte: 20_000,
         floor: 64 * MIB,
@@ -112,8 +112,8 @@ pub const TARGETS: &[FuzzTarget] = &[
         name: "kernel_text",
         check: kernel::check_text,
         own: &[
-            ("spirula-kernel/tests", ".kernel"),
-            ("spirula/tests", ".kernel"),
+            ("middle/kernel/tests", ".kernel"),
+            ("app/cli/tests", ".kernel"),
         ],
         corpus: &[],
         per_byte: 20_000,
@@ -122,7 +122,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     FuzzTarget {
         name: "mlir_text",
         check: mlir::check_text,
-        own: &[("spirula-stablehlo/tests", ".mlir")],
+        own: &[("front/stablehlo/tests", ".mlir")],
         corpus: &[("stablehlo/syntax", ".mlir")],
         per_byte: 20_000,
         floor: 64 * MIB,
@@ -132,6 +132,14 @@ pub const TARGETS: &[FuzzTarget] = &[
         check: mlir::check_bytecode,
         own: &[],
         corpus: &[("stablehlo/portable", ".mlirbc")],
+        per_byte: 20_000,
+        floor: 64 * MIB,
+    },
+    FuzzTarget {
+        name: "triton",
+        check: triton::check_kernel,
+        own: &[("front/triton/tests", ".ttir")],
+        corpus: &[],
         per_byte: 20_000,
         floor: 64 * MIB,
     },

@@ -39,19 +39,20 @@ impl ModuleSource for TileModule {
         let kernel = spirula_triton::lower_module(self, spirula_triton::PROGRAM_WIDTH);
         let kernel = kernel.map_err(CompileError::from_translate_fault)?;
         let module = spirula_llvm::read_module(kernel.assembly.as_bytes());
-        let module = module.map_err(CompileError::from_translate_fault)?;
+        let module = module.map_err(|error| to_fault("operands of wrong types", &error))?;
         let mut module = module.translate_to_spirv(options, diagnostics)?;
-        let pipeline: PassPipeline = PASSES.parse().map_err(|error| to_fault(&error))?;
+        let pipeline: PassPipeline = PASSES
+            .parse()
+            .map_err(|error| to_fault("optimising the kernel", &error))?;
         let optimised = optimise_module(&mut module, &pipeline, &mut PipelineOptions::default());
-        optimised.map_err(|error| to_fault(&error))?;
+        optimised.map_err(|error| to_fault("optimising the kernel", &error))?;
         Ok(module)
     }
 }
 
-/// An error of the optimiser, which has no place in the source.
-fn to_fault(error: &dyn std::fmt::Display) -> CompileError {
+/// An error that has no place in the source.
+fn to_fault(subject: &str, error: &dyn std::fmt::Display) -> CompileError {
     let place = spirula_diagnostics::SourceLocation::Unknown;
-    let message = format!("optimising a kernel: {error}");
-    let diagnostic = SourceDiagnostic::error(place, message);
+    let diagnostic = SourceDiagnostic::error(place, format!("{subject}: {error}"));
     CompileError::from_diagnostics(CompileStage::Translate, vec![diagnostic])
 }

@@ -55,6 +55,37 @@ static OPERATIONS: &[(&str, LowerFunction)] = &[
     ("ttg.barrier", |l, o| l.lower_barrier(o)),
 ];
 
+/// Operations with the least numbers of their operands and results.
+#[rustfmt::skip]
+static LEAST_COUNTS: &[(&str, usize, usize)] = &[
+    ("tt.atomic_cas", 3, 1),
+    ("tt.atomic_load", 1, 1),
+    ("tt.atomic_rmw", 2, 1),
+    ("tt.atomic_store", 2, 0),
+    ("tt.load", 1, 1),
+    ("tt.reduce", 1, 1),
+    ("tt.scan", 1, 1),
+    ("tt.store", 2, 0),
+];
+
+/// Whether an operation computes the elements of its results one by one.
+fn is_expression(name: &str) -> bool {
+    is_scalar_operation(name) || is_shape_operation(name) || name == "tt.load"
+}
+
+/// Refuses an operation that lacks operands or results.
+fn require_counts(operation: &TileOperation) -> TritonResult<()> {
+    let name = operation.name.as_str();
+    let row = LEAST_COUNTS.iter().find(|row| row.0 == name);
+    let results = usize::from(is_expression(name));
+    let (operands, results) = row.map_or((0, results), |row| (row.1, row.2));
+    if operation.operands.len() >= operands && operation.results.len() >= results {
+        return Ok(());
+    }
+    let message = format!("{name} lacks operands or results");
+    Err(fault(&operation.place, message))
+}
+
 impl<'m> TileLowering<'m, '_> {
     /// Lowers the operations of a block.
     pub fn lower_block(&mut self, block: &'m TileBlock) -> TritonResult<()> {
@@ -90,7 +121,8 @@ impl<'m> TileLowering<'m, '_> {
         if HINTS.contains(&name) {
             return Ok(());
         }
-        if is_scalar_operation(name) || is_shape_operation(name) || name == "tt.load" {
+        require_counts(operation)?;
+        if is_expression(name) {
             return self.lower_expression(operation);
         }
         match OPERATIONS.binary_search_by(|row| row.0.cmp(name)) {

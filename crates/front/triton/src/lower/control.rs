@@ -6,7 +6,7 @@ use super::fault;
 use super::stepped::find_step;
 use crate::TritonResult;
 use crate::emit::value_type;
-use crate::ir::{TileOperation, TileRegion, ValueId};
+use crate::ir::{TileBlock, TileOperation, TileRegion, ValueId};
 
 /// A block that control may continue in.
 #[derive(Clone, Debug)]
@@ -14,6 +14,14 @@ pub(super) struct BlockTarget {
     label: String,
     places: Vec<CarriedPlace>,
 }
+
+/// Operations that leave a block of a function.
+const BLOCK_ENDS: &[&str] = &[
+    "cf.br",
+    "cf.cond_br",
+    "tt.map_elementwise.return",
+    "tt.return",
+];
 
 impl<'m> TileLowering<'m, '_> {
     /// Lowers the blocks of a region. The arguments of the first one are bound.
@@ -34,6 +42,10 @@ impl<'m> TileLowering<'m, '_> {
                 places,
             });
         }
+        region
+            .blocks
+            .iter()
+            .try_for_each(|block| self.require_block_end(block))?;
         self.block_targets.push(targets.clone());
         self.enter_scope();
         self.lower_block(first)?;
@@ -49,6 +61,22 @@ impl<'m> TileLowering<'m, '_> {
         }
         self.block_targets.pop();
         Ok(())
+    }
+
+    /// Demands that a block ends with the one operation that leaves it.
+    fn require_block_end(&self, block: &TileBlock) -> TritonResult<()> {
+        let leaves = |operation: &TileOperation| BLOCK_ENDS.contains(&operation.name.as_str());
+        let Some((last, rest)) = block.operations.split_last() else {
+            return Err(fault(&self.function.place, "a block has no operation"));
+        };
+        let wrong = match rest.iter().find(|operation| leaves(operation)) {
+            Some(early) => early,
+            None if leaves(last) => return Ok(()),
+            None => last,
+        };
+        let names = BLOCK_ENDS.join(", ");
+        let message = format!("a block ends with one of {names}, and nothing follows it");
+        Err(fault(&wrong.place, message))
     }
 
     /// Lowers a branch of the dialect `cf`.

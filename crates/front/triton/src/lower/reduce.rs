@@ -266,7 +266,13 @@ impl<'m> TileLowering<'m, '_> {
         second: &[String],
     ) -> TritonResult<Vec<String>> {
         let values: Vec<String> = first.iter().chain(second).cloned().collect();
-        self.apply_block(rows.block, values)
+        let combined = self.apply_block(rows.block, values)?;
+        if combined.len() != rows.elements.len() {
+            let place = rows.block.operations.last().map(|last| &last.place);
+            let place = place.unwrap_or(&self.function.place);
+            return Err(fault(place, "the block returns another number of values"));
+        }
+        Ok(combined)
     }
 
     /// Lowers a block of scalars, and returns the values of the operands of its last operation.
