@@ -47,6 +47,13 @@ class KernelTest(unittest.TestCase):
         sp.compile(SAXPY).kernel()(256, self.x, self.y, 2.0)
         np.testing.assert_array_equal(self.y, self.wanted)
 
+    def test_addresses(self):
+        kernel = sp.compile(SAXPY).kernel(device="cpu")
+        kernel(256, self.x.ctypes.data, self.y.ctypes.data, 2.0)
+        np.testing.assert_array_equal(self.y, self.wanted)
+        with self.assertRaises(sp.DeviceError):
+            kernel(256, 0, self.y, 2.0)
+
     def test_an_array_twice(self):
         sp.compile(SAXPY).kernel()(256, self.x, self.x, 2.0)
         np.testing.assert_array_equal(self.x, 3 * np.arange(256))
