@@ -12,7 +12,7 @@ process runs the tests behind it. Outcomes and logs are kept by device: a test w
 can be continued. `--retry` runs those again that failed or did not end, and `--test` runs named tests of a suite.
 
 The result is a table in Markdown: tests that pass, that are left out, and that fail, by suite. A test counts as left out
-where its log says that it is skipped.
+where its log says that it is skipped. The exit code is 1 if a test fails or does not end, or a suite is not built.
 
 Suites run with the loader of the system (`libOpenCL.so`), and with the installed Clang for sources.
 """
@@ -289,6 +289,7 @@ def run_suite(options, program, suite, environment, folder, modules):
 
 
 def show_row(suite, store):
+    """Shows the outcomes of a suite, and returns whether no test failed."""
     outcomes = {name: outcome for name, (outcome, _) in store.outcomes.items()}
     passed = sum(outcome == PASS for outcome in outcomes.values())
     skipped = sum(outcome == SKIP for outcome in outcomes.values())
@@ -296,6 +297,7 @@ def show_row(suite, store):
               for name, outcome in outcomes.items() if outcome not in (PASS, SKIP)]
     seconds = sum(time for _, time in store.outcomes.values())
     print(f"| {suite} | {passed} | {skipped} | {len(failed)} | {seconds:.0f} | {', '.join(failed)} |", flush=True)
+    return not failed
 
 
 def main():
@@ -306,12 +308,13 @@ def main():
     if not options.table:
         configure(options, build)
         environment = make_environment(options, folder)
+    is_right = True
     print("| suite | pass | left out | fail | seconds | names of those that fail |")
     print("| --- | --- | --- | --- | --- | --- |")
     for suite in options.suites or SUITES:
         if options.table:
             if (folder / f"{suite}.json").exists():
-                show_row(suite, OutcomeStore(folder / f"{suite}.json"))
+                is_right &= show_row(suite, OutcomeStore(folder / f"{suite}.json"))
             continue
         if not options.no_build:
             target = ["ninja", "-C", build, f"-j{options.jobs}", f"test_{suite}"]
@@ -319,12 +322,14 @@ def main():
         program = next((file for file in build.rglob(f"test_{suite}") if file.is_file()), None)
         if program is None:
             print(f"| {suite} | | | | | is not built |", flush=True)
+            is_right = False
             continue
         if options.build_only:
             continue
         if suite == "spirv_new":
             assemble_modules(options, modules)
-        show_row(suite, run_suite(options, program, suite, environment, folder, modules))
+        is_right &= show_row(suite, run_suite(options, program, suite, environment, folder, modules))
+    return 0 if is_right else 1
 
 
 if __name__ == "__main__":
