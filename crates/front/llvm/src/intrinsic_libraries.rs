@@ -9,6 +9,7 @@ use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::enumerants::{Decoration, LinkageType};
 use spirula_spirv::grammar::{Op, literal_string};
 use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// Modules that export the intrinsics of LLVM which the modules import, an intrinsic each.
@@ -17,7 +18,8 @@ use std::collections::BTreeMap;
 pub fn make_intrinsic_libraries(modules: &[SpirvModule]) -> Vec<SpirvModule> {
     let mut sources = BTreeMap::new();
     for module in modules {
-        let definitions = IdDefinitions::from_module(module);
+        // Few modules import intrinsics.
+        let definitions = OnceCell::new();
         for decoration in module.section_insts(ModuleSection::Annotations) {
             let is_linkage = decoration.op() == Op::Decorate
                 && decoration.operands().get(1) == Some(&Decoration::LinkageAttributes.0);
@@ -30,7 +32,7 @@ pub fn make_intrinsic_libraries(modules: &[SpirvModule]) -> Vec<SpirvModule> {
             }
             let reader = SignatureReader {
                 module,
-                definitions: &definitions,
+                definitions: definitions.get_or_init(|| IdDefinitions::from_module(module)),
             };
             if let Some(source) = reader.write_definition(*function, &text) {
                 sources.entry(name.to_vec()).or_insert((source, module));
