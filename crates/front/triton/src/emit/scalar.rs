@@ -21,7 +21,7 @@ pub(crate) fn is_scalar_operation(name: &str) -> bool {
     find_rule(name).is_some()
 }
 
-/// What an operation costs for each element, in additions.
+/// The cost of an operation for each element, in additions.
 pub(crate) fn operation_cost(name: &str) -> u32 {
     find_rule(name).map_or(1, |row| row.2)
 }

@@ -195,7 +195,7 @@ pub(super) fn is_shape_operation(name: &str) -> bool {
     SHAPE_OPERATIONS.iter().any(|row| row.0 == name)
 }
 
-/// What an operation costs for each element.
+/// The cost of an operation for each element.
 fn element_cost(name: &str) -> u32 {
     let row = SHAPE_OPERATIONS.iter().find(|row| row.0 == name);
     row.map_or_else(|| operation_cost(name), |row| row.1)

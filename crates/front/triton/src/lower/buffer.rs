@@ -71,7 +71,7 @@ impl TileLowering<'_, '_> {
         }
     }
 
-    /// What is stored in memory for a value.
+    /// Converts a value to its form in memory.
     pub fn make_stored(&mut self, element: &TileElement, value: &str) -> String {
         let text = &mut self.kernel.text;
         match element {
