@@ -39,6 +39,19 @@ pub fn recompute_capabilities(
     Ok(declare_chosen(module, &choice, true))
 }
 
+/// Declares the capabilities and extensions of a module that its emitter has just finished. The module declares its
+/// kind (`Shader` or `Kernel`), and what no instruction shows.
+///
+/// # Errors
+/// When the module's version lacks a feature that it uses; nothing is changed then.
+pub fn declare_requirements(module: &mut SpirvModule) -> Result<(), Box<SourceDiagnostic>> {
+    let needs = ModuleRequirements::from_emitted(module);
+    let choice = needs.choose_within(&RequirementCeiling::default());
+    let choice = choice.map_err(|error| Box::new(error.to_diagnostic(module)))?;
+    declare_chosen(module, &choice, false);
+    Ok(())
+}
+
 /// Makes a module declare a choice. With `only`, other declarations are deleted. Returns whether anything
 /// changed.
 pub(crate) fn declare_chosen(

@@ -10,7 +10,6 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
-use spirula_spirv::grammar::enumerants::Capability;
 
 /// Instructions for integers of 32 and 64 bits.
 const INSTRUCTIONS: &[(AtomicOp, S)] = &[
@@ -145,9 +144,6 @@ impl KernelLowering<'_> {
         value: Id,
         expected: Option<Id>,
     ) -> Result<Id, SourceDiagnostic> {
-        if word.width == 64 {
-            self.b.declare_capability(Capability::Int64Atomics);
-        }
         let bits = self.uint_type(word.width);
         let relaxed = self.const_u32(0);
         let instruction = INSTRUCTIONS.iter().find(|(o, _)| *o == op).map(|(_, i)| *i);

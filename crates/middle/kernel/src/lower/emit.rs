@@ -4,7 +4,7 @@ use super::context::KernelLowering;
 use spirula_program::{ScalarLiteral, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{Capability, StorageClass};
+use spirula_spirv::grammar::enumerants::StorageClass;
 
 impl KernelLowering<'_> {
     /// The SPIR-V type of a scalar type. Integers have no signedness, truth values are `OpTypeBool`.
@@ -14,11 +14,6 @@ impl KernelLowering<'_> {
                 self.uint_type(ty.width())
             }
             ScalarType::F16 | ScalarType::F32 | ScalarType::F64 => {
-                match ty {
-                    ScalarType::F16 => self.b.declare_capability(Capability::Float16),
-                    ScalarType::F64 => self.b.declare_capability(Capability::Float64),
-                    _ => {}
-                }
                 self.floats |= ty.width();
                 self.b.float_type(ty.width())
             }
@@ -28,12 +23,6 @@ impl KernelLowering<'_> {
     }
 
     pub(super) fn uint_type(&mut self, width: u32) -> Id {
-        match width {
-            8 => self.b.declare_capability(Capability::Int8),
-            16 => self.b.declare_capability(Capability::Int16),
-            64 => self.b.declare_capability(Capability::Int64),
-            _ => {}
-        }
         self.b.int_type(width, false)
     }
 

@@ -11,7 +11,7 @@ use crate::ir::{ExprId, VarId};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
+use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
 
 /// Bytes that references count in; every element width divides them.
 const GRAIN: u64 = 16;
@@ -89,19 +89,6 @@ impl KernelLowering<'_> {
         let at = size.trailing_zeros() as usize;
         if let Some(view) = self.layout.as_ref().and_then(|layout| layout.views[at]) {
             return view;
-        }
-        self.b
-            .declare_extension("SPV_KHR_workgroup_memory_explicit_layout");
-        self.b
-            .declare_capability(Capability::WorkgroupMemoryExplicitLayoutKHR);
-        match size {
-            1 => self
-                .b
-                .declare_capability(Capability::WorkgroupMemoryExplicitLayout8BitAccessKHR),
-            2 => self
-                .b
-                .declare_capability(Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR),
-            _ => {}
         }
         let all = self.memory_use.classes.iter();
         let bytes =

@@ -14,7 +14,6 @@ use crate::ir::{
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::Capability;
 
 /// Memory operand of accesses that other invocations see.
 pub(super) const NON_PRIVATE: u32 = 0x20;
@@ -93,17 +92,8 @@ impl KernelLowering<'_> {
     fn number_type(&mut self, number: FragmentElement) -> Id {
         match number {
             FragmentElement::F16 | FragmentElement::F32 => self.scalar_type(number.storage_type()),
-            FragmentElement::Bf16 => {
-                self.b.declare_capability(Capability::BFloat16TypeKHR);
-                self.b
-                    .declare_capability(Capability::BFloat16CooperativeMatrixKHR);
-                self.b.declare_extension("SPV_KHR_bfloat16");
-                self.b.declare_type(Op::TypeFloat, &[16, 0])
-            }
-            FragmentElement::I8 | FragmentElement::U8 => {
-                self.b.declare_capability(Capability::Int8);
-                self.b.int_type(8, number.is_signed())
-            }
+            FragmentElement::Bf16 => self.b.declare_type(Op::TypeFloat, &[16, 0]),
+            FragmentElement::I8 | FragmentElement::U8 => self.b.int_type(8, number.is_signed()),
             FragmentElement::I32 => self.b.int_type(32, true),
         }
     }

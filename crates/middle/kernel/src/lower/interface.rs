@@ -13,6 +13,7 @@ use spirula_spirv::grammar::enumerants::{
     FunctionControl, MemoryModel, StorageClass,
 };
 use spirula_spirv::ir::{Block, ModuleSection, SpirvModule};
+use spirula_spirv::recompute::declare_requirements;
 
 /// Bytes of push constants that graphics cards have. The runtime handles devices with fewer; Vulkan guarantees 128.
 const PUSH_CONSTANTS: u32 = 256;
@@ -28,9 +29,6 @@ pub(super) struct ScalarArgumentLayout {
 pub(super) fn begin_module(b: &mut SpirvBuilder, has_fragments: bool) -> (Id, Block) {
     b.declare_capability(Capability::Shader);
     if has_fragments {
-        b.declare_capability(Capability::VulkanMemoryModel);
-        b.declare_capability(Capability::CooperativeMatrixKHR);
-        b.declare_extension("SPV_KHR_cooperative_matrix");
         b.memory_model(AddressingModel::Logical, MemoryModel::Vulkan);
     } else {
         b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
@@ -266,7 +264,6 @@ impl KernelLowering<'_> {
         let variable = match self.subgroup[at] {
             Some(variable) => variable,
             None => {
-                self.b.declare_capability(Capability::GroupNonUniform);
                 let pointer = self.b.pointer_type(StorageClass::Input, ty);
                 let variable = self.b.builtin_variable(pointer, builtin);
                 self.interface.push(variable);
@@ -311,8 +308,11 @@ impl KernelLowering<'_> {
         smallest.unwrap_or(0) << 32
     }
 
-    /// Ends the function and declares the entry point.
-    pub(super) fn finish_module(mut self, main: Id) -> (SpirvModule, Vec<SpecValue>) {
+    /// Ends the function, and declares the entry point and the needs of the module.
+    pub(super) fn finish_module(
+        mut self,
+        main: Id,
+    ) -> Result<(SpirvModule, Vec<SpecValue>), SourceDiagnostic> {
         self.b.append_effect(Op::Return, &[]);
         let body = self.b.module().function(self.b.current_function()).blocks[1];
         let body = self.b.module().label(body);
@@ -324,7 +324,9 @@ impl KernelLowering<'_> {
         self.b
             .execution_mode(main, ExecutionMode::LocalSize, &[1, 1, 1]);
         self.keep_special_values(main);
-        (self.b.into_module(), self.constants)
+        let mut module = self.b.into_module();
+        declare_requirements(&mut module).map_err(|error| *error)?;
+        Ok((module, self.constants))
     }
 
     /// Requires signed zeros, infinities and NaNs as in IEEE 754. Drivers may otherwise assume that they do not
@@ -332,8 +334,6 @@ impl KernelLowering<'_> {
     fn keep_special_values(&mut self, main: Id) {
         for width in [16, 32, 64] {
             if self.floats & width != 0 {
-                self.b
-                    .declare_capability(Capability::SignedZeroInfNanPreserve);
                 let mode = ExecutionMode::SignedZeroInfNanPreserve;
                 self.b.execution_mode(main, mode, &[width]);
             }

@@ -11,7 +11,7 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::ScalarType;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
+use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
 
 /// Memory operand of volatile loads and stores.
 const VOLATILE: u32 = 1;
@@ -235,15 +235,6 @@ impl KernelLowering<'_> {
         }
         if let Some(variable) = self.bindings[key] {
             return variable;
-        }
-        match view {
-            0 => self
-                .b
-                .declare_capability(Capability::StorageBuffer8BitAccess),
-            1 => self
-                .b
-                .declare_capability(Capability::StorageBuffer16BitAccess),
-            _ => {}
         }
         let mut classes = self.memory_use.classes.iter();
         let class = classes.find(|class| class.bindings.contains(&binding));

@@ -5,7 +5,6 @@ use super::unsupported::unsupported_diagnostic;
 use crate::ir::{ExprId, VarId};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::Capability;
 
 /// The scope of a subgroup.
 pub(super) const SUBGROUP: u32 = 3;
@@ -18,8 +17,6 @@ impl KernelLowering<'_> {
         value: ExprId,
         mask: u32,
     ) -> Result<(), SourceDiagnostic> {
-        self.b
-            .declare_capability(Capability::GroupNonUniformShuffle);
         let ty = self.p.type_of(value);
         let ty = ty.ok_or_else(|| unsupported_diagnostic(self.place, "memory as a value"))?;
         let ty = self.scalar_type(ty);

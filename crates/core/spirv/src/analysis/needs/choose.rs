@@ -118,8 +118,10 @@ impl ModuleRequirements {
                 continue;
             }
             let possible = any.iter().filter(|c| is_allowed(c));
-            // Capabilities of this version before those of a later one.
-            let first = possible.clone().min_by_key(|c| self.is_later(**c));
+            // Capabilities of this version before those of a later one, and none that make a shader a kernel.
+            let is_other_kind = |c: &u32| KINDS.iter().any(|kind| kind.0 == *c);
+            let rank = |c: &&u32| (self.is_later(**c), is_other_kind(c));
+            let first = possible.clone().min_by_key(rank);
             let own = possible.clone().find(|c| self.declared.contains(c));
             let implied = possible.clone().find(|c| declared.contains(c));
             let pick = own.or(implied).or(first);

@@ -6,6 +6,7 @@
 
 mod choose;
 mod collect;
+mod pointer_rules;
 mod rules;
 mod tables;
 
@@ -42,6 +43,8 @@ pub struct ModuleRequirements {
     kept_extensions: BTreeSet<String>,
     declared: Vec<u32>,
     declared_extensions: Vec<String>,
+    /// Whether the module was just emitted, so that its declarations state no permissions.
+    is_emitted: bool,
 }
 
 impl ModuleRequirements {
@@ -50,9 +53,20 @@ impl ModuleRequirements {
         Self::in_version(module, module.version)
     }
 
+    /// The needs of a module that its emitter has just finished, with its kind (`Shader` or `Kernel`) as its only
+    /// declaration. Permissions that depend on the use of a value are needs as well: storage of narrow numbers, and
+    /// accesses of images without a format. One pass over the module.
+    pub fn from_emitted(module: &SpirvModule) -> Self {
+        Self::derive_requirements(module, module.version, true)
+    }
+
     /// The needs of the module in another version. Features that this version lacks become needs of extensions,
     /// if there are any.
     pub fn in_version(module: &SpirvModule, version: SpirvVersion) -> Self {
+        Self::derive_requirements(module, version, false)
+    }
+
+    fn derive_requirements(module: &SpirvModule, version: SpirvVersion, is_emitted: bool) -> Self {
         let capabilities = module.section_insts(ModuleSection::Capabilities);
         let extensions = module.section_insts(ModuleSection::Extensions);
         let mut needs = ModuleRequirements {
@@ -64,6 +78,7 @@ impl ModuleRequirements {
             kept_extensions: BTreeSet::new(),
             declared: capabilities.map(|i| i.operand_word(0)).collect(),
             declared_extensions: extensions.map(|i| i.string_operand(0)).collect(),
+            is_emitted,
         };
         collect::collect_requirements(module, &mut needs);
         rules::apply_requirement_rules(module, &mut needs);

@@ -8,7 +8,7 @@ use super::tables::{
 };
 use crate::analysis::IdDefinitions;
 use crate::grammar::enumerants::{
-    AddressingModel, Capability, Decoration, Dim, MemoryModel, Scope, StorageClass,
+    AddressingModel, Capability, Decoration, Dim, ImageFormat, MemoryModel, Scope, StorageClass,
 };
 use crate::grammar::{InstructionClass, Kind, Op, OperandIter, ResultForm, SpirvVersion};
 use crate::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
@@ -21,7 +21,8 @@ pub(super) fn apply_requirement_rules(module: &SpirvModule, needs: &mut ModuleRe
     let definitions = IdDefinitions::from_module(module);
     let mut rules = RequirementRules {
         module,
-        blocks: old_blocks(module),
+        old_blocks: find_decorated(module, Decoration::BufferBlock),
+        blocks: find_decorated(module, Decoration::Block),
         types: IdMap::new(module.bound(), 0),
         any_narrow: false,
         values: IdMap::new(module.bound(), None),
@@ -57,35 +58,37 @@ pub(super) fn apply_requirement_rules(module: &SpirvModule, needs: &mut ModuleRe
     }
 }
 
-/// Structures decorated `BufferBlock`.
-fn old_blocks(module: &SpirvModule) -> Vec<Id> {
+/// Structures with a decoration, by increasing id.
+fn find_decorated(module: &SpirvModule, decoration: Decoration) -> Vec<Id> {
     let annotations = module.section_insts(ModuleSection::Annotations);
-    let is_old = |i: &InstRef<'_>| {
-        i.op() == Op::Decorate && i.operands().get(1) == Some(&Decoration::BufferBlock.0)
-    };
+    let has_decoration =
+        |i: &InstRef<'_>| i.op() == Op::Decorate && i.operands().get(1) == Some(&decoration.0);
     let mut found: Vec<Id> = annotations
-        .filter(is_old)
+        .filter(has_decoration)
         .map(|i| i.id_operand(0))
         .collect();
     found.sort_unstable();
     found
 }
 
-struct RequirementRules<'a> {
+pub(super) struct RequirementRules<'a> {
     module: &'a SpirvModule,
+    /// Structures decorated `BufferBlock`.
+    old_blocks: Vec<Id>,
+    /// Structures decorated `Block`.
     blocks: Vec<Id>,
     /// The numbers that each type contains.
     types: IdMap<u8>,
     /// Whether any type so far contains narrow numbers.
     any_narrow: bool,
     /// The type of each value.
-    values: IdMap<Option<Id>>,
+    pub(super) values: IdMap<Option<Id>>,
     definitions: IdDefinitions,
     words: IdWords,
     /// Extended instruction sets without a meaning for computation.
     silent_sets: Vec<Id>,
     is_shader: bool,
-    is_logical: bool,
+    pub(super) is_logical: bool,
     is_vulkan_model: bool,
     /// Each trait with the first instruction that shows it.
     traits: Vec<(CapabilityTrait, Inst)>,
@@ -110,9 +113,13 @@ impl<'a> RequirementRules<'a> {
             Op::FunctionCall if self.is_logical => self.inspect_pointer_arguments(inst),
             Op::ReturnValue if self.is_logical => self.inspect_returned_pointer(inst),
             Op::ImageRead | Op::ImageSparseRead => {
-                self.note_trait(CapabilityTrait::ImageRead, inst)
+                self.note_trait(CapabilityTrait::ImageRead, inst);
+                self.require_format(Capability::StorageImageReadWithoutFormat, inst);
             }
-            Op::ImageWrite => self.note_trait(CapabilityTrait::ImageWrite, inst),
+            Op::ImageWrite => {
+                self.note_trait(CapabilityTrait::ImageWrite, inst);
+                self.require_format(Capability::StorageImageWriteWithoutFormat, inst);
+            }
             Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => {
                 self.note_trait(CapabilityTrait::Dot, inst);
             }
@@ -164,12 +171,12 @@ impl<'a> RequirementRules<'a> {
         self.needs.keep_declared(any, Some(inst.handle()), name);
     }
 
-    fn require_any(&mut self, any: &[Capability], inst: InstRef<'_>, what: &str) {
+    pub(super) fn require_any(&mut self, any: &[Capability], inst: InstRef<'_>, what: &str) {
         let name = || what.to_owned();
         self.needs.require_any(any, Some(inst.handle()), name);
     }
 
-    fn defining_inst(&self, id: Id) -> Option<InstRef<'a>> {
+    pub(super) fn defining_inst(&self, id: Id) -> Option<InstRef<'a>> {
         self.definitions.get(self.module, id)
     }
 
@@ -194,16 +201,20 @@ impl<'a> RequirementRules<'a> {
             Op::TypeCooperativeMatrixKHR
             | Op::TypeCooperativeMatrixNV
             | Op::TypeVectorIdEXT
-            | Op::TypeTensorARM => match part(self) & NARROW {
-                0 => 0,
-                narrow => narrow | OPAQUE,
-            },
+            | Op::TypeTensorARM => {
+                self.inspect_matrix_component(inst);
+                match part(self) & NARROW {
+                    0 => 0,
+                    narrow => narrow | OPAQUE,
+                }
+            }
             Op::TypeImage => {
                 self.inspect_image(inst);
                 0
             }
             Op::TypePointer => {
-                self.pointer_inside(inst);
+                self.inspect_inner_pointer(inst);
+                self.inspect_address_type(inst);
                 0
             }
             _ => 0,
@@ -212,6 +223,23 @@ impl<'a> RequirementRules<'a> {
             self.any_narrow |= holds & NARROW != 0;
             self.types.set(id, holds);
         }
+    }
+
+    /// Cooperative matrices with some components, which no row of the grammar distinguishes.
+    fn inspect_matrix_component(&mut self, inst: InstRef<'a>) {
+        if inst.op() != Op::TypeCooperativeMatrixKHR {
+            return;
+        }
+        let Some(component) = inst.get_id(0).and_then(|id| self.defining_inst(id)) else {
+            return;
+        };
+        let capability = match (component.op(), component.operands()) {
+            (Op::TypeFloat, [16, _]) => Capability::BFloat16CooperativeMatrixKHR,
+            (Op::TypeFloat, [8, _]) => Capability::Float8CooperativeMatrixEXT,
+            (Op::TypeInt, [4, ..]) => Capability::Int4CooperativeMatrixINTEL,
+            _ => return,
+        };
+        self.require_any(&[capability], inst, "a matrix with components of this type");
     }
 
     fn inspect_integer_type(&mut self, inst: InstRef<'_>) -> u8 {
@@ -356,13 +384,17 @@ impl<'a> RequirementRules<'a> {
         if class == StorageClass::Workgroup && block.op() == Op::TypeStruct {
             self.note_trait(CapabilityTrait::WorkgroupBlock, inst);
         }
+        let is_laid_out = class != StorageClass::Workgroup || self.is_block(block);
+        if self.needs.is_emitted && is_laid_out {
+            self.permit_class(class, pointee, inst);
+        }
         let holds = self.types[pointee] & NARROW;
         if holds == 0 {
             return;
         }
         let is_old = block
             .result()
-            .is_some_and(|b| self.blocks.binary_search(&b).is_ok());
+            .is_some_and(|b| self.old_blocks.binary_search(&b).is_ok());
         let as_class = match class {
             StorageClass::Uniform if is_old => StorageClass::StorageBuffer,
             class => class,
@@ -388,84 +420,45 @@ impl<'a> RequirementRules<'a> {
         }
     }
 
-    /// The capabilities that variable pointers of this storage class require.
-    fn variable_class(&self, ty: Id) -> Option<&'static [Capability]> {
-        let pointer = self.defining_inst(ty)?;
-        let is_pointer = matches!(pointer.op(), Op::TypePointer | Op::TypeUntypedPointerKHR);
-        match is_pointer.then(|| StorageClass(pointer.operand_word(0)))? {
-            StorageClass::StorageBuffer => Some(&[
-                Capability::VariablePointersStorageBuffer,
-                Capability::VariablePointers,
-            ]),
-            StorageClass::Workgroup => Some(&[Capability::VariablePointers]),
-            _ => None,
-        }
+    fn is_block(&self, ty: InstRef<'_>) -> bool {
+        let id = ty.result();
+        id.is_some_and(|id| self.blocks.binary_search(&id).is_ok())
     }
 
-    /// Pointers that are selected, compared, loaded or returned.
-    fn inspect_pointer(&mut self, inst: InstRef<'_>) {
-        if matches!(inst.op(), Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff) {
-            let ty = self.values[inst.id_operand(0)];
-            if let Some(any) = ty.and_then(|ty| self.variable_class(ty)) {
-                self.require_any(any, inst, "comparing pointers");
+    /// Permissions for a type in memory with a layout, of a module that was just emitted.
+    fn permit_class(&mut self, class: StorageClass, ty: Id, inst: InstRef<'_>) {
+        let what = format!("memory of the class {class}");
+        if class == StorageClass::Workgroup {
+            let any = [Capability::WorkgroupMemoryExplicitLayoutKHR];
+            self.require_any(&any, inst, &what);
+        }
+        for (numbers, classes, any) in STORED {
+            if self.types[ty] & numbers != 0 && classes.contains(&class) {
+                self.require_any(any, inst, &what);
             }
-            return;
-        }
-        let chosen = matches!(
-            inst.op(),
-            Op::Phi
-                | Op::Select
-                | Op::Load
-                | Op::FunctionCall
-                | Op::ConstantNull
-                | Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain
-                | Op::UntypedPtrAccessChainKHR
-                | Op::UntypedInBoundsPtrAccessChainKHR
-        );
-        if !chosen {
-            return;
-        }
-        if let Some(any) = inst.result_type().and_then(|ty| self.variable_class(ty)) {
-            let what = format!("{} of a pointer", inst.op());
-            self.require_any(any, inst, &what);
         }
     }
 
-    /// Pointers that functions return, whether they are called or not.
-    fn inspect_returned_pointer(&mut self, inst: InstRef<'_>) {
-        let ty = self.values[inst.id_operand(0)];
-        if let Some(any) = ty.and_then(|ty| self.variable_class(ty)) {
-            self.require_any(any, inst, "returning a pointer");
+    /// Pointers to narrow numbers in memory with addresses, which have no variables.
+    fn inspect_address_type(&mut self, inst: InstRef<'_>) {
+        let class = StorageClass(inst.operand_word(0));
+        if let Some(pointee) = inst.get_id(1)
+            && self.needs.is_emitted
+            && class == StorageClass::PhysicalStorageBuffer
+        {
+            self.permit_class(class, pointee, inst);
         }
     }
 
-    /// Pointers to pointers.
-    fn pointer_inside(&mut self, inst: InstRef<'_>) {
-        if !self.is_logical {
+    /// Permission for an access of an image whose type has no format, in a shader that was just emitted.
+    fn require_format(&mut self, capability: Capability, inst: InstRef<'a>) {
+        let ty = inst.get_id(0).and_then(|image| self.values[image]);
+        let Some(ty) = ty.and_then(|ty| self.defining_inst(ty)) else {
             return;
-        }
-        if let Some(any) = inst.get_id(1).and_then(|inner| self.variable_class(inner)) {
-            self.require_any(any, inst, "a pointer in a variable");
-        }
-    }
-
-    /// Pointers into variables that are passed to functions.
-    fn inspect_pointer_arguments(&mut self, inst: InstRef<'_>) {
-        for argument in inst.id_operands(1) {
-            let whole = self.defining_inst(argument).is_some_and(|given| {
-                matches!(
-                    given.op(),
-                    Op::Variable | Op::UntypedVariableKHR | Op::FunctionParameter
-                )
-            });
-            let Some(any) = self.values[argument].and_then(|ty| self.variable_class(ty)) else {
-                continue;
-            };
-            // Pointers into buffers cannot be passed without them.
-            if !whole || any.len() > 1 {
-                self.require_any(any, inst, "a pointer into a variable that is passed");
-            }
+        };
+        let is_unknown = ty.operands().get(6) == Some(&ImageFormat::Unknown.0);
+        if self.needs.is_emitted && self.is_shader && is_unknown {
+            self.require_any(&[capability], inst, "an image without a format");
         }
     }
 
@@ -484,7 +477,7 @@ impl<'a> RequirementRules<'a> {
                 Dim::Cube if arrayed == 1 => &[Capability::ImageCubeArray],
                 _ => &[],
             };
-            if dim == Dim::Buffer && is_shader {
+            if dim == Dim::Buffer && is_shader && !self.needs.is_emitted {
                 self.keep_declared(any, inst, "a storage image of this dimension");
             } else {
                 self.require_any(any, inst, "a storage image of this dimension");

@@ -143,6 +143,9 @@ pub(super) const FOUND: &[Capability] = &[
     Capability::ImageCubeArray,
     Capability::StorageImageMultisample,
     Capability::ImageMSArray,
+    Capability::BFloat16CooperativeMatrixKHR,
+    Capability::Float8CooperativeMatrixEXT,
+    Capability::Int4CooperativeMatrixINTEL,
 ];
 
 /// Whether the analysis can decide if a capability is required.

@@ -13,7 +13,6 @@ use crate::kernels::module_info::MemoryScalar;
 use crate::kernels::points_to::PointerRegion;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
 use spirula_spirv::ir::InstRef;
 
@@ -89,9 +88,6 @@ impl ShaderLowering<'_> {
             }
             return Ok(was);
         }
-        if size == 8 {
-            self.b.declare_capability(Capability::Int64Atomics);
-        }
         if region == PointerRegion::Buffer {
             if size < 4 {
                 let around = self.find_buffer_word(place, size);
@@ -103,14 +99,11 @@ impl ShaderLowering<'_> {
                 scalar
             };
             let stored = self.make_scalar_type(kept);
-            let pointer = self.make_buffer_pointer(place, stored, size);
+            let pointer = self.make_buffer_pointer(place, stored);
             return self.emit_scalar_atomic(pointer, kept, atomic);
         }
         // Workgroup memory is an array of the type of its largest atomic operation.
         if element.size() > size {
-            if element.size() == 8 {
-                self.b.declare_capability(Capability::Int64Atomics);
-            }
             let around = self.find_containing_word(place, size)?;
             return Ok(self.emit_subword_atomic(around, atomic));
         }
@@ -173,7 +166,7 @@ impl ShaderLowering<'_> {
             ..place
         };
         ContainingWord {
-            pointer: self.make_buffer_pointer(around, narrow, 4),
+            pointer: self.make_buffer_pointer(around, narrow),
             width: 32,
             part: size * 8,
             shift,
@@ -252,13 +245,6 @@ impl ShaderLowering<'_> {
         if atomic.op == Op::AtomicStore {
             self.emit_effect(Op::AtomicStore, &operands);
             return values[0];
-        }
-        if atomic.op == Op::AtomicFAddEXT {
-            self.b.declare_capability(match kept {
-                MemoryScalar::Float(32) => Capability::AtomicFloat32AddEXT,
-                _ => Capability::AtomicFloat64AddEXT,
-            });
-            self.b.declare_extension("SPV_EXT_shader_atomic_float_add");
         }
         self.emit_value(atomic.op, ty, &operands)
     }

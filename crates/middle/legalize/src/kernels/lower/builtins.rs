@@ -4,7 +4,7 @@ use super::ShaderLowering;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{BuiltIn, Capability, Decoration, StorageClass};
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, StorageClass};
 use spirula_spirv::ir::InstRef;
 
 impl ShaderLowering<'_> {
@@ -90,18 +90,9 @@ impl ShaderLowering<'_> {
             BuiltIn::SubgroupSize
             | BuiltIn::SubgroupLocalInvocationId
             | BuiltIn::SubgroupId
-            | BuiltIn::NumSubgroups => {
-                self.b.declare_capability(Capability::GroupNonUniform);
-                self.load_input(builtin, 1)
-            }
-            BuiltIn::SubgroupMaxSize => {
-                self.b.declare_capability(Capability::GroupNonUniform);
-                self.load_input(BuiltIn::SubgroupSize, 1)
-            }
-            BuiltIn::NumEnqueuedSubgroups => {
-                self.b.declare_capability(Capability::GroupNonUniform);
-                self.load_input(BuiltIn::NumSubgroups, 1)
-            }
+            | BuiltIn::NumSubgroups => self.load_input(builtin, 1),
+            BuiltIn::SubgroupMaxSize => self.load_input(BuiltIn::SubgroupSize, 1),
+            BuiltIn::NumEnqueuedSubgroups => self.load_input(BuiltIn::NumSubgroups, 1),
             other => {
                 let text = format!("the built-in value {other}");
                 return Err(self.info.diagnose_id(variable, &text));

@@ -11,7 +11,7 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
-    AccessQualifier, Capability, Decoration, Dim, ImageFormat, StorageClass,
+    AccessQualifier, Decoration, Dim, ImageFormat, StorageClass,
 };
 use spirula_spirv::ir::InstRef;
 
@@ -301,13 +301,6 @@ impl ShaderLowering<'_> {
     fn image_type(&mut self, picture: ImageArgumentBinding, texels: TexelClass) -> Id {
         let of = self.make_texel_type(texels);
         let reads = picture.usage == KernelImageUsage::Reads;
-        match (picture.dim, reads) {
-            (Dim::Dim1D, true) => self.b.declare_capability(Capability::Sampled1D),
-            (Dim::Dim1D, false) => self.b.declare_capability(Capability::Image1D),
-            (Dim::Buffer, true) => self.b.declare_capability(Capability::SampledBuffer),
-            (Dim::Buffer, false) => self.b.declare_capability(Capability::ImageBuffer),
-            _ => {}
-        }
         let sampled = if reads { 1 } else { 2 };
         let words = [
             of.word(),

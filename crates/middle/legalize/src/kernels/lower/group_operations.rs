@@ -10,7 +10,7 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
-    BuiltIn, Capability, GroupOperation, MemoryAccess, MemorySemantics, Scope, StorageClass,
+    BuiltIn, GroupOperation, MemoryAccess, MemorySemantics, Scope, StorageClass,
 };
 use spirula_spirv::grammar::glsl_std_450 as glsl;
 use spirula_spirv::ir::InstRef;
@@ -202,8 +202,6 @@ pub fn lower_group_reduction(
     let operation = GroupOperation(inst.operand_word(1));
     let value = l.lower_operand(inst.id_operand(2))?;
     if l.is_subgroup(inst.id_operand(0)) {
-        l.b.declare_capability(Capability::GroupNonUniform);
-        l.b.declare_capability(Capability::GroupNonUniformArithmetic);
         let scope = l.lower_scope(inst.id_operand(0))?;
         let words = [scope.word(), operation.0, value.word()];
         return Ok(l.b.append_value(reduction.subgroup, ty, &words));
@@ -221,8 +219,6 @@ pub fn lower_group_vote(
     let value = l.lower_operand(inst.id_operand(1))?;
     let is_all = inst.op() == Op::GroupAll;
     if l.is_subgroup(inst.id_operand(0)) {
-        l.b.declare_capability(Capability::GroupNonUniform);
-        l.b.declare_capability(Capability::GroupNonUniformVote);
         let scope = l.lower_scope(inst.id_operand(0))?;
         let op = if is_all {
             Op::GroupNonUniformAll
@@ -263,8 +259,6 @@ pub fn lower_group_broadcast(
         .map(|v| l.resize_int(*v, scalar.size() * 8, 32))
         .collect();
     if l.is_subgroup(inst.id_operand(0)) {
-        l.b.declare_capability(Capability::GroupNonUniform);
-        l.b.declare_capability(Capability::GroupNonUniformShuffle);
         let scope = l.lower_scope(inst.id_operand(0))?;
         return Ok(l.emit_value(Op::GroupNonUniformShuffle, ty, &[scope, value, from[0]]));
     }
@@ -344,31 +338,6 @@ pub fn lower_subgroup_operation(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    l.b.declare_capability(Capability::GroupNonUniform);
-    let capability = match inst.op() {
-        Op::GroupNonUniformElect => None,
-        Op::GroupNonUniformAll | Op::GroupNonUniformAny | Op::GroupNonUniformAllEqual => {
-            Some(Capability::GroupNonUniformVote)
-        }
-        Op::GroupNonUniformShuffle | Op::GroupNonUniformShuffleXor => {
-            Some(Capability::GroupNonUniformShuffle)
-        }
-        Op::GroupNonUniformShuffleUp | Op::GroupNonUniformShuffleDown => {
-            Some(Capability::GroupNonUniformShuffleRelative)
-        }
-        Op::GroupNonUniformBroadcast
-        | Op::GroupNonUniformBroadcastFirst
-        | Op::GroupNonUniformBallot
-        | Op::GroupNonUniformInverseBallot
-        | Op::GroupNonUniformBallotBitExtract
-        | Op::GroupNonUniformBallotBitCount
-        | Op::GroupNonUniformBallotFindLSB
-        | Op::GroupNonUniformBallotFindMSB => Some(Capability::GroupNonUniformBallot),
-        _ => Some(Capability::GroupNonUniformArithmetic),
-    };
-    if let Some(capability) = capability {
-        l.b.declare_capability(capability);
-    }
     let ty = l.result_type(expect_result(inst))?;
     let scope = l.lower_scope(inst.id_operand(0))?;
     let mut words = vec![scope.word()];
@@ -390,8 +359,6 @@ pub fn lower_subgroup_shuffle(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    l.b.declare_capability(Capability::GroupNonUniform);
-    l.b.declare_capability(Capability::GroupNonUniformShuffle);
     let op = match inst.op() {
         Op::SubgroupShuffleXorINTEL => Op::GroupNonUniformShuffleXor,
         _ => Op::GroupNonUniformShuffle,
@@ -411,8 +378,6 @@ pub fn lower_subgroup_shift(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    l.b.declare_capability(Capability::GroupNonUniform);
-    l.b.declare_capability(Capability::GroupNonUniformShuffle);
     let (word, truth) = (l.make_int_type(32), l.b.bool_type());
     let size = l.load_input(BuiltIn::SubgroupSize, 1);
     let lane = l.load_input(BuiltIn::SubgroupLocalInvocationId, 1);

@@ -11,7 +11,7 @@ use super::descriptors::{ImageArgumentBinding, KernelImageUsage, SourceSampler, 
 use crate::kernels::module_info::MemoryScalar;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::grammar::enumerants::{Capability, Dim, ImageOperands};
+use spirula_spirv::grammar::enumerants::{Dim, ImageOperands};
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
 use spirula_spirv::ir::InstRef;
 
@@ -267,7 +267,6 @@ impl ShaderLowering<'_> {
         let word = self.make_int_type(32);
         let count = picture.count_axes() + u32::from(picture.is_arrayed);
         let ty = self.make_vector_type(word, count);
-        self.b.declare_capability(Capability::ImageQuery);
         let size = if picture.usage == KernelImageUsage::Reads && picture.dim != Dim::Buffer {
             let level = self.make_uint_constant(32, 0);
             self.emit_value(Op::ImageQuerySizeLod, ty, &[image, level])
@@ -393,7 +392,6 @@ pub fn lower_image_read(
         }
         KernelImageUsage::Both | KernelImageUsage::Writes => {
             l.first_level(inst, extra.lod)?;
-            l.b.declare_capability(Capability::StorageImageReadWithoutFormat);
             words.push(ImageOperands::NonPrivateTexel.0);
             Op::ImageRead
         }
@@ -421,7 +419,6 @@ pub fn lower_image_write(
     let at = l.texel_coordinate(inst.id_operand(1), &picture)?;
     let value = l.lower_operand(inst.id_operand(2))?;
     let texel = l.convert_written_texel(&shape, value);
-    l.b.declare_capability(Capability::StorageImageWriteWithoutFormat);
     let mut words = vec![image.word(), at.word(), texel.word()];
     if picture.usage == KernelImageUsage::Both {
         words.push(ImageOperands::NonPrivateTexel.0);
@@ -449,7 +446,6 @@ pub fn lower_image_size(
                     .info
                     .diagnose_id(inst.id_operand(0), "a level of an image that is written"));
             }
-            l.b.declare_capability(Capability::ImageQuery);
             let (word, level) = (l.make_int_type(32), l.lower_operand(level)?);
             let wanted = picture.count_axes() + u32::from(picture.is_arrayed);
             let ty = l.make_vector_type(word, wanted);
@@ -486,7 +482,6 @@ pub fn lower_image_levels(
         return Ok(l.make_uint_constant(32, 1));
     }
     let (_, image) = l.load_image(id, picture, TexelClass::Floats);
-    l.b.declare_capability(Capability::ImageQuery);
     let word = l.make_int_type(32);
     Ok(l.emit_value(Op::ImageQueryLevels, word, &[image]))
 }

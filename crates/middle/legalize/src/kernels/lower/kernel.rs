@@ -10,9 +10,7 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::FlowGraph;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{
-    Capability, ExecutionMode, FunctionControl, StorageClass,
-};
+use spirula_spirv::grammar::enumerants::{ExecutionMode, FunctionControl, StorageClass};
 use spirula_spirv::ir::{Block, InstRef};
 
 impl ShaderLowering<'_> {
@@ -225,8 +223,6 @@ impl ShaderLowering<'_> {
     fn float_modes(&mut self, function: Id) {
         for width in [16, 32, 64] {
             if self.kernel.floats & width != 0 {
-                self.b
-                    .declare_capability(Capability::SignedZeroInfNanPreserve);
                 let mode = ExecutionMode::SignedZeroInfNanPreserve;
                 self.b.execution_mode(function, mode, &[width]);
             }

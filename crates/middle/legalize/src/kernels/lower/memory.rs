@@ -7,7 +7,7 @@ use crate::kernels::points_to::{PointerRegion, PointsToSetId, align_at_offset};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{Capability, MemoryAccess, StorageClass};
+use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 
 /// Deepest nesting of types.
 const DEEPEST: u32 = 64;
@@ -251,21 +251,7 @@ impl ShaderLowering<'_> {
     }
 
     /// A pointer into a buffer.
-    pub fn make_buffer_pointer(
-        &mut self,
-        place: ShaderMemoryLocation,
-        stored: Id,
-        size: u32,
-    ) -> Id {
-        match size {
-            1 => self
-                .b
-                .declare_capability(Capability::StorageBuffer8BitAccess),
-            2 => self
-                .b
-                .declare_capability(Capability::StorageBuffer16BitAccess),
-            _ => {}
-        }
+    pub fn make_buffer_pointer(&mut self, place: ShaderMemoryLocation, stored: Id) -> Id {
         let address = self.add_byte_offset(64, place.pointer, place.offset as i64);
         let pointer = self
             .b
@@ -286,10 +272,10 @@ impl ShaderLowering<'_> {
         &mut self,
         place: ShaderMemoryLocation,
         stored: Id,
-        size: u32,
+        _size: u32,
         align: u32,
     ) -> Id {
-        let pointer = self.make_buffer_pointer(place, stored, size);
+        let pointer = self.make_buffer_pointer(place, stored);
         let flags = self.compute_access_flags(place) | MemoryAccess::Aligned.0;
         self.b
             .append_value(Op::Load, stored, &[pointer.word(), flags, align])
@@ -299,11 +285,11 @@ impl ShaderLowering<'_> {
         &mut self,
         place: ShaderMemoryLocation,
         stored: Id,
-        size: u32,
+        _size: u32,
         align: u32,
         value: Id,
     ) {
-        let pointer = self.make_buffer_pointer(place, stored, size);
+        let pointer = self.make_buffer_pointer(place, stored);
         let flags = self.compute_access_flags(place) | MemoryAccess::Aligned.0;
         let words = [pointer.word(), value.word(), flags, align];
         self.b.append_effect(Op::Store, &words);

@@ -49,6 +49,7 @@ use spirula_spirv::build::SpirvBuilder;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, Decoration, MemoryModel};
 use spirula_spirv::ir::{Inst, SpirvModule};
+use spirula_spirv::recompute::declare_requirements;
 use spirula_spirv::{Id, IdMap};
 
 /// Lowers every kernel of a module whose calls are inlined.
@@ -72,7 +73,7 @@ pub fn lower_kernels(
         faults.extend(lower.lower_kernel(number).err());
     }
     if faults.is_empty() {
-        Ok(lower.finish_module())
+        lower.finish_module().map_err(|fault| vec![fault])
     } else {
         Err(faults)
     }
@@ -161,8 +162,6 @@ impl<'a> ShaderLowering<'a> {
     ) -> Self {
         let mut b = SpirvBuilder::new(options.target.version);
         b.declare_capability(Capability::Shader);
-        b.declare_capability(Capability::VulkanMemoryModel);
-        b.declare_capability(Capability::PhysicalStorageBufferAddresses);
         b.memory_model(
             AddressingModel::PhysicalStorageBuffer64,
             MemoryModel::Vulkan,
@@ -186,9 +185,12 @@ impl<'a> ShaderLowering<'a> {
         }
     }
 
-    fn finish_module(mut self) -> SpirvModule {
+    /// Ends the module, and declares its needs.
+    fn finish_module(mut self) -> Result<SpirvModule, SourceDiagnostic> {
         self.reflect_shared();
-        self.b.into_module()
+        let mut module = self.b.into_module();
+        declare_requirements(&mut module).map_err(|error| *error)?;
+        Ok(module)
     }
 
     /// Appends an instruction with a result.

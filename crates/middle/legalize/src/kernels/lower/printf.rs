@@ -146,7 +146,7 @@ impl ShaderLowering<'_> {
             align: 4,
             is_volatile: false,
         };
-        let counter = self.make_buffer_pointer(place, word, 4);
+        let counter = self.make_buffer_pointer(place, word);
         // Records need separate places, but no order.
         let scope = self.make_uint_constant(32, Scope::QueueFamily.0.into());
         let (relaxed, count) = (

@@ -9,9 +9,9 @@ use super::interface::ArgumentPassing;
 use super::type_names::type_name;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::clspv_reflection as reflection;
 use spirula_spirv::grammar::enumerants::Dim;
-use spirula_spirv::grammar::{Op, SpirvVersion};
 use spirula_spirv::ir::ModuleSection;
 
 /// Bytes of contents in one string.
@@ -20,9 +20,6 @@ const CHUNK: usize = 1 << 16;
 impl ShaderLowering<'_> {
     /// Writes the reflection of a kernel whose function is complete.
     pub fn reflect_kernel(&mut self, number: usize, function: Id) -> Result<(), SourceDiagnostic> {
-        if self.b.module().version < SpirvVersion::new(1, 6) {
-            self.b.declare_extension("SPV_KHR_non_semantic_info");
-        }
         let set = self.b.import_set("NonSemantic.ClspvReflection.5");
         let kernel = &self.plan.kernels[number];
         let (name, size) = (kernel.name.clone(), kernel.size);

@@ -10,7 +10,7 @@ use crate::kernels::points_to::PointerRegion;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{Capability, Scope};
+use spirula_spirv::grammar::enumerants::Scope;
 
 /// The word that contains a part.
 #[derive(Clone, Copy)]
@@ -120,9 +120,6 @@ impl ShaderLowering<'_> {
                 self.make_hole_mask(around),
             );
             if self.find_region(place) == Some(PointerRegion::Shared) {
-                if around.width == 64 {
-                    self.b.declare_capability(Capability::Int64Atomics);
-                }
                 let part = self.shift_into_word(around, part);
                 let scope = self.b.constant_u32(Scope::Workgroup.0);
                 let relaxed = self.make_uint_constant(32, 0);

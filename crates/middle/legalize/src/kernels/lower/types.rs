@@ -6,7 +6,6 @@ use crate::kernels::points_to::PointsToSetId;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::Capability;
 
 /// Most components of a vector.
 pub const WIDEST: u32 = 4;
@@ -64,22 +63,11 @@ impl ShaderLowering<'_> {
 
     /// An unsigned integer type.
     pub fn make_int_type(&mut self, width: u32) -> Id {
-        match width {
-            8 => self.b.declare_capability(Capability::Int8),
-            16 => self.b.declare_capability(Capability::Int16),
-            64 => self.b.declare_capability(Capability::Int64),
-            _ => {}
-        }
         self.b.int_type(width, false)
     }
 
     /// A float type.
     pub fn make_float_type(&mut self, width: u32) -> Id {
-        match width {
-            16 => self.b.declare_capability(Capability::Float16),
-            64 => self.b.declare_capability(Capability::Float64),
-            _ => {}
-        }
         self.kernel.floats |= width;
         self.b.float_type(width)
     }
