@@ -3,6 +3,7 @@
 use crate::analysis::{ModuleRequirements, RequirementCeiling, RequirementChoice};
 use crate::build::string_words;
 use crate::grammar::Op;
+use crate::grammar::enumerants::Capability;
 use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_diagnostics::SourceDiagnostic;
 
@@ -39,13 +40,16 @@ pub fn recompute_capabilities(
     Ok(declare_chosen(module, &choice, true))
 }
 
-/// Declares the capabilities and extensions of a module that its emitter has just finished. The module declares its
-/// kind (`Shader` or `Kernel`), and what no instruction shows.
+/// Declares the capabilities and extensions of a module that its emitter has just finished. `kind` has the capabilities
+/// that state the module's kind, such as `Shader`. Extensions that no instruction shows stay declared.
 ///
 /// # Errors
 /// When the module's version lacks a feature that it uses; nothing is changed then.
-pub fn declare_requirements(module: &mut SpirvModule) -> Result<(), Box<SourceDiagnostic>> {
-    let needs = ModuleRequirements::from_emitted(module);
+pub fn declare_requirements(
+    module: &mut SpirvModule,
+    kind: &[Capability],
+) -> Result<(), Box<SourceDiagnostic>> {
+    let needs = ModuleRequirements::from_emitted(module, module.version, kind);
     let choice = needs.choose_within(&RequirementCeiling::default());
     let choice = choice.map_err(|error| Box::new(error.to_diagnostic(module)))?;
     declare_chosen(module, &choice, false);
@@ -54,11 +58,7 @@ pub fn declare_requirements(module: &mut SpirvModule) -> Result<(), Box<SourceDi
 
 /// Makes a module declare a choice. With `only`, other declarations are deleted. Returns whether anything
 /// changed.
-pub(crate) fn declare_chosen(
-    module: &mut SpirvModule,
-    choice: &RequirementChoice,
-    only: bool,
-) -> bool {
+pub fn declare_chosen(module: &mut SpirvModule, choice: &RequirementChoice, only: bool) -> bool {
     let capabilities: Vec<Vec<u32>> = choice.capabilities.iter().map(|c| vec![c.0]).collect();
     let extensions: Vec<Vec<u32>> = choice.extensions.iter().map(|e| string_words(e)).collect();
     let mut changed = update_declarations(module, ModuleSection::Capabilities, &capabilities, only);

@@ -1,6 +1,6 @@
 //! Capabilities and extensions computed from what modules use.
 
-use spirula_spirv::analysis::{ModuleRequirements, RequirementCeiling};
+use spirula_spirv::analysis::{AllowedExtensions, ModuleRequirements, RequirementCeiling};
 use spirula_spirv::binary;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::grammar::enumerants::Capability;
@@ -114,7 +114,7 @@ fn what_is_missing_is_added() {
 fn a_ceiling_names_what_needs_more() {
     let ceiling = RequirementCeiling {
         capabilities: Some(vec![Capability::Shader, Capability::Linkage]),
-        extensions: Some(vec![]),
+        extensions: AllowedExtensions::Only(vec![]),
     };
     let source = HALF.replace("OpExtension \"SPV_VENDOR_something\"", "");
     let mut over = module(&source);
@@ -130,7 +130,7 @@ fn a_ceiling_names_what_needs_more() {
 
     let mut over = module(HALF);
     let ceiling = RequirementCeiling {
-        extensions: Some(vec![]),
+        extensions: AllowedExtensions::Only(vec![]),
         ..RequirementCeiling::default()
     };
     let error =

@@ -1,6 +1,6 @@
 //! Allowed features: the capabilities and extensions that a module may declare.
 
-use spirula_spirv::analysis::RequirementCeiling;
+use spirula_spirv::analysis::{AllowedExtensions, RequirementCeiling};
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::grammar::{Kind, SpirvVersion};
 use std::str::FromStr;
@@ -39,7 +39,7 @@ pub fn build_feature_ceiling(allowed: &[AllowedFeature]) -> RequirementCeiling {
     }
     RequirementCeiling {
         capabilities: Some(capabilities),
-        extensions: Some(extensions),
+        extensions: AllowedExtensions::Only(extensions),
     }
 }
 

@@ -31,8 +31,8 @@ pub use loops::{LoopNest, NaturalLoop};
 pub use names::{IdDecorations, IdNames, function_name};
 pub(crate) use needs::ROUNDING;
 pub use needs::{
-    ExceededRequirement, ModuleRequirements, RequirementCeiling, RequirementChoice,
-    RequirementReason,
+    AllowedExtensions, ExceededRequirement, ModuleRequirements, RequirementCeiling,
+    RequirementChoice, RequirementReason,
 };
 pub use pointer_bases::PointerBases;
 pub use post_dominators::PostDominators;

@@ -4,8 +4,8 @@
 //! loop must have an exit block that is not the merge block of another loop. Cost: linear in the
 //! blocks of the loops with hints; nothing without hints.
 
-use super::allowed_extensions::AllowedExtensions;
 use crate::ir::{LlvmBlock, LlvmFunction, LlvmMetadata, LlvmModule, LlvmPredecessors};
+use spirula_spirv::analysis::AllowedExtensions;
 use spirula_spirv::grammar::enumerants::LoopControl;
 use spirula_spirv::grammar::{Kind, SpirvVersion};
 

@@ -7,7 +7,7 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `options`, `allowed_extensions` | options of the translation |
+//! | `options` | options of the translation |
 //! | `translate_module` | the driver: order of the passes and of the translation |
 //! | `translator` | module-level state |
 //! | `type_table`, `translated_entities`, `shader_state` | parts of the module-level state |
@@ -51,7 +51,6 @@
 
 mod address_expressions;
 mod alias_scopes;
-mod allowed_extensions;
 mod builtins;
 mod call_rules;
 mod capabilities;
@@ -100,8 +99,8 @@ mod vector_compute;
 mod wide_integers;
 mod words;
 
-pub use allowed_extensions::AllowedExtensions;
 pub(crate) use builtins::CALLABLE;
 pub use options::{DebugInfo, PointerTyping, TranslationOptions, is_shader};
 pub use reference_page::print_reference;
+pub use spirula_spirv::analysis::AllowedExtensions;
 pub use translate_module::translate_module;

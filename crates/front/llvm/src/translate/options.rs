@@ -1,7 +1,7 @@
 //! Translation options, and the properties of a module's target that follow from them.
 
-use super::allowed_extensions::AllowedExtensions;
 use crate::ir::LlvmModule;
+use spirula_spirv::analysis::AllowedExtensions;
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::target::SpirvTarget;
 use std::str::FromStr;

@@ -27,7 +27,6 @@ pub(super) struct ScalarArgumentLayout {
 
 /// Begins the module and its only function; returns the function's id and its first block.
 pub(super) fn begin_module(b: &mut SpirvBuilder, has_fragments: bool) -> (Id, Block) {
-    b.declare_capability(Capability::Shader);
     if has_fragments {
         b.memory_model(AddressingModel::Logical, MemoryModel::Vulkan);
     } else {
@@ -325,7 +324,7 @@ impl KernelLowering<'_> {
             .execution_mode(main, ExecutionMode::LocalSize, &[1, 1, 1]);
         self.keep_special_values(main);
         let mut module = self.b.into_module();
-        declare_requirements(&mut module).map_err(|error| *error)?;
+        declare_requirements(&mut module, &[Capability::Shader]).map_err(|error| *error)?;
         Ok((module, self.constants))
     }
 

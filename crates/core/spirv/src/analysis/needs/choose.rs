@@ -1,7 +1,7 @@
 //! Choice of capabilities: which capabilities and extensions meet all needs, within those that are allowed.
 
-use super::tables::KINDS;
-use super::{ModuleRequirements, RequirementReason};
+use super::tables::{KINDS, VENDORS};
+use super::{AllowedExtensions, ModuleRequirements, RequirementReason};
 use crate::grammar::enumerants::Capability;
 use crate::grammar::{Kind, SpirvVersion, extension_version};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -13,8 +13,8 @@ use std::fmt;
 pub struct RequirementCeiling {
     /// The capabilities that may be declared, with those that they imply; `None` allows all.
     pub capabilities: Option<Vec<Capability>>,
-    /// The extensions that may be declared; `None` allows all.
-    pub extensions: Option<Vec<String>>,
+    /// The extensions that may be declared.
+    pub extensions: AllowedExtensions,
 }
 
 /// The minimal declarations of a module.
@@ -24,6 +24,8 @@ pub struct RequirementChoice {
     pub capabilities: Vec<Capability>,
     /// Extensions by name.
     pub extensions: Vec<String>,
+    /// The reason of each capability.
+    pub reasons: Vec<RequirementReason>,
 }
 
 /// A need that the ceiling or the version does not allow.
@@ -36,6 +38,11 @@ pub struct ExceededRequirement {
 }
 
 impl ExceededRequirement {
+    fn new(reason: &RequirementReason, needed: String) -> ExceededRequirement {
+        let reason = reason.clone();
+        ExceededRequirement { reason, needed }
+    }
+
     /// The error with the position of the instruction in its module.
     pub fn to_diagnostic(&self, module: &crate::ir::SpirvModule) -> SourceDiagnostic {
         let inst = self.reason.inst.map(|inst| module.inst(inst));
@@ -60,8 +67,14 @@ impl ModuleRequirements {
     /// Capabilities that meet all needs, by increasing number. Declared capabilities that are used are
     /// preferred; for needs without one, the first that meets the need.
     pub fn minimal_capabilities(&self) -> Vec<Capability> {
-        let chosen = self.choose_capabilities(None);
-        chosen.map_or_else(|_| Vec::new(), |c| c.into_keys().map(Capability).collect())
+        let mut exceeded = Vec::new();
+        let chosen = self.choose_capabilities(None, &mut exceeded);
+        let chosen = if exceeded.is_empty() {
+            chosen
+        } else {
+            BTreeMap::new()
+        };
+        chosen.into_keys().map(Capability).collect()
     }
 
     /// The minimal declarations that meet all needs within a ceiling. Existing declarations are preferred.
@@ -72,39 +85,46 @@ impl ModuleRequirements {
         &self,
         ceiling: &RequirementCeiling,
     ) -> Result<RequirementChoice, ExceededRequirement> {
-        if let Some((version, reason)) = self.newer.first() {
-            return Err(ExceededRequirement {
-                reason: reason.clone(),
-                needed: format!("SPIR-V {version}"),
-            });
-        }
+        let (choice, exceeded) = self.choose_all_within(ceiling);
+        exceeded.into_iter().next().map_or(Ok(choice), Err)
+    }
+
+    /// The minimal declarations that meet the needs within a ceiling, and all needs that cannot be met.
+    pub fn choose_all_within(
+        &self,
+        ceiling: &RequirementCeiling,
+    ) -> (RequirementChoice, Vec<ExceededRequirement>) {
+        let newer = self.newer.iter().map(|(version, reason)| {
+            let needed = format!("SPIR-V {version}");
+            ExceededRequirement::new(reason, needed)
+        });
+        let mut exceeded: Vec<ExceededRequirement> = newer.collect();
         let allowed = ceiling.capabilities.as_ref();
         let allowed = allowed.map(|list| collect_implied_capabilities(list.iter().map(|c| c.0)));
-        let chosen = self.choose_capabilities(allowed.as_ref())?;
-        let extensions = self.choose_extensions(&chosen, ceiling.extensions.as_deref())?;
-        let capabilities = chosen.into_keys().map(Capability).collect();
-        Ok(RequirementChoice {
-            capabilities,
+        let chosen = self.choose_capabilities(allowed.as_ref(), &mut exceeded);
+        let extensions = self.choose_extensions(&chosen, &ceiling.extensions, &mut exceeded);
+        let choice = RequirementChoice {
+            capabilities: chosen.keys().map(|c| Capability(*c)).collect(),
             extensions,
-        })
+            reasons: chosen.into_values().collect(),
+        };
+        (choice, exceeded)
     }
 
     /// The capabilities with the reason for each.
     fn choose_capabilities(
         &self,
         allowed: Option<&BTreeSet<u32>>,
-    ) -> Result<BTreeMap<u32, RequirementReason>, ExceededRequirement> {
+        exceeded: &mut Vec<ExceededRequirement>,
+    ) -> BTreeMap<u32, RequirementReason> {
         let is_allowed = |c: &u32| allowed.is_none_or(|all| all.contains(c));
-        let exceeded = |reason: &RequirementReason, any: &[u32]| {
+        let describe = |any: &[u32]| {
             let names: Vec<String> = any.iter().map(|c| Capability(*c).to_string()).collect();
-            ExceededRequirement {
-                reason: reason.clone(),
-                needed: format!("the capability {}", names.join(" or ")),
-            }
+            format!("the capability {}", names.join(" or "))
         };
         let mut chosen = self.kept.clone();
-        if let Some((over, reason)) = self.kept.iter().find(|(c, _)| !is_allowed(c)) {
-            return Err(exceeded(reason, &[*over]));
+        for (capability, reason) in self.kept.iter().filter(|(c, _)| !is_allowed(c)) {
+            exceeded.push(ExceededRequirement::new(reason, describe(&[*capability])));
         }
         let declared = collect_implied_capabilities(self.declared.iter().copied());
         // Needs with a single solution come first, because it may meet other needs as well.
@@ -112,21 +132,21 @@ impl ModuleRequirements {
             .capabilities
             .iter()
             .partition(|(any, _)| any.len() == 1);
+        let mut met = collect_implied_capabilities(chosen.keys().copied());
         for (any, reason) in single.into_iter().chain(several) {
-            let met = collect_implied_capabilities(chosen.keys().copied());
             if any.iter().any(|c| met.contains(c)) {
                 continue;
             }
             let possible = any.iter().filter(|c| is_allowed(c));
-            // Capabilities of this version before those of a later one, and none that make a shader a kernel.
-            let is_other_kind = |c: &u32| KINDS.iter().any(|kind| kind.0 == *c);
-            let rank = |c: &&u32| (self.is_later(**c), is_other_kind(c));
-            let first = possible.clone().min_by_key(rank);
+            let first = possible.clone().min_by_key(|c| self.rank_capability(**c));
             let own = possible.clone().find(|c| self.declared.contains(c));
             let implied = possible.clone().find(|c| declared.contains(c));
-            let pick = own.or(implied).or(first);
-            let pick = pick.ok_or_else(|| exceeded(reason, any))?;
+            let Some(pick) = own.or(implied).or(first) else {
+                exceeded.push(ExceededRequirement::new(reason, describe(any)));
+                continue;
+            };
             chosen.insert(*pick, reason.clone());
+            met.extend(collect_implied_capabilities([*pick].into_iter()));
         }
         // Implied capabilities need not be declared, but stay if they state the kind of the module.
         let all: Vec<u32> = chosen.keys().copied().collect();
@@ -134,7 +154,6 @@ impl ModuleRequirements {
             let others = all.iter().copied().filter(|other| other != c);
             !collect_implied_capabilities(others).contains(c)
         });
-        let met = collect_implied_capabilities(all.iter().copied());
         for kind in KINDS {
             if self.declared.contains(&kind.0) && met.contains(&kind.0) && is_allowed(&kind.0) {
                 let what = "the module's kind".to_owned();
@@ -142,19 +161,22 @@ impl ModuleRequirements {
                 chosen.entry(kind.0).or_insert_with(reason);
             }
         }
-        match chosen.iter().find(|(c, _)| self.is_later(**c)) {
-            Some((c, reason)) => {
-                let row = Kind::Capability.info().enumerant_by_value(*c);
-                Err(ExceededRequirement {
-                    reason: reason.clone(),
-                    needed: format!(
-                        "SPIR-V {}",
-                        row.map_or(SpirvVersion::NEVER, |row| row.version)
-                    ),
-                })
-            }
-            None => Ok(chosen),
+        for (c, reason) in chosen.iter().filter(|(c, _)| self.is_later(**c)) {
+            let row = Kind::Capability.info().enumerant_by_value(*c);
+            let version = row.map_or(SpirvVersion::NEVER, |row| row.version);
+            let needed = format!("SPIR-V {version}");
+            exceeded.push(ExceededRequirement::new(reason, needed));
         }
+        chosen
+    }
+
+    /// The order of choice: capabilities of this version before those of a later one, none that make a shader a kernel,
+    /// and those that vendors agreed upon before those of one.
+    fn rank_capability(&self, capability: u32) -> (bool, bool, bool) {
+        let row = Kind::Capability.info().enumerant_by_value(capability);
+        let is_vendor = row.is_some_and(|row| VENDORS.iter().any(|v| row.name.ends_with(v)));
+        let is_other_kind = KINDS.iter().any(|kind| kind.0 == capability);
+        (self.is_later(capability), is_other_kind, is_vendor)
     }
 
     /// Whether a capability belongs to a later version, and to no extension.
@@ -175,17 +197,15 @@ impl ModuleRequirements {
     fn choose_extensions(
         &self,
         capabilities: &BTreeMap<u32, RequirementReason>,
-        allowed: Option<&[String]>,
-    ) -> Result<Vec<String>, ExceededRequirement> {
-        let is_allowed = |e: &str| allowed.is_none_or(|all| all.iter().any(|a| a == e));
-        let exceeded = |reason: &RequirementReason, any: &[&str]| ExceededRequirement {
-            reason: reason.clone(),
-            needed: format!("the extension {}", any.join(" or ")),
-        };
+        allowed: &AllowedExtensions,
+        exceeded: &mut Vec<ExceededRequirement>,
+    ) -> Vec<String> {
+        let describe = |any: &[&str]| format!("the extension {}", any.join(" or "));
         let mut chosen = self.kept_extensions.clone();
-        if let Some(over) = chosen.iter().find(|e| !is_allowed(e)) {
+        for over in chosen.iter().filter(|e| !allowed.is_allowed(e)) {
             let what = "the module".to_owned();
-            return Err(exceeded(&RequirementReason { inst: None, what }, &[over]));
+            let reason = RequirementReason { inst: None, what };
+            exceeded.push(ExceededRequirement::new(&reason, describe(&[over])));
         }
         let rows = capabilities.iter().filter_map(|(c, reason)| {
             let row = Kind::Capability.info().enumerant_by_value(*c)?;
@@ -194,29 +214,30 @@ impl ModuleRequirements {
         });
         let listed = self.extensions.iter().map(|(any, r)| (any.clone(), r));
         for (any, reason) in listed.chain(rows) {
-            let possible: Vec<&str> = any.iter().copied().filter(|e| is_allowed(e)).collect();
+            let possible = any.iter().copied().filter(|e| allowed.is_allowed(e));
+            let possible: Vec<&str> = possible.collect();
             let declared = possible.iter().filter(|e| self.has_extension(e));
             let declared: Vec<&str> = declared.copied().collect();
-            if let Some(first) = declared.iter().find_map(|e| self.first_version(e)) {
-                let needed = format!("SPIR-V {first}");
-                let reason = reason.clone();
-                return Err(ExceededRequirement { reason, needed });
+            let is_met = any.iter().any(|e| chosen.contains(*e));
+            // Extensions that all vendors agreed upon come first. Consumers have known Intel's names for longer than
+            // Altera's.
+            let rank = |e: &&&str| (!e.starts_with("SPV_KHR_"), e.starts_with("SPV_ALTERA_"));
+            let pick = possible.iter().min_by_key(rank).copied();
+            let picks = match (declared.is_empty(), is_met, pick) {
+                (false, ..) => declared,
+                (true, true, _) => continue,
+                (true, false, Some(pick)) => vec![pick],
+                (true, false, None) => {
+                    exceeded.push(ExceededRequirement::new(reason, describe(&any)));
+                    continue;
+                }
+            };
+            if let Some(first) = picks.iter().find_map(|e| self.first_version(e)) {
+                exceeded.push(ExceededRequirement::new(reason, format!("SPIR-V {first}")));
             }
-            chosen.extend(declared.into_iter().map(str::to_owned));
-            if any.iter().any(|e| chosen.contains(*e)) {
-                continue;
-            }
-            // Extensions that all vendors agreed upon come first.
-            let pick = possible.iter().min_by_key(|e| !e.starts_with("SPV_KHR_"));
-            let pick = pick.ok_or_else(|| exceeded(reason, &any))?;
-            if let Some(first) = self.first_version(pick) {
-                let needed = format!("SPIR-V {first}");
-                let reason = reason.clone();
-                return Err(ExceededRequirement { reason, needed });
-            }
-            chosen.insert((*pick).to_owned());
+            chosen.extend(picks.into_iter().map(str::to_owned));
         }
-        Ok(chosen.into_iter().collect())
+        chosen.into_iter().collect()
     }
 
     /// The version of SPIR-V that the needs are about.

@@ -4,12 +4,15 @@
 //! of numbers, storage classes, variable pointers, images) are in `rules`. A capability or extension that neither
 //! mentions cannot be derived. A declaration of it is therefore kept.
 
+mod allowed_extensions;
 mod choose;
 mod collect;
+mod emission_rules;
 mod pointer_rules;
 mod rules;
 mod tables;
 
+pub use allowed_extensions::AllowedExtensions;
 pub use choose::{ExceededRequirement, RequirementCeiling, RequirementChoice};
 pub(crate) use collect::ROUNDING;
 
@@ -53,23 +56,26 @@ impl ModuleRequirements {
         Self::in_version(module, module.version)
     }
 
-    /// The needs of a module that its emitter has just finished, with its kind (`Shader` or `Kernel`) as its only
-    /// declaration. Permissions that depend on the use of a value are needs as well: storage of narrow numbers, and
-    /// accesses of images without a format. One pass over the module.
-    pub fn from_emitted(module: &SpirvModule) -> Self {
-        Self::derive_requirements(module, module.version, true)
+    /// The needs of a module that its emitter has just finished, and that declares no capabilities. `kind` has those
+    /// that state its kind, such as `Shader`. Permissions that depend on the use of a value are needs as well: storage
+    /// of narrow numbers, and accesses of images without a format. One pass over the module.
+    pub fn from_emitted(module: &SpirvModule, version: SpirvVersion, kind: &[Capability]) -> Self {
+        let mut needs = Self::without_instructions(module, version);
+        needs.is_emitted = true;
+        needs.declared.extend(kind.iter().map(|c| c.0));
+        needs.derive_from(module)
     }
 
     /// The needs of the module in another version. Features that this version lacks become needs of extensions,
     /// if there are any.
     pub fn in_version(module: &SpirvModule, version: SpirvVersion) -> Self {
-        Self::derive_requirements(module, version, false)
+        Self::without_instructions(module, version).derive_from(module)
     }
 
-    fn derive_requirements(module: &SpirvModule, version: SpirvVersion, is_emitted: bool) -> Self {
+    fn without_instructions(module: &SpirvModule, version: SpirvVersion) -> Self {
         let capabilities = module.section_insts(ModuleSection::Capabilities);
         let extensions = module.section_insts(ModuleSection::Extensions);
-        let mut needs = ModuleRequirements {
+        ModuleRequirements {
             version,
             capabilities: BTreeMap::new(),
             extensions: BTreeMap::new(),
@@ -78,11 +84,14 @@ impl ModuleRequirements {
             kept_extensions: BTreeSet::new(),
             declared: capabilities.map(|i| i.operand_word(0)).collect(),
             declared_extensions: extensions.map(|i| i.string_operand(0)).collect(),
-            is_emitted,
-        };
-        collect::collect_requirements(module, &mut needs);
-        rules::apply_requirement_rules(module, &mut needs);
-        needs
+            is_emitted: false,
+        }
+    }
+
+    fn derive_from(mut self, module: &SpirvModule) -> Self {
+        collect::collect_requirements(module, &mut self);
+        rules::apply_requirement_rules(module, &mut self);
+        self
     }
 
     /// The needs that a set of capabilities, with those that they imply, does not meet. For each need the

@@ -8,7 +8,7 @@ use super::tables::{
 };
 use crate::analysis::IdDefinitions;
 use crate::grammar::enumerants::{
-    AddressingModel, Capability, Decoration, Dim, ImageFormat, MemoryModel, Scope, StorageClass,
+    AddressingModel, Capability, Decoration, Dim, MemoryModel, Scope, StorageClass,
 };
 use crate::grammar::{InstructionClass, Kind, Op, OperandIter, ResultForm, SpirvVersion};
 use crate::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
@@ -76,9 +76,9 @@ pub(super) struct RequirementRules<'a> {
     /// Structures decorated `BufferBlock`.
     old_blocks: Vec<Id>,
     /// Structures decorated `Block`.
-    blocks: Vec<Id>,
+    pub(super) blocks: Vec<Id>,
     /// The numbers that each type contains.
-    types: IdMap<u8>,
+    pub(super) types: IdMap<u8>,
     /// Whether any type so far contains narrow numbers.
     any_narrow: bool,
     /// The type of each value.
@@ -87,12 +87,12 @@ pub(super) struct RequirementRules<'a> {
     words: IdWords,
     /// Extended instruction sets without a meaning for computation.
     silent_sets: Vec<Id>,
-    is_shader: bool,
+    pub(super) is_shader: bool,
     pub(super) is_logical: bool,
     is_vulkan_model: bool,
     /// Each trait with the first instruction that shows it.
     traits: Vec<(CapabilityTrait, Inst)>,
-    needs: &'a mut ModuleRequirements,
+    pub(super) needs: &'a mut ModuleRequirements,
 }
 
 impl<'a> RequirementRules<'a> {
@@ -103,6 +103,7 @@ impl<'a> RequirementRules<'a> {
         }
         if let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) {
             self.values.set(id, Some(ty));
+            self.require_held_halves(self.types[ty], inst);
         }
         self.require_full_width(inst, class);
         if self.is_logical && inst.op().result_form() == ResultForm::Typed {
@@ -122,7 +123,9 @@ impl<'a> RequirementRules<'a> {
             }
             Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => {
                 self.note_trait(CapabilityTrait::Dot, inst);
+                self.require_dot_product(inst);
             }
+            Op::GroupNonUniformBroadcast => self.inspect_broadcast(inst),
             Op::Decorate if inst.operand_word(1) == Decoration::NonUniform.0 => {
                 self.note_trait(CapabilityTrait::NonUniform, inst);
             }
@@ -193,6 +196,15 @@ impl<'a> RequirementRules<'a> {
                 part(self)
             }
             Op::TypeMatrix | Op::TypeArray => part(self) & (NARROW | OPAQUE),
+            Op::TypeFunction => {
+                let holds = inst.id_operands(0).fold(0, |all, m| all | self.types[m]) & NARROW;
+                self.require_held_halves(holds, inst);
+                0
+            }
+            Op::TypeSampler => {
+                self.permit_kernel_image(inst);
+                0
+            }
             Op::TypeRuntimeArray => {
                 self.note_trait(CapabilityTrait::RuntimeArray, inst);
                 part(self) & NARROW
@@ -219,6 +231,9 @@ impl<'a> RequirementRules<'a> {
             }
             _ => 0,
         };
+        if inst.op() != Op::TypeFloat {
+            self.require_held_halves(holds, inst);
+        }
         if let Some(id) = inst.result() {
             self.any_narrow |= holds & NARROW != 0;
             self.types.set(id, holds);
@@ -277,6 +292,10 @@ impl<'a> RequirementRules<'a> {
                 let half = "SPV_AMD_gpu_shader_half_float_fetch";
                 if !self.needs.has_extension(half) {
                     self.any_use(FLOAT16, inst);
+                    if self.needs.is_emitted && !self.is_shader {
+                        let any = [Capability::Float16Buffer];
+                        self.require_any(&any, inst, "a float of 16 bits");
+                    }
                 }
                 FLOAT16
             }
@@ -420,56 +439,15 @@ impl<'a> RequirementRules<'a> {
         }
     }
 
-    fn is_block(&self, ty: InstRef<'_>) -> bool {
-        let id = ty.result();
-        id.is_some_and(|id| self.blocks.binary_search(&id).is_ok())
-    }
-
-    /// Permissions for a type in memory with a layout, of a module that was just emitted.
-    fn permit_class(&mut self, class: StorageClass, ty: Id, inst: InstRef<'_>) {
-        let what = format!("memory of the class {class}");
-        if class == StorageClass::Workgroup {
-            let any = [Capability::WorkgroupMemoryExplicitLayoutKHR];
-            self.require_any(&any, inst, &what);
-        }
-        for (numbers, classes, any) in STORED {
-            if self.types[ty] & numbers != 0 && classes.contains(&class) {
-                self.require_any(any, inst, &what);
-            }
-        }
-    }
-
-    /// Pointers to narrow numbers in memory with addresses, which have no variables.
-    fn inspect_address_type(&mut self, inst: InstRef<'_>) {
-        let class = StorageClass(inst.operand_word(0));
-        if let Some(pointee) = inst.get_id(1)
-            && self.needs.is_emitted
-            && class == StorageClass::PhysicalStorageBuffer
-        {
-            self.permit_class(class, pointee, inst);
-        }
-    }
-
-    /// Permission for an access of an image whose type has no format, in a shader that was just emitted.
-    fn require_format(&mut self, capability: Capability, inst: InstRef<'a>) {
-        let ty = inst.get_id(0).and_then(|image| self.values[image]);
-        let Some(ty) = ty.and_then(|ty| self.defining_inst(ty)) else {
-            return;
-        };
-        let is_unknown = ty.operands().get(6) == Some(&ImageFormat::Unknown.0);
-        if self.needs.is_emitted && self.is_shader && is_unknown {
-            self.require_any(&[capability], inst, "an image without a format");
-        }
-    }
-
     fn inspect_image(&mut self, inst: InstRef<'_>) {
         self.note_trait(CapabilityTrait::Images, inst);
         let [_, dim, _, arrayed, ms, sampled, ..] = *inst.operands() else {
             return;
         };
         let dim = Dim(dim);
+        self.permit_kernel_image(inst);
         let is_shader = self.needs.declared.contains(&Capability::Shader.0);
-        if sampled == 2 {
+        if sampled == 2 && (is_shader || !self.needs.is_emitted) {
             let any: &[Capability] = match dim {
                 Dim::Dim1D => &[Capability::Image1D],
                 Dim::Rect => &[Capability::ImageRect],
@@ -528,6 +506,10 @@ impl<'a> RequirementRules<'a> {
             return;
         };
         match (ty.op(), ty.operands(), float) {
+            (Op::TypeVector, ..) if self.needs.is_emitted => {
+                let any = [Capability::AtomicFloat16VectorNV];
+                self.require_any(&any, inst, "an atomic operation on a vector");
+            }
             (Op::TypeInt, [64, ..], _) => {
                 self.keep_declared(
                     &[Capability::Int64Atomics],

@@ -125,6 +125,9 @@ pub(super) const KINDS: &[Capability] = &[
     Capability::Addresses,
 ];
 
+/// Endings of the names of capabilities that one vendor alone has.
+pub(super) const VENDORS: &[&str] = &["NV", "AMD", "INTEL", "ALTERA", "QCOM", "ARM", "HUAWEI"];
+
 /// Capabilities that the rules derive, besides those of [`KEPT_WITH`] and [`STORED`].
 pub(super) const FOUND: &[Capability] = &[
     Capability::Int8,

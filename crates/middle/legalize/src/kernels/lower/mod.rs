@@ -161,7 +161,6 @@ impl<'a> ShaderLowering<'a> {
         options: &VulkanCompileOptions,
     ) -> Self {
         let mut b = SpirvBuilder::new(options.target.version);
-        b.declare_capability(Capability::Shader);
         b.memory_model(
             AddressingModel::PhysicalStorageBuffer64,
             MemoryModel::Vulkan,
@@ -189,7 +188,7 @@ impl<'a> ShaderLowering<'a> {
     fn finish_module(mut self) -> Result<SpirvModule, SourceDiagnostic> {
         self.reflect_shared();
         let mut module = self.b.into_module();
-        declare_requirements(&mut module).map_err(|error| *error)?;
+        declare_requirements(&mut module, &[Capability::Shader]).map_err(|error| *error)?;
         Ok(module)
     }
 

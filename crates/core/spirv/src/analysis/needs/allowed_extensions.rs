@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::str::FromStr;
 
-/// The extensions that a module may use. Constructs that need another one are lowered without it if
-/// possible, and refused otherwise.
+/// The extensions that a module may use. Translators lower constructs that need another one without it if
+/// possible, and refuse them otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AllowedExtensions {
     /// Any.
@@ -16,7 +16,7 @@ pub enum AllowedExtensions {
     Except(Vec<String>),
 }
 
-/// Extensions that few devices have, for constructs that can also be lowered without them.
+/// Extensions that few devices have, for constructs that can also be expressed without them.
 const RARE_EXTENSIONS: [&str; 3] = [
     "SPV_ALTERA_arbitrary_precision_integers",
     "SPV_INTEL_arbitrary_precision_integers",
