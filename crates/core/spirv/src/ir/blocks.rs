@@ -229,7 +229,7 @@ impl SpirvModule {
 
     /// Splits a block: `at` and all instructions after it move to a new block, to which the old one branches. A
     /// loop header keeps its merge instruction. If a loop has a single block, the new block becomes its continue
-    /// target.
+    /// target. Sampled images that the new block uses are made there again.
     ///
     /// # Errors
     /// If no block can begin at `at`, or if a structured loop header would leave its conditional branch without
@@ -271,6 +271,7 @@ impl SpirvModule {
         let branch = self.create_inst(Op::Branch, &[new_label.word()]);
         self.append_inst(old_body, branch);
         self.continue_in(block, new_label);
+        self.copy_sampled_images(ids, block, new);
         let func = self.block(block).func;
         for target in self.distinct_targets(ids, new) {
             if let Some(target) = self.find_block(func, target) {

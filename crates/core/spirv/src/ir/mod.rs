@@ -37,6 +37,7 @@ mod loops;
 mod module;
 mod read;
 mod redundant_edges;
+mod sampled_images;
 mod switch;
 mod unreachable;
 mod walk;

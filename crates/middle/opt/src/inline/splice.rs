@@ -263,6 +263,7 @@ impl CallInliner {
             return Some(Vec::new());
         }
         let post = self.split_after_call(module, func, block, call.inst);
+        module.copy_sampled_images(&self.ids, block, post);
         let mut made = Vec::with_capacity(blocks.len() + 1);
         let mut returned: Vec<(Id, Option<Id>)> = Vec::new();
         let entry_label = module.label(blocks[0]);
