@@ -1,6 +1,7 @@
 //! Evaluator: what a program means, step by step. A reference for tests.
 
 mod accumulator;
+mod array;
 mod call;
 mod convert;
 mod fused;
@@ -230,63 +231,14 @@ impl FunctionEvaluator<'_> {
                 }
                 SoacValue::Scalar(ScalarLiteral::new(ScalarType::Unit, 0))
             }
-            SoacOperation::Slice(array, selectors) => {
-                let array = self.get(*array)?;
-                let (shape, positions) = self.select(array.shape(), selectors)?;
-                let bits = array.bits();
-                let selected = positions.iter().map(|&index| bits.get(index).copied());
-                let selected = selected
-                    .collect::<Option<Vec<_>>>()
-                    .ok_or("a slice is out of bounds")?;
-                SoacValue::from_parts(array.element(), &shape, selected)
-            }
+            SoacOperation::Slice(array, selectors) => self.evaluate_slice(*array, selectors)?,
             SoacOperation::Update(array, selectors, value) => {
-                let array = self.get(*array)?;
-                let (_, positions) = self.select(array.shape(), selectors)?;
-                let mut bits = array.bits();
-                for (index, new) in positions.into_iter().zip(self.get(*value)?.bits()) {
-                    *bits.get_mut(index).ok_or("an update is out of bounds")? = new;
-                }
-                SoacValue::from_parts(array.element(), array.shape(), bits)
+                self.evaluate_update(*array, selectors, *value)?
             }
             SoacOperation::Literal(elements) => stack(&self.get_all(elements)?),
-            SoacOperation::Iota(count, first, step) => {
-                let element = self.get(*first)?.element();
-                let (count, first, step) = (
-                    self.get_int64(*count)?,
-                    self.get_int64(*first)?,
-                    self.get_int64(*step)?,
-                );
-                let numbers =
-                    (0..count).map(|index| first.wrapping_add(index.wrapping_mul(step)) as u64);
-                SoacValue::from_elements(
-                    element,
-                    vec![count],
-                    numbers.map(|bits| element.truncate_bits(bits)).collect(),
-                )
-            }
-            SoacOperation::Replicate(sizes, value) => {
-                let value = self.get(*value)?;
-                let mut shape = sizes
-                    .iter()
-                    .map(|&size| self.get_int64(size))
-                    .collect::<Result<Vec<_>, _>>()?;
-                let count: i64 = shape.iter().product();
-                shape.extend(value.shape());
-                let bits = value.bits();
-                SoacValue::from_elements(
-                    value.element(),
-                    shape,
-                    bits.repeat(usize::try_from(count).unwrap_or(0)),
-                )
-            }
-            SoacOperation::Concat(arrays) => {
-                let arrays = self.get_all(arrays)?;
-                let mut shape = arrays[0].shape().to_vec();
-                shape[0] = arrays.iter().map(|array| array.shape()[0]).sum();
-                let bits = arrays.iter().flat_map(SoacValue::bits).collect();
-                SoacValue::from_elements(arrays[0].element(), shape, bits)
-            }
+            SoacOperation::Iota(count, first, step) => self.evaluate_iota(*count, *first, *step)?,
+            SoacOperation::Replicate(sizes, value) => self.evaluate_replicate(sizes, *value)?,
+            SoacOperation::Concat(arrays) => self.evaluate_concat(arrays)?,
             SoacOperation::Reshape(array, sizes) => {
                 let array = self.get(*array)?;
                 let shape = sizes
@@ -311,51 +263,16 @@ impl FunctionEvaluator<'_> {
                 return self.evaluate_loop(parameters, *form, body);
             }
             SoacOperation::Map(width, arrays, function) => {
-                let width = self.get_int64(*width)?;
-                let arrays = self.get_all(arrays)?;
-                let mut rows = vec![Vec::new(); function.body.results.len()];
-                for index in 0..width as usize {
-                    let arguments = arrays.iter().map(|array| array.row(index)).collect();
-                    let results = self.call(function, arguments)?;
-                    rows.iter_mut()
-                        .zip(results)
-                        .for_each(|(rows, row)| rows.push(row));
-                }
-                return self.stack_results(rows, &statement.results);
+                return self.evaluate_map(*width, arrays, function, statement);
             }
             SoacOperation::Reduce(width, arrays, neutral, function, _) => {
                 return self.evaluate_reduce(*width, arrays, neutral, function);
             }
             SoacOperation::Scan(width, arrays, neutral, function) => {
-                let width = self.get_int64(*width)?;
-                let arrays = self.get_all(arrays)?;
-                let mut state = self.get_all(neutral)?;
-                let mut rows = vec![Vec::new(); state.len()];
-                for index in 0..width as usize {
-                    state.extend(arrays.iter().map(|array| array.row(index)));
-                    state = self.call(function, state)?;
-                    rows.iter_mut()
-                        .zip(&state)
-                        .for_each(|(rows, row)| rows.push(row.clone()));
-                }
-                return self.stack_results(rows, &statement.results);
+                return self.evaluate_scan(*width, arrays, neutral, function, statement);
             }
             SoacOperation::Scatter(array, positions, values) => {
-                let array = self.get(*array)?;
-                let positions = self.get(*positions)?.bits();
-                let values = self.get(*values)?;
-                let size: usize = array.shape()[1..]
-                    .iter()
-                    .map(|&length| length as usize)
-                    .product();
-                let mut bits = array.bits();
-                for (index, position) in positions.into_iter().enumerate() {
-                    if (0..array.shape()[0]).contains(&(position as i64)) {
-                        let start = position as usize * size;
-                        bits[start..start + size].copy_from_slice(&values.row(index).bits());
-                    }
-                }
-                SoacValue::from_elements(array.element(), array.shape().to_vec(), bits)
+                self.evaluate_scatter(*array, *positions, *values)?
             }
             SoacOperation::Histogram(histogram) => return self.evaluate_histogram(histogram),
             SoacOperation::Accumulate(accumulator, position, values) => {
