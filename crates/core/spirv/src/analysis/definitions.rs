@@ -55,6 +55,20 @@ impl IdDefinitions {
         IdDefinitions { by_id }
     }
 
+    /// No definitions, with room for those of a module.
+    pub(crate) fn without_insts(module: &SpirvModule) -> Self {
+        let by_id = InstOfId::new(module);
+        IdDefinitions { by_id }
+    }
+
+    /// Adds an instruction, unless its id is defined.
+    #[inline]
+    pub(crate) fn add_inst(&mut self, inst: InstRef<'_>) {
+        if let Some(id) = inst.result() {
+            self.by_id.set_if_none(id, inst.handle());
+        }
+    }
+
     /// Adds the instructions that were created after the first `count` ones. Entries of deleted instructions
     /// remain.
     pub fn add_new_insts(&mut self, module: &SpirvModule, count: usize) {

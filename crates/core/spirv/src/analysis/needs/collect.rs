@@ -2,12 +2,13 @@
 //! enumerants name.
 
 use super::ModuleRequirements;
+use crate::Id;
 use crate::grammar::enumerants::{BuiltIn, Capability, Decoration, GroupOperation};
 use crate::grammar::{
     EnumerantInfo, ExtInstSet, Kind, KindInfo, Op, OperandCategory, OperandIter, OperandQuantifier,
     SpirvVersion, all_instructions, all_kinds, ext_inst_sets,
 };
-use crate::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
+use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use rustc_hash::FxHashSet;
 
 /// The capabilities that allow rounding modes, besides those of the grammar.
@@ -38,43 +39,74 @@ impl From<&'static EnumerantInfo> for RequirementRow {
     }
 }
 
-/// Finds the needs of every instruction and enumerant. Each kind is examined once.
-pub(super) fn collect_requirements(module: &SpirvModule, needs: &mut ModuleRequirements) {
-    let ids = IdWords::new(module);
-    let mut seen = SeenEnumerants {
-        ops: vec![false; all_instructions().len()],
-        values: FxHashSet::default(),
-        ext: FxHashSet::default(),
-    };
-    for inst in module.all_insts() {
-        if matches!(inst.op(), Op::Capability | Op::Extension) {
-            continue;
+/// Finds the needs of instructions and enumerants. Each kind is examined once.
+pub(super) struct RowCollector {
+    /// Imported sets of extended instructions.
+    sets: Vec<(Id, Option<&'static ExtInstSet>)>,
+    seen: SeenEnumerants,
+}
+
+struct SeenEnumerants {
+    ops: Vec<bool>,
+    values: FxHashSet<(Kind, u32)>,
+    ext: FxHashSet<(&'static str, u32)>,
+}
+
+impl RowCollector {
+    pub fn new(module: &SpirvModule) -> RowCollector {
+        let imports = module.section_insts(ModuleSection::Imports);
+        let imports = imports.filter(|i| i.op() == Op::ExtInstImport);
+        let set = |i: InstRef<'_>| Some((i.result()?, ExtInstSet::by_name(&i.string_operand(0))));
+        RowCollector {
+            sets: imports.filter_map(set).collect(),
+            seen: SeenEnumerants {
+                ops: vec![false; all_instructions().len()],
+                values: FxHashSet::default(),
+                ext: FxHashSet::default(),
+            },
         }
-        collect_from_inst(needs, &mut seen, inst);
-        if inst.words().len() <= first_enumerant(inst.op()) {
-            continue;
+    }
+
+    /// Finds the needs of an instruction and its enumerants.
+    #[inline]
+    pub fn collect_from_inst(&mut self, needs: &mut ModuleRequirements, inst: InstRef<'_>) {
+        let Some(row) = inst.op().row_index() else {
+            return;
+        };
+        if !self.seen.ops[row] {
+            self.seen.ops[row] = true;
+            collect_from_opcode(needs, inst);
+        }
+        if inst.words().len() > usize::from(FIRST_ENUMERANTS[row]) {
+            self.collect_from_operands(needs, inst);
+        }
+    }
+
+    fn collect_from_operands(&mut self, needs: &mut ModuleRequirements, inst: InstRef<'_>) {
+        if matches!(inst.op(), Op::Capability | Op::Extension) {
+            return;
         }
         let is_ext = matches!(inst.op(), Op::ExtInst | Op::ExtInstWithForwardRefsKHR);
-        let set = ids.ext_inst_set(inst).filter(|_| is_ext);
-        let operands = OperandIter::new(inst.op(), inst.words())
-            .with_ext(set)
-            .with_switch_literal_words(ids.switch_literal_words(inst));
+        let id = inst.get_id(0).filter(|_| is_ext);
+        let set = self.sets.iter().find(|set| Some(set.0) == id);
+        let set = set.and_then(|set| set.1);
+        let operands = OperandIter::new(inst.op(), inst.words()).with_ext(set);
         for operand in operands.map_while(Result::ok) {
             let (kind, word) = (operand.kind, operand.words[0]);
             match kind.info().category {
                 OperandCategory::ValueEnum => {
-                    collect_from_operand(needs, &mut seen, inst.handle(), kind, word)
+                    collect_from_operand(needs, &mut self.seen, inst.handle(), kind, word)
                 }
                 OperandCategory::BitEnum => {
                     let mut rest = word;
                     while rest != 0 {
                         let bit = rest & rest.wrapping_neg();
                         rest ^= bit;
-                        collect_from_operand(needs, &mut seen, inst.handle(), kind, bit);
+                        collect_from_operand(needs, &mut self.seen, inst.handle(), kind, bit);
                     }
                 }
                 OperandCategory::Literal if kind == Kind::LiteralExtInstInteger => {
-                    collect_from_extended(needs, &mut seen, inst.handle(), set, word);
+                    collect_from_extended(needs, &mut self.seen, inst.handle(), set, word);
                 }
                 OperandCategory::Literal if kind == Kind::LiteralSpecConstantOpInteger => {
                     collect_from_nested_op(needs, inst.handle(), word);
@@ -83,13 +115,6 @@ pub(super) fn collect_requirements(module: &SpirvModule, needs: &mut ModuleRequi
             }
         }
     }
-    keep_what_no_row_mentions(module, needs);
-}
-
-struct SeenEnumerants {
-    ops: Vec<bool>,
-    values: FxHashSet<(Kind, u32)>,
-    ext: FxHashSet<(&'static str, u32)>,
 }
 
 fn require_row(
@@ -116,14 +141,11 @@ fn require_row(
     needs.extensions.entry(any).or_insert_with(reason);
 }
 
-fn collect_from_inst(needs: &mut ModuleRequirements, seen: &mut SeenEnumerants, inst: InstRef<'_>) {
-    let Some(at) = inst.op().row_index() else {
-        return;
-    };
-    if std::mem::replace(&mut seen.ops[at], true) {
+fn collect_from_opcode(needs: &mut ModuleRequirements, inst: InstRef<'_>) {
+    let Some(info) = inst.op().info() else { return };
+    if matches!(info.op, Op::Capability | Op::Extension) {
         return;
     }
-    let Some(info) = inst.op().info() else { return };
     let amd = "SPV_AMD_shader_ballot";
     if (Op::GroupIAddNonUniformAMD.0..=Op::GroupSMaxNonUniformAMD.0).contains(&info.op.0)
         && needs.has_extension(amd)
@@ -224,14 +246,8 @@ fn collect_from_nested_op(needs: &mut ModuleRequirements, inst: Inst, number: u3
 }
 
 /// The number of words of an instruction before operands with requirements. An instruction without further words
-/// has no such operand. 0 if strings come first.
-fn first_enumerant(op: Op) -> usize {
-    op.row_index()
-        .map_or(usize::MAX, |row| usize::from(FIRST_ENUMERANTS[row]))
-}
-
-/// By row of the grammar, computed when the crate is compiled. A value beyond the length of any instruction
-/// means that there is no such operand.
+/// has no such operand. 0 if strings come first. By row of the grammar, computed when the crate is compiled. A value
+/// beyond the length of any instruction means that there is no such operand.
 static FIRST_ENUMERANTS: [u16; all_instructions().len()] = {
     let mut first = [u16::MAX; all_instructions().len()];
     let mut row = 0;
@@ -277,7 +293,7 @@ fn is_extension_mentioned(extension: &str) -> bool {
         || extended.any(|row| row.extensions.contains(&extension))
 }
 
-fn keep_what_no_row_mentions(module: &SpirvModule, needs: &mut ModuleRequirements) {
+pub(super) fn keep_what_no_row_mentions(module: &SpirvModule, needs: &mut ModuleRequirements) {
     for inst in module.section_insts(ModuleSection::Capabilities) {
         let capability = Capability(inst.operand_word(0));
         let is_derived =

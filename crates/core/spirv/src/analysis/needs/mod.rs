@@ -8,6 +8,7 @@ mod allowed_extensions;
 mod choose;
 mod collect;
 mod emission_rules;
+mod narrow_rules;
 mod pointer_rules;
 mod rules;
 mod tables;
@@ -19,6 +20,8 @@ pub(crate) use collect::ROUNDING;
 use crate::grammar::SpirvVersion;
 use crate::grammar::enumerants::Capability;
 use crate::ir::{Inst, ModuleSection, SpirvModule};
+use collect::RowCollector;
+use rules::RequirementRules;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The reason of a need.
@@ -89,8 +92,14 @@ impl ModuleRequirements {
     }
 
     fn derive_from(mut self, module: &SpirvModule) -> Self {
-        collect::collect_requirements(module, &mut self);
-        rules::apply_requirement_rules(module, &mut self);
+        let mut rows = RowCollector::new(module);
+        let mut rules = RequirementRules::new(module, &mut self);
+        for inst in module.all_insts() {
+            rows.collect_from_inst(rules.needs, inst);
+            rules.inspect_inst(inst);
+        }
+        rules.finish_requirements();
+        collect::keep_what_no_row_mentions(module, &mut self);
         self
     }
 

@@ -3,60 +3,18 @@
 use super::ModuleRequirements;
 use super::choose::collect_implied_capabilities;
 use super::tables::{
-    CapabilityTrait, FLOAT16, INT8, INT16, KEPT_WITH, NARROW, NARROW_ROWS, NON_SEMANTIC, OPAQUE,
-    STORED,
+    CapabilityTrait, FLOAT16, KEPT_WITH, NARROW, NARROW_ROWS, NON_SEMANTIC, OPAQUE, STORED,
 };
 use crate::analysis::IdDefinitions;
 use crate::grammar::enumerants::{
     AddressingModel, Capability, Decoration, Dim, MemoryModel, Scope, StorageClass,
 };
-use crate::grammar::{InstructionClass, Kind, Op, OperandIter, ResultForm, SpirvVersion};
+use crate::grammar::{
+    InstructionClass, InstructionInfo, Kind, Op, OperandIter, ResultForm, SpirvVersion,
+    all_instructions,
+};
 use crate::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use crate::{Id, IdMap};
-
-/// Applies all rules to a module.
-pub(super) fn apply_requirement_rules(module: &SpirvModule, needs: &mut ModuleRequirements) {
-    let model = module.section_insts(ModuleSection::MemoryModel).next();
-    let model = model.map_or((0, 0), |m| (m.operand_word(0), m.operand_word(1)));
-    let definitions = IdDefinitions::from_module(module);
-    let mut rules = RequirementRules {
-        module,
-        old_blocks: find_decorated(module, Decoration::BufferBlock),
-        blocks: find_decorated(module, Decoration::Block),
-        types: IdMap::new(module.bound(), 0),
-        any_narrow: false,
-        values: IdMap::new(module.bound(), None),
-        definitions,
-        words: IdWords::new(module),
-        silent_sets: module.silent_sets(),
-        is_shader: collect_implied_capabilities(needs.declared.iter().copied())
-            .contains(&Capability::Shader.0),
-        is_logical: matches!(
-            AddressingModel(model.0),
-            AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
-        ),
-        is_vulkan_model: MemoryModel(model.1) == MemoryModel::Vulkan,
-        traits: Vec::new(),
-        needs,
-    };
-    for inst in module.all_insts() {
-        rules.inspect_inst(inst);
-    }
-    let traits = rules.traits;
-    for (capability, with) in KEPT_WITH {
-        if let Some((_, inst)) = traits.iter().find(|t| t.0 == *with) {
-            let what = || with.describe().to_owned();
-            needs.keep_declared(&[*capability], Some(*inst), what);
-        }
-    }
-    let entries = module.section_insts(ModuleSection::EntryPoints);
-    let is_entry =
-        |i: InstRef<'_>| matches!(i.op(), Op::EntryPoint | Op::ConditionalEntryPointINTEL);
-    if !entries.into_iter().any(is_entry) {
-        let any = [Capability::Linkage, Capability::GraphARM];
-        needs.require_any(&any, None, || "a module without entry points".to_owned());
-    }
-}
 
 /// Structures with a decoration, by increasing id.
 fn find_decorated(module: &SpirvModule, decoration: Decoration) -> Vec<Id> {
@@ -72,7 +30,7 @@ fn find_decorated(module: &SpirvModule, decoration: Decoration) -> Vec<Id> {
 }
 
 pub(super) struct RequirementRules<'a> {
-    module: &'a SpirvModule,
+    pub(super) module: &'a SpirvModule,
     /// Structures decorated `BufferBlock`.
     old_blocks: Vec<Id>,
     /// Structures decorated `Block`.
@@ -83,29 +41,123 @@ pub(super) struct RequirementRules<'a> {
     any_narrow: bool,
     /// The type of each value.
     pub(super) values: IdMap<Option<Id>>,
+    /// Types, constants and variables; in logical addressing all values.
     definitions: IdDefinitions,
-    words: IdWords,
+    /// Positions of ids, found when they are first asked for.
+    pub(super) words: Option<IdWords>,
     /// Extended instruction sets without a meaning for computation.
-    silent_sets: Vec<Id>,
+    pub(super) silent_sets: Vec<Id>,
     pub(super) is_shader: bool,
     pub(super) is_logical: bool,
     is_vulkan_model: bool,
+    /// By row of the grammar.
+    interests: Vec<u8>,
     /// Each trait with the first instruction that shows it.
     traits: Vec<(CapabilityTrait, Inst)>,
     pub(super) needs: &'a mut ModuleRequirements,
 }
 
+/// Rules concern the instruction by its opcode.
+const RULED: u8 = 1;
+/// Types, constants and variables, which rules look up.
+const LOOKED_UP: u8 = 2;
+
 impl<'a> RequirementRules<'a> {
-    fn inspect_inst(&mut self, inst: InstRef<'a>) {
+    pub fn new(module: &'a SpirvModule, needs: &'a mut ModuleRequirements) -> Self {
+        let model = module.section_insts(ModuleSection::MemoryModel).next();
+        let model = model.map_or((0, 0), |m| (m.operand_word(0), m.operand_word(1)));
+        let mut rules = RequirementRules {
+            module,
+            old_blocks: find_decorated(module, Decoration::BufferBlock),
+            blocks: find_decorated(module, Decoration::Block),
+            types: IdMap::new(module.bound(), 0),
+            any_narrow: false,
+            values: IdMap::new(module.bound(), None),
+            definitions: IdDefinitions::without_insts(module),
+            words: None,
+            silent_sets: module.silent_sets(),
+            is_shader: collect_implied_capabilities(needs.declared.iter().copied())
+                .contains(&Capability::Shader.0),
+            is_logical: matches!(
+                AddressingModel(model.0),
+                AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
+            ),
+            is_vulkan_model: MemoryModel(model.1) == MemoryModel::Vulkan,
+            interests: Vec::new(),
+            traits: Vec::new(),
+            needs,
+        };
+        rules.interests = all_instructions()
+            .iter()
+            .map(|row| rules.find_interest(row))
+            .collect();
+        rules
+    }
+
+    /// What the rules do with an opcode in this module.
+    fn find_interest(&self, row: &InstructionInfo) -> u8 {
+        use InstructionClass as Class;
+        let is_listed = matches!(
+            row.op,
+            Op::Variable
+                | Op::FunctionCall
+                | Op::ReturnValue
+                | Op::ImageRead
+                | Op::ImageSparseRead
+                | Op::ImageWrite
+                | Op::SDot
+                | Op::UDot
+                | Op::SUDot
+                | Op::SDotAccSat
+                | Op::UDotAccSat
+                | Op::SUDotAccSat
+                | Op::GroupNonUniformBroadcast
+                | Op::Decorate
+                | Op::ExtInstImport
+        );
+        let has_scope = matches!(
+            row.class,
+            Class::Atomic | Class::Barrier | Class::Memory | Class::Image
+        );
+        let is_typed = row.op.result_form() == ResultForm::Typed;
+        let is_ruled = is_listed
+            || matches!(row.class, Class::TypeDeclaration | Class::Atomic)
+            || has_scope && self.is_vulkan_model
+            || is_typed && self.is_logical;
+        let is_global = matches!(row.class, Class::TypeDeclaration | Class::ConstantCreation)
+            || row.op == Op::Variable;
+        let is_looked_up = is_global || is_typed && self.is_logical;
+        (u8::from(is_ruled) * RULED) | (u8::from(is_looked_up) * LOOKED_UP)
+    }
+
+    /// Applies the rules to an instruction. Instructions come in their order.
+    #[inline]
+    pub fn inspect_inst(&mut self, inst: InstRef<'a>) {
+        let row = inst.op().row_index();
+        let interest = row.map_or(RULED, |row| self.interests[row]);
+        if interest & LOOKED_UP != 0 {
+            self.definitions.add_inst(inst);
+        }
+        if let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) {
+            self.values.set(id, Some(ty));
+            if self.any_narrow {
+                self.require_held_halves(self.types[ty], inst);
+            }
+        }
+        // In kernels that were just emitted, types alone decide.
+        if self.any_narrow && (self.is_shader || !self.needs.is_emitted) {
+            self.require_full_width(inst);
+        }
+        if interest & RULED != 0 {
+            self.apply_rules(inst);
+        }
+    }
+
+    fn apply_rules(&mut self, inst: InstRef<'a>) {
         let class = inst.op().info().map(|i| i.class);
         if class == Some(InstructionClass::TypeDeclaration) {
             return self.inspect_declaration(inst);
         }
-        if let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) {
-            self.values.set(id, Some(ty));
-            self.require_held_halves(self.types[ty], inst);
-        }
-        self.require_full_width(inst, class);
         if self.is_logical && inst.op().result_form() == ResultForm::Typed {
             self.inspect_pointer(inst);
         }
@@ -151,6 +203,29 @@ impl<'a> RequirementRules<'a> {
         }
     }
 
+    /// Finds the needs of the module as a whole.
+    pub fn finish_requirements(self) {
+        let RequirementRules {
+            module,
+            traits,
+            needs,
+            ..
+        } = self;
+        for (capability, with) in KEPT_WITH {
+            if let Some((_, inst)) = traits.iter().find(|t| t.0 == *with) {
+                let what = || with.describe().to_owned();
+                needs.keep_declared(&[*capability], Some(*inst), what);
+            }
+        }
+        let entries = module.section_insts(ModuleSection::EntryPoints);
+        let is_entry =
+            |i: InstRef<'_>| matches!(i.op(), Op::EntryPoint | Op::ConditionalEntryPointINTEL);
+        if !entries.into_iter().any(is_entry) {
+            let any = [Capability::Linkage, Capability::GraphARM];
+            needs.require_any(&any, None, || "a module without entry points".to_owned());
+        }
+    }
+
     fn require_import_extension(&mut self, inst: InstRef<'_>) {
         let name = inst.string_operand(0);
         if name.starts_with("NonSemantic.") {
@@ -169,7 +244,7 @@ impl<'a> RequirementRules<'a> {
         }
     }
 
-    fn keep_declared(&mut self, any: &[Capability], inst: InstRef<'_>, what: &str) {
+    pub(super) fn keep_declared(&mut self, any: &[Capability], inst: InstRef<'_>, what: &str) {
         let name = || what.to_owned();
         self.needs.keep_declared(any, Some(inst.handle()), name);
     }
@@ -255,130 +330,6 @@ impl<'a> RequirementRules<'a> {
             _ => return,
         };
         self.require_any(&[capability], inst, "a matrix with components of this type");
-    }
-
-    fn inspect_integer_type(&mut self, inst: InstRef<'_>) -> u8 {
-        let width = inst.operand_word(0);
-        let what = format!("an integer of {width} bits");
-        match width {
-            8 => {
-                self.any_use(INT8, inst);
-                INT8
-            }
-            16 => {
-                self.any_use(INT16, inst);
-                INT16
-            }
-            32 => 0,
-            64 => {
-                self.require_any(&[Capability::Int64], inst, &what);
-                0
-            }
-            4 => {
-                self.require_any(&[Capability::Int4TypeINTEL], inst, &what);
-                0
-            }
-            _ => {
-                self.require_any(&[Capability::ArbitraryPrecisionIntegersALTERA], inst, &what);
-                0
-            }
-        }
-    }
-
-    fn inspect_float_type(&mut self, inst: InstRef<'_>) -> u8 {
-        // Formats other than IEEE's are enumerants with capabilities of their own.
-        match inst.operands() {
-            [16] => {
-                let half = "SPV_AMD_gpu_shader_half_float_fetch";
-                if !self.needs.has_extension(half) {
-                    self.any_use(FLOAT16, inst);
-                    if self.needs.is_emitted && !self.is_shader {
-                        let any = [Capability::Float16Buffer];
-                        self.require_any(&any, inst, "a float of 16 bits");
-                    }
-                }
-                FLOAT16
-            }
-            [64] => {
-                self.require_any(&[Capability::Float64], inst, "a float of 64 bits");
-                0
-            }
-            _ => 0,
-        }
-    }
-
-    /// Records any use of a narrow number, a store included.
-    fn any_use(&mut self, number: u8, inst: InstRef<'_>) {
-        for (bit, what, capability, extension) in NARROW_ROWS {
-            if *bit == number && !self.needs.has_extension(extension) {
-                let mut any = vec![*capability];
-                if number == FLOAT16 {
-                    any.push(Capability::Float16Buffer);
-                }
-                let stored = STORED.iter().filter(|row| row.0 & number != 0);
-                any.extend(stored.flat_map(|row| row.2));
-                self.require_any(&any, inst, what);
-            }
-        }
-    }
-
-    /// Records uses of narrow numbers beyond stores and conversions, which require full support.
-    fn require_full_width(&mut self, inst: InstRef<'a>, class: Option<InstructionClass>) {
-        if !self.any_narrow {
-            return;
-        }
-        let only_moves = matches!(
-            inst.op(),
-            Op::Load
-                | Op::Store
-                | Op::CopyMemory
-                | Op::CopyObject
-                | Op::UConvert
-                | Op::SConvert
-                | Op::FConvert
-                | Op::Variable
-                | Op::FunctionParameter
-        );
-        if only_moves
-            || matches!(
-                class,
-                Some(InstructionClass::Annotation | InstructionClass::Debug)
-            )
-        {
-            return;
-        }
-        if inst.op() == Op::ExtInst
-            && inst
-                .get_id(0)
-                .is_some_and(|set| self.silent_sets.contains(&set))
-        {
-            return;
-        }
-        let mut used = inst.result_type().map_or(0, |ty| self.types[ty]);
-        self.words.visit_uses(inst, |_, id| {
-            used |= self.values[id].map_or(0, |ty| self.types[ty]);
-        });
-        if used & NARROW == 0 {
-            return;
-        }
-        let fetch = "SPV_AMD_gpu_shader_half_float_fetch";
-        for (bit, what, capability, extension) in NARROW_ROWS {
-            if used & bit == 0 {
-                continue;
-            }
-            let by_extension = self.needs.has_extension(extension)
-                || *bit == FLOAT16 && self.needs.has_extension(fetch);
-            // Consumers do not require it of kernels, and matrices have capabilities of their own.
-            if self.is_shader && used & OPAQUE == 0 && !by_extension {
-                let mut any = vec![*capability];
-                if *bit == FLOAT16 {
-                    any.extend([Capability::Float16Buffer, Capability::BFloat16TypeKHR]);
-                }
-                let what = format!("{} of {what}", inst.op());
-                self.require_any(&any, inst, &what);
-            }
-            self.keep_declared(&[*capability], inst, what);
-        }
     }
 
     fn inspect_variable(&mut self, inst: InstRef<'a>) {
