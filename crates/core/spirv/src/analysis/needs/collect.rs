@@ -48,6 +48,8 @@ pub(super) struct RowCollector {
 
 struct SeenEnumerants {
     ops: Vec<bool>,
+    /// The mask of the last load or store.
+    memory_access: Option<u32>,
     values: FxHashSet<(Kind, u32)>,
     ext: FxHashSet<(&'static str, u32)>,
 }
@@ -61,6 +63,7 @@ impl RowCollector {
             sets: imports.filter_map(set).collect(),
             seen: SeenEnumerants {
                 ops: vec![false; all_instructions().len()],
+                memory_access: None,
                 values: FxHashSet::default(),
                 ext: FxHashSet::default(),
             },
@@ -77,9 +80,17 @@ impl RowCollector {
             self.seen.ops[row] = true;
             collect_from_opcode(needs, inst);
         }
-        if inst.words().len() > usize::from(FIRST_ENUMERANTS[row]) {
-            self.collect_from_operands(needs, inst);
+        let first = usize::from(FIRST_ENUMERANTS[row]);
+        let Some(&word) = inst.words().get(first) else {
+            return;
+        };
+        // Most loads and stores have the same memory operands as those before them.
+        if matches!(inst.op(), Op::Load | Op::Store)
+            && self.seen.memory_access.replace(word) == Some(word)
+        {
+            return;
         }
+        self.collect_from_operands(needs, inst);
     }
 
     fn collect_from_operands(&mut self, needs: &mut ModuleRequirements, inst: InstRef<'_>) {
@@ -90,6 +101,12 @@ impl RowCollector {
         let id = inst.get_id(0).filter(|_| is_ext);
         let set = self.sets.iter().find(|set| Some(set.0) == id);
         let set = set.and_then(|set| set.1);
+        // Operands of extended instructions have no needs of their own.
+        if let (Some(set), Some(&number)) = (set, inst.operands().get(1))
+            && self.seen.ext.contains(&(set.name, number))
+        {
+            return;
+        }
         let operands = OperandIter::new(inst.op(), inst.words()).with_ext(set);
         for operand in operands.map_while(Result::ok) {
             let (kind, word) = (operand.kind, operand.words[0]);
