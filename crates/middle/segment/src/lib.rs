@@ -27,6 +27,7 @@ pub mod print;
 pub mod profile;
 mod row_access;
 mod scope;
+mod streamed_scans;
 pub mod translate;
 pub mod verify;
 mod virtual_arrays;

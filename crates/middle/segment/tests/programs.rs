@@ -48,6 +48,16 @@ const PROGRAMS: &[&str] = &[
        map (\\ys -> map (\\x -> let t = x % 7 in reduce (+) t (map (* t) ys)) xs) xss",
     "def main (_: []i32) (xss: [][]i32) =\n\
        map (\\xs -> hist (+) 0 5 (map (\\x -> i64.i32 x % 6 - 1) xs) xs) xss",
+    // Scans whose results one reduction reads.
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       map (\\xs -> i32.sum (map2 (*) (scan (+) 0 xs) xs)) xss",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       map (\\xs -> i32.sum (scan i32.max 0 (scan (+) 0 (map (% 7) xs)))) xss",
+    "def main (xs: []i32) (xss: [][]i32) =\n\
+       map (\\ys -> let zs = scan (+) 0 ys in map (\\x -> i32.maximum (map (* x) zs)) xs) xss",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       map (\\xs -> let (a, b) = unzip (scan (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (zip xs (map (* 2) xs)))\n\
+          in i32.sum (map2 (-) b a)) xss",
     // Histograms: atomic, of tuples, of arrays.
     "def main (xs: []i32) (_: [][]i32) =\n\
        (hist (+) 0 7 (map (\\x -> i64.i32 x % 9 - 1) xs) xs,\n\

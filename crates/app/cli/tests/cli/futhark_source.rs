@@ -278,3 +278,9 @@ fn entry_points_without_parameters_have_the_sizes_of_their_type() {
     let text = spirula(&["compile", &path, "--emit", "kernel"]).ok().text();
     assert_eq!(text.matches("launch ").count(), 1, "{text}");
 }
+
+/// Scans of rows that one reduction reads take no memory of their own.
+#[test]
+fn streamed_scans() {
+    passes(5, include_str!("../futhark_source/streamed_scans.fut"));
+}

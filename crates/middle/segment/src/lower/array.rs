@@ -88,7 +88,7 @@ impl FunctionLowering<'_> {
             LoweredValue::Array(from) if from.is_same_place(view) => {}
             LoweredValue::Array(from) => self.copy(view, from),
             LoweredValue::Certificate | LoweredValue::Accumulator(_) => {}
-            LoweredValue::Virtual(_) | LoweredValue::Deferred(_) => {
+            LoweredValue::Virtual(_) | LoweredValue::Streamed(..) | LoweredValue::Deferred(_) => {
                 return Err("what is written has no value".into());
             }
         }

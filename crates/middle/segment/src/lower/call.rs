@@ -89,6 +89,7 @@ impl FunctionLowering<'_> {
                 LoweredValue::Scalar(scalar) => FuncArgument::Scalar(self.read(scalar)),
                 LoweredValue::Certificate
                 | LoweredValue::Virtual(_)
+                | LoweredValue::Streamed(..)
                 | LoweredValue::Deferred(_)
                 | LoweredValue::Accumulator(_) => {
                     return Err("an argument of a call has no data".into());

@@ -62,7 +62,7 @@ impl FunctionLowering<'_> {
         let arrays = self.element_sources(arrays)?;
         let targets = self.make_result_arrays(results)?;
         let body = |lowering: &mut Self, index: ScalarRef| {
-            lowering.bind_elements(&function.parameters, &arrays, index);
+            lowering.bind_elements(&function.parameters, &arrays, index)?;
             lowering.lower_point(&function.body, &targets, &[index])
         };
         self.visit_elements(width, can_fail(&function.body), body)?;
@@ -183,7 +183,7 @@ impl FunctionLowering<'_> {
                 can_fail: false,
             };
             let totals = self.share_fold(&fold, |lowering, position| {
-                Ok(lowering.source_values(&arrays, position))
+                lowering.source_values(&arrays, position)
             })?;
             self.set_folded(results, totals, targets);
             return Ok(());
@@ -192,7 +192,7 @@ impl FunctionLowering<'_> {
         let states = self.make_states(&initial)?;
         let elements = &function.parameters[states.len().min(function.parameters.len())..];
         self.count_to(width, |lowering, index| {
-            lowering.bind_elements(elements, &arrays, index);
+            lowering.bind_elements(elements, &arrays, index)?;
             lowering.step_states(function, &states)?;
             for (target, state) in targets.iter().zip(&states) {
                 let row = lowering.row_view(target, index);
@@ -247,6 +247,7 @@ impl FunctionLowering<'_> {
                 LoweredValue::Array(view) => LoweredValue::Array(self.manifest(view)),
                 LoweredValue::Certificate
                 | LoweredValue::Virtual(_)
+                | LoweredValue::Streamed(..)
                 | LoweredValue::Deferred(_)
                 | LoweredValue::Accumulator(_) => {
                     return Err("a value without data is reduced".into());

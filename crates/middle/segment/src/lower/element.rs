@@ -1,9 +1,11 @@
 //! Elements of arrays for the functions of combinators.
 
+use super::stream::StreamedScan;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 use spirula_soac::ir::{SoacOperand, SoacOperation, SoacVariableId};
+use std::rc::Rc;
 
 /// An array that takes no memory.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +23,8 @@ pub(super) enum ElementSource {
     Array(ArrayView),
     /// A virtual one.
     Virtual(VirtualArray),
+    /// A result of a streamed scan, by its number.
+    Streamed(Rc<StreamedScan>, usize),
 }
 
 impl FunctionLowering<'_> {
@@ -57,34 +61,37 @@ impl FunctionLowering<'_> {
     ) -> Result<Vec<ElementSource>, String> {
         let sources = operands.iter().map(|&operand| match self.value(operand)? {
             LoweredValue::Virtual(array) => Ok(ElementSource::Virtual(array)),
+            LoweredValue::Streamed(scan, result) => Ok(ElementSource::Streamed(scan, result)),
             _ => Ok(ElementSource::Array(self.array(operand)?)),
         });
         sources.collect()
     }
 
-    /// Binds the parameters of a function to the elements of arrays at a position.
+    /// Binds the parameters of a function to the elements of arrays at a position. Streamed scans take a step.
     pub(super) fn bind_elements(
         &mut self,
         parameters: &[SoacVariableId],
         sources: &[ElementSource],
         position: ScalarRef,
-    ) {
+    ) -> Result<(), String> {
+        self.step_streams(sources, position)?;
         for (&parameter, source) in parameters.iter().zip(sources) {
             let value = self.source_value(source, position);
             self.set(parameter, value);
         }
+        Ok(())
     }
 
-    /// The elements of arrays at a position.
+    /// The elements of arrays at a position. Streamed scans take a step.
     pub(super) fn source_values(
         &mut self,
         sources: &[ElementSource],
         position: ScalarRef,
-    ) -> Vec<LoweredValue> {
+    ) -> Result<Vec<LoweredValue>, String> {
+        self.step_streams(sources, position)?;
         let sources = sources.iter();
-        sources
-            .map(|source| self.source_value(source, position))
-            .collect()
+        let values = sources.map(|source| self.source_value(source, position));
+        Ok(values.collect())
     }
 
     fn source_value(&mut self, source: &ElementSource, position: ScalarRef) -> LoweredValue {
@@ -93,6 +100,7 @@ impl FunctionLowering<'_> {
             ElementSource::Virtual(array) => {
                 LoweredValue::Scalar(self.virtual_element(*array, position))
             }
+            ElementSource::Streamed(scan, result) => scan.states[*result].clone(),
         }
     }
 

@@ -26,7 +26,7 @@ impl FunctionLowering<'_> {
         let others = self.make_result_arrays(mapped)?;
         let can_fail = can_fail(&fused.function.body);
         let element = |lowering: &mut Self, index| {
-            lowering.bind_elements(&fused.function.parameters, &arrays, index);
+            lowering.bind_elements(&fused.function.parameters, &arrays, index)?;
             let mut values = lowering.lower_body(&fused.function.body)?;
             let rest = values.split_off(fused.sink.count_inputs().min(values.len()));
             lowering.write_point(&others, &[index], &rest)?;

@@ -19,6 +19,7 @@ impl FunctionLowering<'_> {
             bodies.any(|body| self.needs_memory(body))
         };
         match &statement.operation {
+            operation if self.streamed_scans.contains(statement) => has_bodies(operation),
             SoacOperation::Scalar(..)
             | SoacOperation::Check(..)
             | SoacOperation::Slice(..)

@@ -26,6 +26,7 @@ mod row_grid;
 mod row_layout;
 mod space;
 mod statement;
+mod stream;
 mod threshold;
 mod tile;
 mod tile_plan;
@@ -39,6 +40,7 @@ use crate::in_place::InPlaceResults;
 use crate::ir::SegmentFunction;
 use crate::profile::SegmentProfile;
 use crate::row_access::RowArrays;
+use crate::streamed_scans::StreamedScans;
 use crate::translate::translate_function;
 use crate::virtual_arrays::VirtualArrays;
 use accumulator::LoweredAccumulator;
@@ -58,6 +60,7 @@ use spirula_soac::ir::{
     SoacEntry, SoacEntryValue, SoacFunction, SoacOperand, SoacType, SoacVariableId,
 };
 use std::rc::Rc;
+use stream::StreamedScan;
 use view::{ArrayView, ScalarRef};
 
 /// A scalar or an array of the program that is made.
@@ -71,6 +74,8 @@ enum LoweredValue {
     Certificate,
     /// An array that takes no memory.
     Virtual(VirtualArray),
+    /// A result of a streamed scan, by its number.
+    Streamed(Rc<StreamedScan>, usize),
     /// A scalar that only kernels use.
     Deferred(Rc<DeferredScalar>),
     /// An accumulator.
@@ -109,6 +114,7 @@ struct FunctionLowering<'f> {
     profile: SegmentProfile,
     in_place: InPlaceResults,
     virtual_arrays: VirtualArrays,
+    streamed_scans: StreamedScans,
     /// Arrays of the host that kernels read by rows, on a device that gives them a layout for it.
     row_arrays: RowArrays,
     /// Arrays of kernels that can be made where they are needed.
@@ -191,6 +197,7 @@ impl<'f> FunctionLowering<'f> {
             profile,
             in_place: InPlaceResults::analyse_function(function),
             virtual_arrays: VirtualArrays::find_in_host(&function.body),
+            streamed_scans: StreamedScans::find_in_host(&function.signature, &function.body),
             row_arrays,
             direct_results: DirectResults::find_in_function(function),
             device_scalars,
@@ -296,7 +303,7 @@ impl<'f> FunctionLowering<'f> {
                 }
             }
             LoweredValue::Certificate | LoweredValue::Accumulator(_) => {}
-            LoweredValue::Virtual(_) | LoweredValue::Deferred(_) => {
+            LoweredValue::Virtual(_) | LoweredValue::Streamed(..) | LoweredValue::Deferred(_) => {
                 return Err("a result has no value".into());
             }
         }

@@ -117,6 +117,7 @@ impl FunctionLowering<'_> {
                 let body = BodyRef::Kernel(&accumulation.body);
                 self.lower_accumulation(results, &accumulation.accumulators, body)
             }
+            operation if self.is_streamed(statement) => self.begin_stream(results, operation),
             operation if is_combinator(operation) => self.lower_combinator(results, operation),
             operation => self.lower_plain(results, operation),
         }
