@@ -2,6 +2,7 @@
 
 mod archives;
 mod bad_input;
+mod book;
 mod c_library;
 mod convert;
 mod corpora;
