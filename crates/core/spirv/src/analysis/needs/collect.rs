@@ -70,6 +70,12 @@ impl RowCollector {
         }
     }
 
+    /// Whether a further instruction of a row has no other needs.
+    #[inline]
+    pub fn is_done(&self, row: usize) -> bool {
+        self.seen.ops[row] && FIRST_ENUMERANTS[row] == u16::MAX
+    }
+
     /// Finds the needs of an instruction and its enumerants.
     #[inline]
     pub fn collect_from_inst(&mut self, needs: &mut ModuleRequirements, inst: InstRef<'_>) {

@@ -13,6 +13,7 @@ impl<'a> RequirementRules<'a> {
     pub(super) fn require_held_halves(&mut self, holds: u8, inst: InstRef<'_>) {
         if self.needs.is_emitted && !self.is_shader && holds & (FLOAT16 | OPAQUE) == FLOAT16 {
             self.require_any(&[Capability::Float16], inst, "a float of 16 bits");
+            self.watches_halves = false;
         }
     }
 
@@ -48,7 +49,7 @@ impl<'a> RequirementRules<'a> {
 
     /// Permission for an access of an image whose type has no format, in a shader that was just emitted.
     pub(super) fn require_format(&mut self, capability: Capability, inst: InstRef<'a>) {
-        let ty = inst.get_id(0).and_then(|image| self.values[image]);
+        let ty = inst.get_id(0).and_then(|image| self.value_type(image));
         let Some(ty) = ty.and_then(|ty| self.defining_inst(ty)) else {
             return;
         };
@@ -89,7 +90,7 @@ impl<'a> RequirementRules<'a> {
 
     /// Permission for the operands of a dot product: packed bytes, vectors of four bytes, or others.
     pub(super) fn require_dot_product(&mut self, inst: InstRef<'a>) {
-        let ty = inst.get_id(0).and_then(|id| self.values[id]);
+        let ty = inst.get_id(0).and_then(|id| self.value_type(id));
         let Some(ty) = ty.and_then(|ty| self.defining_inst(ty)) else {
             return;
         };

@@ -95,8 +95,13 @@ impl ModuleRequirements {
         let mut rows = RowCollector::new(module);
         let mut rules = RequirementRules::new(module, &mut self);
         for inst in module.all_insts() {
-            rows.collect_from_inst(rules.needs, inst);
-            rules.inspect_inst(inst);
+            let row = inst.op().row_index();
+            // Most instructions have an opcode without operands or types to look at.
+            let is_done = row.is_some_and(|row| rows.is_done(row) && !rules.is_concerned(row));
+            if !is_done {
+                rows.collect_from_inst(rules.needs, inst);
+                rules.inspect_inst(inst);
+            }
         }
         rules.finish_requirements();
         collect::keep_what_no_row_mentions(module, &mut self);

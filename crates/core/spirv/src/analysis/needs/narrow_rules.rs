@@ -109,8 +109,9 @@ impl<'a> RequirementRules<'a> {
         let mut used = inst.result_type().map_or(0, |ty| self.types[ty]);
         let module = self.module;
         let words = self.words.get_or_insert_with(|| IdWords::new(module));
+        let (values, types) = (&self.values, &self.types);
         words.visit_uses(inst, |_, id| {
-            used |= self.values[id].map_or(0, |ty| self.types[ty]);
+            used |= values[id].map_or(0, |ty| types[ty]);
         });
         if used & NARROW == 0 {
             return;

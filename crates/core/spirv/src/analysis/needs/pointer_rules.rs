@@ -24,7 +24,7 @@ impl RequirementRules<'_> {
     /// Pointers that are selected, compared, loaded or returned.
     pub(super) fn inspect_pointer(&mut self, inst: InstRef<'_>) {
         if matches!(inst.op(), Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff) {
-            let ty = self.values[inst.id_operand(0)];
+            let ty = self.value_type(inst.id_operand(0));
             if let Some(any) = ty.and_then(|ty| self.variable_class(ty)) {
                 self.require_any(any, inst, "comparing pointers");
             }
@@ -53,7 +53,7 @@ impl RequirementRules<'_> {
 
     /// Pointers that functions return, whether they are called or not.
     pub(super) fn inspect_returned_pointer(&mut self, inst: InstRef<'_>) {
-        let ty = self.values[inst.id_operand(0)];
+        let ty = self.value_type(inst.id_operand(0));
         if let Some(any) = ty.and_then(|ty| self.variable_class(ty)) {
             self.require_any(any, inst, "returning a pointer");
         }
@@ -78,7 +78,10 @@ impl RequirementRules<'_> {
                     Op::Variable | Op::UntypedVariableKHR | Op::FunctionParameter
                 )
             });
-            let Some(any) = self.values[argument].and_then(|ty| self.variable_class(ty)) else {
+            let Some(any) = self
+                .value_type(argument)
+                .and_then(|ty| self.variable_class(ty))
+            else {
                 continue;
             };
             // Pointers into buffers cannot be passed without them.

@@ -39,10 +39,16 @@ pub(super) struct RequirementRules<'a> {
     pub(super) types: IdMap<u8>,
     /// Whether any type so far contains narrow numbers.
     any_narrow: bool,
-    /// The type of each value.
+    /// Whether values may need halves, of a kernel that was just emitted.
+    pub(super) watches_halves: bool,
+    /// The type of each value, where rules look at all.
     pub(super) values: IdMap<Option<Id>>,
+    /// Whether rules look at the types of all values: in kernels that were just emitted, types alone decide.
+    inspects_values: bool,
     /// Types, constants and variables; in logical addressing all values.
     definitions: IdDefinitions,
+    /// All of them, found when they are first asked for where rules do not look at all values.
+    all_definitions: Option<IdDefinitions>,
     /// Positions of ids, found when they are first asked for.
     pub(super) words: Option<IdWords>,
     /// Extended instruction sets without a meaning for computation.
@@ -72,8 +78,11 @@ impl<'a> RequirementRules<'a> {
             blocks: find_decorated(module, Decoration::Block),
             types: IdMap::new(module.bound(), 0),
             any_narrow: false,
-            values: IdMap::new(module.bound(), None),
+            watches_halves: false,
+            values: IdMap::new(0, None),
+            inspects_values: true,
             definitions: IdDefinitions::without_insts(module),
+            all_definitions: None,
             words: None,
             silent_sets: module.silent_sets(),
             is_shader: collect_implied_capabilities(needs.declared.iter().copied())
@@ -87,6 +96,7 @@ impl<'a> RequirementRules<'a> {
             traits: Vec::new(),
             needs,
         };
+        rules.inspects_values = rules.is_shader || rules.is_logical || !rules.needs.is_emitted;
         rules.interests = all_instructions()
             .iter()
             .map(|row| rules.find_interest(row))
@@ -130,6 +140,24 @@ impl<'a> RequirementRules<'a> {
         (u8::from(is_ruled) * RULED) | (u8::from(is_looked_up) * LOOKED_UP)
     }
 
+    /// Whether rules concern a row of the grammar.
+    #[inline]
+    pub fn is_concerned(&self, row: usize) -> bool {
+        self.inspects_values || self.watches_halves || self.interests[row] != 0
+    }
+
+    /// The type of a value.
+    pub(super) fn value_type(&mut self, id: Id) -> Option<Id> {
+        if self.inspects_values {
+            return self.values[id];
+        }
+        let module = self.module;
+        let all = self
+            .all_definitions
+            .get_or_insert_with(|| IdDefinitions::from_module(module));
+        all.get(module, id).and_then(InstRef::result_type)
+    }
+
     /// Applies the rules to an instruction. Instructions come in their order.
     #[inline]
     pub fn inspect_inst(&mut self, inst: InstRef<'a>) {
@@ -139,13 +167,14 @@ impl<'a> RequirementRules<'a> {
             self.definitions.add_inst(inst);
         }
         if let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) {
-            self.values.set(id, Some(ty));
-            if self.any_narrow {
+            if self.inspects_values {
+                self.values.set(id, Some(ty));
+            }
+            if self.watches_halves {
                 self.require_held_halves(self.types[ty], inst);
             }
         }
-        // In kernels that were just emitted, types alone decide.
-        if self.any_narrow && (self.is_shader || !self.needs.is_emitted) {
+        if self.any_narrow && self.inspects_values {
             self.require_full_width(inst);
         }
         if interest & RULED != 0 {
@@ -311,6 +340,7 @@ impl<'a> RequirementRules<'a> {
         }
         if let Some(id) = inst.result() {
             self.any_narrow |= holds & NARROW != 0;
+            self.watches_halves |= holds & FLOAT16 != 0 && self.needs.is_emitted && !self.is_shader;
             self.types.set(id, holds);
         }
     }
@@ -450,7 +480,7 @@ impl<'a> RequirementRules<'a> {
             _ => None,
         };
         let value = match inst.op() {
-            Op::AtomicStore => inst.get_id(3).and_then(|id| self.values[id]),
+            Op::AtomicStore => inst.get_id(3).and_then(|id| self.value_type(id)),
             _ => inst.result_type(),
         };
         let Some(ty) = value.and_then(|ty| self.defining_inst(ty)) else {
