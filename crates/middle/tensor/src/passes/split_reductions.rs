@@ -2,14 +2,15 @@
 //!
 //! A reduction with few results keeps few workgroups busy. Its points are split into chunks that are reduced in parallel,
 //! and the results of the chunks are reduced again. Chunks of columns get one invocation each, whose neighbours have the
-//! adjacent columns. The epilogue stays with the second round.
+//! adjacent columns. A product of matrices with few tiles becomes several products of parts of the reduced axis ("split-K"), and
+//! a product of a row and a matrix is a sum of columns. The epilogue stays with the second round.
 
 use crate::ir::{
     AxisKind, DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
     StructuredYield, TensorFunction, TensorOp, TensorReduction, TensorShape, TensorValue,
     YieldDestination, unflatten_index,
 };
-use crate::schedule::{ScheduleProfile, is_adjacent, match_contraction};
+use crate::schedule::{ScheduleProfile, is_adjacent, match_contraction, plan_reads};
 use spirula_program::{ScalarOp, ScalarType};
 
 /// Fewest points of a chunk: with fewer a workgroup costs more than it saves.
@@ -24,6 +25,16 @@ const COLUMNS: u64 = 32;
 const COLUMN_CHUNK: u64 = 128;
 /// Fewest points of all columns.
 const COLUMN_POINTS: u64 = 1 << 20;
+
+/// The same for products of a row and a matrix on graphics cards.
+const ROW_CHUNK: u64 = 32;
+const ROW_POINTS: u64 = 1 << 14;
+/// Fewest points of a chunk of a product: with fewer its results cost more than its factors.
+const PRODUCT_CHUNK: u64 = 128;
+/// The multiple of points of such a chunk, so that steps of tiles divide it.
+const PRODUCT_STEP: u64 = 16;
+/// Workgroups of products that are split, for each that keeps the device busy.
+const PRODUCT_WORKGROUPS: u64 = 2;
 
 /// Most lengths of chunks that are tried to find one that divides all points.
 const TRIED: usize = 1 << 12;
@@ -89,10 +100,19 @@ impl ReductionSplit {
     fn from_op(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ReductionSplit> {
         let is_row = |y: &StructuredYield| matches!(y.destination, YieldDestination::Each(_));
         let is_plain = !op.reductions.is_empty() && !op.yields.iter().any(is_row);
-        if !is_plain || op.is_scan() || match_contraction(op).is_some() {
+        if !is_plain || op.is_scan() {
             return None;
         }
-        match ReductionSplit::from_columns(op, profile) {
+        if let Some(contraction) = match_contraction(op) {
+            return if profile.direct > 1 {
+                None
+            } else if contraction.has_single_row(op) {
+                ReductionSplit::from_columns(op, profile, ROW_CHUNK, ROW_POINTS)
+            } else {
+                ReductionSplit::from_contraction(op, profile)
+            };
+        }
+        match ReductionSplit::from_columns(op, profile, COLUMN_CHUNK, COLUMN_POINTS) {
             Some(split) => Some(split),
             None => {
                 let most = if is_rounded(op) {
@@ -106,7 +126,12 @@ impl ReductionSplit {
     }
 
     /// The split of adjacent columns with an invocation for each chunk: neighbours read contiguous elements.
-    fn from_columns(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ReductionSplit> {
+    fn from_columns(
+        op: &StructuredOp,
+        profile: &ScheduleProfile,
+        least: u64,
+        points: u64,
+    ) -> Option<ReductionSplit> {
         let mut values = op.reductions.iter().flat_map(|r| &r.values);
         let is_wide = values.all(|value| op.body.ty(*value).size() >= 4);
         if !is_wide || !is_adjacent(op) {
@@ -115,10 +140,32 @@ impl ReductionSplit {
         let mut results = op.parallel_shape().map(|dim| dim.as_static());
         let results = results.try_fold(1u64, |n, size| n.checked_mul(size?))?;
         let chunks = profile.busy_invocations().div_ceil(results.max(1));
-        let split =
-            ReductionSplit::with_chunk_limits(op, chunks.checked_mul(results)?, COLUMN_CHUNK, 1)?;
-        let is_worth = results >= COLUMNS && results * split.total.as_static()? >= COLUMN_POINTS;
+        let split = ReductionSplit::with_chunk_limits(op, chunks.checked_mul(results)?, least, 1)?;
+        let is_worth = results >= COLUMNS && results * split.total.as_static()? >= points;
         is_worth.then(|| split.chunks_first(true))
+    }
+
+    /// The split of a product of matrices whose tiles are too few to keep the device busy.
+    fn from_contraction(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ReductionSplit> {
+        let large_tiles = ScheduleProfile {
+            busy: 1,
+            ..*profile
+        };
+        let reads = plan_reads(op, &large_tiles)?;
+        let mut results = op.parallel_shape().map(|dim| dim.as_static());
+        let results = results.try_fold(1u64, |n, size| n.checked_mul(size?))?;
+        let contraction = &reads.contraction;
+        let batches = results / contraction.count_results(op)?.max(1);
+        let tiles = batches * reads.tiles[0] * reads.tiles[1];
+        // Matrix units are fed faster than parts of their results are stored.
+        let is_slow = !reads.is_direct && !reads.is_in_matrices;
+        if !is_slow || tiles == 0 || tiles >= profile.busy {
+            return None;
+        }
+        let most = (PRODUCT_WORKGROUPS * profile.busy / tiles).checked_mul(results)?;
+        let split = ReductionSplit::with_chunk_limits(op, most, PRODUCT_CHUNK, PRODUCT_STEP)?;
+        let is_one_axis = reads.contraction.steps.len() == 1 && split.folded.len() == 1;
+        (is_one_axis && split.is_even()).then(|| split.chunks_first(true))
     }
 
     /// The same with chunks as the slowest axis of the first round's results, or as the fastest.

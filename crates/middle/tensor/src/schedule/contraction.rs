@@ -23,6 +23,21 @@ impl ContractionAxes {
     pub fn tiled_axes(&self) -> Vec<usize> {
         [&self.rows[..], &self.columns].concat()
     }
+
+    /// The number of rows times that of columns; none where it is not known.
+    pub fn count_results(&self, op: &StructuredOp) -> Option<u64> {
+        multiply_static_extents(op, &self.tiled_axes())
+    }
+
+    /// Whether the first factor is one row, or a row for each matrix of a batch.
+    pub fn has_single_row(&self, op: &StructuredOp) -> bool {
+        multiply_static_extents(op, &self.rows) == Some(1)
+    }
+}
+
+fn multiply_static_extents(op: &StructuredOp, axes: &[usize]) -> Option<u64> {
+    let mut sizes = axes.iter().map(|at| op.axes[*at].extent.as_static());
+    sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
 }
 
 /// Fewest points of a reduction that are worth tiles.

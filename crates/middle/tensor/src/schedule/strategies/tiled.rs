@@ -14,7 +14,7 @@ use crate::schedule::tile_loops::{
 };
 use crate::schedule::{
     AxisTile, ContractionAxes, DispatchStep, LoopMapping, SchedulePlan, ScheduleRequest,
-    StagingPlan, TensorLoopNest, direct_tile, match_contraction,
+    StagingPlan, TensorLoopNest, direct_tile, is_adjacent, match_contraction,
 };
 
 #[derive(Debug)]
@@ -32,12 +32,31 @@ pub(super) fn plan_tiled(request: &ScheduleRequest<'_>) -> Option<Box<dyn Schedu
     if !request.is_static() {
         return None;
     }
+    let contraction = match_contraction(request.op)?;
+    if is_sum_of_columns(&contraction, request) {
+        return None;
+    }
     Some(Box::new(TiledPlan {
-        contraction: match_contraction(request.op)?,
+        contraction,
         grid: None,
         staged_loop: None,
         staging: None,
     }))
+}
+
+/// Whether a contraction is a short sum of adjacent columns with weights, on a graphics card. No element of the matrix is used
+/// twice, so staging has no use.
+fn is_sum_of_columns(contraction: &ContractionAxes, request: &ScheduleRequest<'_>) -> bool {
+    let (op, profile) = (request.op, request.profile);
+    let mut sizes = contraction
+        .steps
+        .iter()
+        .map(|at| op.axes[*at].extent.as_static());
+    let points = sizes.try_fold(1u64, |n, size| n.checked_mul(size?));
+    profile.direct < 2
+        && points.is_some_and(|points| points < profile.long)
+        && contraction.has_single_row(op)
+        && is_adjacent(op)
 }
 
 impl SchedulePlan for TiledPlan {
