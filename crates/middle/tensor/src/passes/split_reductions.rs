@@ -164,8 +164,8 @@ impl ReductionSplit {
         }
         let most = (PRODUCT_WORKGROUPS * profile.busy / tiles).checked_mul(results)?;
         let split = ReductionSplit::with_chunk_limits(op, most, PRODUCT_CHUNK, PRODUCT_STEP)?;
-        let is_one_axis = reads.contraction.steps.len() == 1 && split.folded.len() == 1;
-        (is_one_axis && split.is_even()).then(|| split.chunks_first(true))
+        let is_whole = reads.contraction.steps.len() == split.folded.len();
+        (is_whole && split.is_even()).then(|| split.chunks_first(true))
     }
 
     /// The same with chunks as the slowest axis of the first round's results, or as the fastest.

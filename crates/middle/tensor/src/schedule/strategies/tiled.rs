@@ -4,6 +4,7 @@
 //! accumulators in registers. The factors are staged in the workgroup's memory, or read from the device's memory
 //! where the profile asks for it ([`direct_tile`]).
 
+use super::cooperative::is_long_fold;
 use crate::schedule::dispatch::nest_loops;
 use crate::schedule::distribute::{assign_loops, group_tile_rows};
 use crate::schedule::promote::promote_factors;
@@ -33,7 +34,7 @@ pub(super) fn plan_tiled(request: &ScheduleRequest<'_>) -> Option<Box<dyn Schedu
         return None;
     }
     let contraction = match_contraction(request.op)?;
-    if is_sum_of_columns(&contraction, request) {
+    if is_weighted_sum(&contraction, request) {
         return None;
     }
     Some(Box::new(TiledPlan {
@@ -44,19 +45,17 @@ pub(super) fn plan_tiled(request: &ScheduleRequest<'_>) -> Option<Box<dyn Schedu
     }))
 }
 
-/// Whether a contraction is a short sum of adjacent columns with weights, on a graphics card. No element of the matrix is used
-/// twice, so staging has no use.
-fn is_sum_of_columns(contraction: &ContractionAxes, request: &ScheduleRequest<'_>) -> bool {
+/// Whether a contraction on a graphics card is a short sum of adjacent columns with weights, or sums of rows that several
+/// invocations read along. No element of the matrix is used twice, so staging has no use.
+fn is_weighted_sum(contraction: &ContractionAxes, request: &ScheduleRequest<'_>) -> bool {
     let (op, profile) = (request.op, request.profile);
-    let mut sizes = contraction
-        .steps
-        .iter()
-        .map(|at| op.axes[*at].extent.as_static());
-    let points = sizes.try_fold(1u64, |n, size| n.checked_mul(size?));
     profile.direct < 2
-        && points.is_some_and(|points| points < profile.long)
         && contraction.has_single_row(op)
-        && is_adjacent(op)
+        && if is_adjacent(op) {
+            request.fold_length() < profile.long
+        } else {
+            is_long_fold(request)
+        }
 }
 
 impl SchedulePlan for TiledPlan {
