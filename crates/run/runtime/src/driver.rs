@@ -24,6 +24,19 @@ pub enum DeviceKind {
     Other,
 }
 
+/// An entry point that a driver compiles.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelSource<'a> {
+    /// The module of the entry point.
+    pub module: &'a SpirvModule,
+    /// Its interface.
+    pub interface: &'a EntryInterface,
+    /// Values of existing specialisation constants by `SpecId`.
+    pub spec: &'a [(u32, u64)],
+    /// The scope in which kernels share variables.
+    pub scope: KernelModuleScope,
+}
+
 /// Facts of a device: its names, capabilities and limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
@@ -399,19 +412,14 @@ pub trait DeviceDriver: Send {
         self.buffer_address(buffer)
     }
 
-    /// Sets the scope of the kernels that are created next. Drivers whose kernels have variables at program scope need it.
-    fn enter_scope(&mut self, _: KernelModuleScope) {}
-
-    /// Compiles an entry point. `spec` has values of existing specialisation constants by `SpecId`.
+    /// Compiles an entry point.
     ///
     /// # Errors
     /// When the module needs something that the device lacks, or is not valid.
     fn create_kernel(
         &mut self,
         kernel: KernelHandle,
-        module: &SpirvModule,
-        interface: &EntryInterface,
-        spec: &[(u32, u64)],
+        source: KernelSource<'_>,
     ) -> Result<(), DeviceError>;
 
     /// Compiles a kernel that this toolchain lowered for this run. Such a kernel stays within its buffers.
@@ -421,11 +429,9 @@ pub trait DeviceDriver: Send {
     fn create_own_kernel(
         &mut self,
         kernel: KernelHandle,
-        module: &SpirvModule,
-        interface: &EntryInterface,
-        spec: &[(u32, u64)],
+        source: KernelSource<'_>,
     ) -> Result<(), DeviceError> {
-        self.create_kernel(kernel, module, interface, spec)
+        self.create_kernel(kernel, source)
     }
 
     /// Destroys a kernel that no launch uses any more. A driver may keep it until the device is closed.

@@ -38,8 +38,8 @@ pub use cache_folder::find_cache_folder;
 pub use compare::{CaseInput, FloatTolerance, LaunchCase, LaunchMismatch};
 pub use device::{ComputeDevice, ImportedMemory};
 pub use driver::{
-    BufferCopy, DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions, MatrixElement,
-    MatrixShape, PatternFill, ReachedMemory,
+    BufferCopy, DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions, KernelSource,
+    MatrixElement, MatrixShape, PatternFill, ReachedMemory,
 };
 pub use drivers::{HostMemory, OPENCL_PLATFORM_NAME, list_devices};
 pub use error::DeviceError;

@@ -14,12 +14,12 @@ pub use difference::FloatTolerance;
 
 use crate::data::ElementType;
 use crate::driver::{
-    BufferCopy, DeviceDriver, DeviceInfo, DeviceLimits, PatternFill, ReachedMemory,
+    BufferCopy, DeviceDriver, DeviceInfo, DeviceLimits, KernelSource, PatternFill, ReachedMemory,
 };
 use crate::{
     BufferHandle, ComputeDevice, DeviceError, ImageHandle, ImageShape, IndexSpace, KernelArgument,
-    KernelHandle, KernelLaunch, LaunchBinding, LaunchInputs, PipeHandle, PipeShape, ResourceHandle,
-    SamplerHandle, SamplerState,
+    KernelHandle, KernelLaunch, KernelModuleScope, LaunchBinding, LaunchInputs, PipeHandle,
+    PipeShape, ResourceHandle, SamplerHandle, SamplerState,
 };
 use difference::{ComparedBuffer, ElementTypes, find_difference};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -464,12 +464,16 @@ impl DeviceDriver for ComparisonDriver {
     fn create_kernel(
         &mut self,
         _: KernelHandle,
-        module: &SpirvModule,
-        interface: &EntryInterface,
-        spec: &[(u32, u64)],
+        source: KernelSource<'_>,
     ) -> Result<(), DeviceError> {
+        let KernelSource {
+            module,
+            interface,
+            spec,
+            scope,
+        } = source;
         let devices = self.devices.iter_mut();
-        let kernels = devices.map(|d| d.create_kernel(module, &interface.name, spec));
+        let kernels = devices.map(|d| d.create_scoped_kernel(scope, module, &interface.name, spec));
         self.kernels.push(ComparedKernel {
             kernels: kernels.collect::<Result<_, _>>()?,
             module: module.clone(),
@@ -477,6 +481,13 @@ impl DeviceDriver for ComparisonDriver {
             spec: spec.to_vec(),
         });
         Ok(())
+    }
+
+    fn end_scope(&mut self, scope: KernelModuleScope) {
+        for device in &mut self.devices {
+            // An error says that a resource of a kernel is destroyed already.
+            let _ = device.end_scope(scope);
+        }
     }
 
     fn launch_kernel(

@@ -4,7 +4,7 @@ use super::difference::{ComparedBuffer, find_difference};
 use super::*;
 use crate::data::ElementType;
 use crate::drivers::cpu::CpuDriver;
-use crate::{DeviceOptions, LaunchBinding};
+use crate::{DeviceOptions, KernelSource, LaunchBinding};
 
 /// The CPU device, whose third launch changes a buffer.
 struct FaultyDriver {
@@ -52,11 +52,9 @@ impl DeviceDriver for FaultyDriver {
     fn create_kernel(
         &mut self,
         kernel: KernelHandle,
-        module: &SpirvModule,
-        interface: &EntryInterface,
-        spec: &[(u32, u64)],
+        source: KernelSource<'_>,
     ) -> Result<(), DeviceError> {
-        self.cpu.create_kernel(kernel, module, interface, spec)
+        self.cpu.create_kernel(kernel, source)
     }
 
     fn launch_kernel(

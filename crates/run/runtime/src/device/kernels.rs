@@ -4,6 +4,7 @@ use super::checks::{self, AcceptedResource};
 use super::kernel_shader::{self, KernelShader};
 use super::{ComputeDevice, printf_records, program_variables};
 use crate::data::ElementType;
+use crate::driver::KernelSource;
 use crate::profile::{KernelTime, add_elapsed_time};
 use crate::type_names::TypeNames;
 use crate::{DeviceError, KernelHandle, KernelModuleScope};
@@ -23,7 +24,7 @@ pub(super) struct KernelRecord {
     /// Resources that its opaque types accept.
     pub(super) opaque: Vec<(Id, AcceptedResource)>,
     pub(super) how: KernelImplementation,
-    scope: KernelModuleScope,
+    pub(super) scope: KernelModuleScope,
 }
 
 /// Implementations of a kernel.
@@ -84,7 +85,6 @@ impl ComputeDevice {
         let of = |module| {
             EntryInterface::from_module(module, entry).map_err(|d| DeviceError::Module(Box::new(d)))
         };
-        self.driver.enter_scope(scope);
         let interface = of(module)?;
         checks::check_specialisation(module, spec)?;
         let is_kernel = interface.model == ExecutionModel::Kernel;
@@ -107,7 +107,13 @@ impl ComputeDevice {
                 KernelImplementation::Shader(Box::new(shader))
             }
             None => {
-                KernelImplementation::Driver(self.compile_entry(module, &interface, spec, origin)?)
+                let source = KernelSource {
+                    module,
+                    interface: &interface,
+                    spec,
+                    scope,
+                };
+                KernelImplementation::Driver(self.compile_entry(source, origin)?)
             }
         };
         let types = TypeNames::from_module(module);
@@ -185,22 +191,20 @@ impl ComputeDevice {
     /// Compiles an entry point with the driver.
     pub(super) fn compile_entry(
         &mut self,
-        module: &SpirvModule,
-        interface: &EntryInterface,
-        spec: &[(u32, u64)],
+        source: KernelSource<'_>,
         origin: ModuleProvenance,
     ) -> Result<KernelHandle, DeviceError> {
         let kernel = KernelHandle(self.compiled.next_number() as u32);
         let driver = &mut self.driver;
         let mut compile = Duration::ZERO;
         let made = add_elapsed_time(&mut compile, || match origin {
-            ModuleProvenance::Here => driver.create_own_kernel(kernel, module, interface, spec),
-            ModuleProvenance::Elsewhere => driver.create_kernel(kernel, module, interface, spec),
+            ModuleProvenance::Here => driver.create_own_kernel(kernel, source),
+            ModuleProvenance::Elsewhere => driver.create_kernel(kernel, source),
         });
         self.profile.compile += compile;
         made?;
         self.compiled.insert(KernelTime {
-            name: interface.name.clone(),
+            name: source.interface.name.clone(),
             compile,
             was_cached: self.driver.was_cached(kernel),
             launches: 0,

@@ -2,6 +2,7 @@
 
 use super::kernels::{KernelImplementation, ModuleProvenance};
 use super::{ComputeDevice, checks, printf_records};
+use crate::driver::KernelSource;
 use crate::profile::add_elapsed_time;
 use crate::{
     BufferHandle, DeviceError, IndexSpace, KernelHandle, KernelLaunch, LaunchBuilder, LaunchInputs,
@@ -120,23 +121,23 @@ impl ComputeDevice {
             plan.write_push_constants(pushed.at, &address.to_le_bytes());
         }
         self.push_sampler_states(&mut plan)?;
-        let how = self
-            .kernels
-            .get(launch.kernel.index())
-            .map(|record| &record.how);
-        let Some(KernelImplementation::Shader(shader)) = how else {
+        let record = self.kernels.get(launch.kernel.index());
+        let record = record.ok_or(DeviceError::Handle("a kernel"))?;
+        let KernelImplementation::Shader(shader) = &record.how else {
             return Err(DeviceError::Handle("a kernel"));
         };
+        let scope = record.scope;
         let kernel = match shader.find_compiled(&plan.spec) {
             Some(known) => known,
             None => {
                 let (module, interface) = (shader.module.clone(), shader.interface.clone());
-                let made = self.compile_entry(
-                    &module,
-                    &interface,
-                    &plan.spec,
-                    ModuleProvenance::Elsewhere,
-                )?;
+                let source = KernelSource {
+                    module: &module,
+                    interface: &interface,
+                    spec: &plan.spec,
+                    scope,
+                };
+                let made = self.compile_entry(source, ModuleProvenance::Elsewhere)?;
                 let slot = self.kernels.get_mut(launch.kernel.index());
                 if let Some(KernelImplementation::Shader(shader)) = slot.map(|slot| &mut slot.how) {
                     shader.made.push((plan.spec.clone(), made));

@@ -4,8 +4,8 @@
 mod host_memory;
 
 use crate::driver::{
-    BufferCopy, DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions, PatternFill,
-    ReachedMemory,
+    BufferCopy, DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions, KernelSource,
+    PatternFill, ReachedMemory,
 };
 use crate::drivers::DriverFactory;
 use crate::numbered_objects::NumberedObjects;
@@ -20,8 +20,7 @@ use rustc_hash::FxHashMap;
 use spirula_cpu as cpu;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::grammar::{Op, SpirvVersion};
-use spirula_spirv::ir::{ModuleSection, SpirvModule};
-use spirula_spirv::reflect::EntryInterface;
+use spirula_spirv::ir::ModuleSection;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
@@ -84,8 +83,6 @@ pub struct CpuDriver {
     kernels: NumberedObjects<cpu::JitKernel>,
     /// Variables at program scope by their scope and the number that identifies them.
     variables: FxHashMap<(KernelModuleScope, u64), cpu::ModuleVariables>,
-    /// The scope of the kernels that are created next.
-    scope: KernelModuleScope,
     /// Number of instructions that destroyed kernels have run.
     destroyed_count: u64,
     buffers: NumberedObjects<HostResource>,
@@ -148,7 +145,6 @@ impl CpuDriver {
             timeout: options.timeout,
             kernels: NumberedObjects::default(),
             variables: FxHashMap::default(),
-            scope: KernelModuleScope::default(),
             destroyed_count: 0,
             buffers: NumberedObjects::default(),
             used: 0,
@@ -159,19 +155,16 @@ impl CpuDriver {
     }
 
     /// The variables at program scope of a module.
-    fn find_variables(
-        &mut self,
-        module: &SpirvModule,
-        spec: &[(u32, u64)],
-    ) -> cpu::ModuleVariables {
-        let mut globals = module.section_insts(ModuleSection::Globals);
+    fn find_variables(&mut self, source: KernelSource<'_>) -> cpu::ModuleVariables {
+        let mut globals = source.module.section_insts(ModuleSection::Globals);
         let has_variables = globals.any(|inst| {
             inst.op() == Op::Variable && inst.operand_word(0) == StorageClass::CrossWorkgroup.0
         });
         if !has_variables {
             return cpu::ModuleVariables::default();
         }
-        let key = (self.scope, self.scope.hash_module(module, spec));
+        let scope = source.scope;
+        let key = (scope, scope.hash_module(source.module, source.spec));
         self.variables.entry(key).or_default().clone()
     }
 
@@ -388,22 +381,20 @@ impl DeviceDriver for CpuDriver {
         Ok(self.find_memory(buffer.into())?.bytes_mut().as_mut_ptr() as u64)
     }
 
-    fn enter_scope(&mut self, scope: KernelModuleScope) {
-        self.scope = scope;
-    }
-
     fn create_kernel(
         &mut self,
         _: KernelHandle,
-        module: &SpirvModule,
-        interface: &EntryInterface,
-        spec: &[(u32, u64)],
+        source: KernelSource<'_>,
     ) -> Result<(), DeviceError> {
-        let (name, model) = (&interface.name, interface.model);
-        let variables = self.find_variables(module, spec);
-        let options = &self.options;
-        let compiled =
-            cpu::JitKernel::compile_with_variables(module, name, model, spec, options, &variables);
+        let variables = self.find_variables(source);
+        let compiled = cpu::JitKernel::compile_with_variables(
+            source.module,
+            &source.interface.name,
+            source.interface.model,
+            source.spec,
+            &self.options,
+            &variables,
+        );
         let kernel = compiled.map_err(to_compile_error)?;
         for initialiser in kernel.initialisers() {
             self.run_initialiser(initialiser)?;

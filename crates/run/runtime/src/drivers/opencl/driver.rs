@@ -5,7 +5,8 @@ use super::owned_objects::OpenClObject;
 use super::platform::OpenClDevice;
 use super::program;
 use crate::driver::{
-    BufferCopy, DeviceDriver, DeviceInfo, DeviceOptions, ReachedMemory, refuse_unsupported,
+    BufferCopy, DeviceDriver, DeviceInfo, DeviceOptions, KernelSource, ReachedMemory,
+    refuse_unsupported,
 };
 use crate::{
     BufferHandle, DeviceError, IndexSpace, KernelArgument, KernelHandle, KernelLaunch,
@@ -15,8 +16,6 @@ use cl3::types::{CL_BLOCKING, cl_int, cl_uint};
 use cl3::{command_queue as queue, context, event, kernel, memory};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
-use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::reflect::EntryInterface;
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 use std::time::Duration;
@@ -369,10 +368,14 @@ impl DeviceDriver for OpenClDriver {
     fn create_kernel(
         &mut self,
         _: KernelHandle,
-        module: &SpirvModule,
-        interface: &EntryInterface,
-        spec: &[(u32, u64)],
+        source: KernelSource<'_>,
     ) -> Result<(), DeviceError> {
+        let KernelSource {
+            module,
+            interface,
+            spec,
+            ..
+        } = source;
         if interface.model != ExecutionModel::Kernel {
             let (name, model, id) = (&interface.name, interface.model, &self.device.info.id);
             let text = format!("{name} is a {model} shader: {id} runs kernels only");

@@ -21,7 +21,7 @@ use super::resources::{DispatchResource, MirroredImage, VulkanResource};
 use super::samplers::create_sampler;
 use super::staging::StagingBuffers;
 use crate::driver::{
-    BufferCopy, DeviceDriver, DeviceInfo, DeviceOptions, PatternFill, ReachedMemory,
+    BufferCopy, DeviceDriver, DeviceInfo, DeviceOptions, KernelSource, PatternFill, ReachedMemory,
 };
 use crate::numbered_objects::NumberedObjects;
 use crate::{
@@ -411,21 +411,17 @@ impl DeviceDriver for VulkanDriver {
     fn create_kernel(
         &mut self,
         _: KernelHandle,
-        module: &SpirvModule,
-        interface: &EntryInterface,
-        spec: &[(u32, u64)],
+        source: KernelSource<'_>,
     ) -> Result<(), DeviceError> {
-        self.add_kernel(module, interface, spec, false)
+        self.add_kernel(source.module, source.interface, source.spec, false)
     }
 
     fn create_own_kernel(
         &mut self,
         _: KernelHandle,
-        module: &SpirvModule,
-        interface: &EntryInterface,
-        spec: &[(u32, u64)],
+        source: KernelSource<'_>,
     ) -> Result<(), DeviceError> {
-        self.add_kernel(module, interface, spec, true)
+        self.add_kernel(source.module, source.interface, source.spec, true)
     }
 
     fn launch_kernel(
