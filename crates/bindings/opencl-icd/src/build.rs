@@ -13,9 +13,10 @@ use opencl_sys::{
 use spirula_clang::{BuildOptions, ClangCache, ClangCompiler, ClangError, ClangJob};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_runtime::find_cache_folder;
-use spirula_spirv::grammar::enumerants::{Capability, ExecutionMode};
+use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::link::LinkOptions;
+use spirula_spirv::reflect::subgroup_demands;
 use std::sync::{Arc, LazyLock};
 
 /// What is built.
@@ -206,12 +207,11 @@ impl BuildRequest<'_> {
     ) -> Result<SpirvModule, BuildFailure> {
         let module = self.resolve_symbols(module)?;
         let sizes = &self.program.devices[device].info.subgroup_sizes;
-        let mut demands = find_demanded_subgroups(&module);
-        let odd = demands.find(|(_, size)| !sizes.is_empty() && !sizes.contains(size));
-        drop(demands);
-        match odd {
-            Some((name, size)) => Err(self.fail(format!(
-                "{name} demands subgroups of {size} invocations; sizes are {sizes:?}"
+        let mut demands = subgroup_demands(&module).into_iter();
+        match demands.find(|demand| !sizes.is_empty() && !sizes.contains(&demand.size)) {
+            Some(demand) => Err(self.fail(format!(
+                "{} demands subgroups of {} invocations; sizes are {sizes:?}",
+                demand.entry, demand.size
             ))),
             None => Ok(module),
         }
@@ -265,18 +265,6 @@ pub fn link_images(
     };
     let constants = images.iter().flat_map(|image| image.specialization.clone());
     Ok(ProgramImage::new(module, binary_type, constants.collect()))
-}
-
-/// The entry points that demand a size of their subgroups, and these sizes.
-fn find_demanded_subgroups(module: &SpirvModule) -> impl Iterator<Item = (String, u32)> {
-    let modes = module.section_insts(ModuleSection::ExecutionModes);
-    let demands =
-        modes.filter(|mode| mode.operands().get(1) == Some(&ExecutionMode::SubgroupSize.0));
-    demands.filter_map(|demand| {
-        let mut points = module.section_insts(ModuleSection::EntryPoints);
-        let entry = points.find(|point| point.id_operand(1) == demand.id_operand(0))?;
-        Some((entry.string_operand(2), demand.operand_word(2)))
-    })
 }
 
 /// Whether a module takes part in linking.

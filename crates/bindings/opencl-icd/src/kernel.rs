@@ -172,7 +172,7 @@ impl ClKernel {
             program: program.clone(),
             name: name.to_owned(),
             count: program.kernel_count.clone(),
-            facts: KernelFacts::from_module(&first.module, &interface),
+            facts: KernelFacts::from_module(&first.module, name),
             images,
             interface,
             parameters,

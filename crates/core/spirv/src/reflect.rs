@@ -2,12 +2,14 @@
 //! constants, and further declarations in [`EntryDetails`].
 
 mod argument_passing;
+mod declared_needs;
 mod entry_details;
 
 pub use argument_passing::{
     ClspvArgument, ClspvInterface, ImageFact, ImageQuery, LiteralSampler, PrintfBuffer,
     ProgramMemory, SamplerMask,
 };
+pub use declared_needs::{SubgroupDemand, program_variable_bytes, subgroup_demands};
 pub use entry_details::{EntryDetails, EntryExecutionMode, InterfaceVariable, PushConstantMember};
 
 use crate::Id;

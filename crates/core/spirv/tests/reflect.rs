@@ -6,7 +6,7 @@ use spirula_spirv::grammar::enumerants::{BuiltIn, ExecutionMode, ExecutionModel,
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{
     BindingKind, EntryDetails, EntryInterface, InterfaceVariable, ParamKind, entry_points,
-    spec_constants,
+    program_variable_bytes, spec_constants, subgroup_demands,
 };
 use spirula_spirv::text::{ParseOptions, parse_assembly};
 
@@ -165,4 +165,16 @@ fn stages_of_a_pipeline() {
         .collect();
     assert_eq!(pushed, [(Some("scale"), 0, 4), (None, 16, 16)]);
     assert!(EntryDetails::from_module(&module, "other").is_err());
+}
+
+#[test]
+fn declared_needs_of_kernels() {
+    let module = module(include_str!("reflect/needs.spvasm"));
+    let bytes = |name| EntryDetails::from_module(&module, name).map(|d| d.workgroup_bytes);
+    assert_eq!(bytes("both"), Ok(64 + 4));
+    assert_eq!(bytes("none"), Ok(0));
+    assert_eq!(program_variable_bytes(&module), 16);
+    let demands = subgroup_demands(&module).into_iter();
+    let demands: Vec<_> = demands.map(|demand| (demand.entry, demand.size)).collect();
+    assert_eq!(demands, [("both".to_owned(), 16)]);
 }

@@ -9,13 +9,13 @@ use crate::error::{CallError, CallResult, require};
 use crate::handle::{
     count_references, create_object, find_object, find_objects, release_object, retain_object,
 };
-use crate::kernel_facts::count_variable_bytes;
 use crate::program::{ClProgram, DeviceBuild, ProgramSource};
 use crate::program_image::ProgramImage;
 use opencl_sys::*;
 use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::program_variable_bytes;
 use spirula_spirv::reflect::spec_constants;
 use std::ffi::{c_char, c_uchar, c_void};
 use std::sync::Arc;
@@ -274,7 +274,7 @@ pub unsafe extern "C" fn get_program_build_info(
             }
             CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE => {
                 let image = build.image.as_ref();
-                let bytes = image.map_or(0, |image| count_variable_bytes(&image.module));
+                let bytes = image.map_or(0, |image| program_variable_bytes(&image.module));
                 output.write_value(bytes as usize)
             }
             _ => Err(refuse_query(name)),

@@ -15,10 +15,12 @@ pub struct EntryDetails {
     pub modes: Vec<EntryExecutionMode>,
     /// Variables and members that a shader takes from the stage before or from the device.
     pub inputs: Vec<InterfaceVariable>,
-    /// The operands of the mode.
+    /// Variables and members that a shader gives to the stage behind.
     pub outputs: Vec<InterfaceVariable>,
     /// Members of the blocks of push constants that it reaches, by offset.
     pub push_constants: Vec<PushConstantMember>,
+    /// Bytes of the workgroup variables that it reaches, before specialisation.
+    pub workgroup_bytes: u64,
 }
 
 /// An execution mode.
@@ -77,7 +79,11 @@ impl EntryDetails {
                 reflector.gather_ports(variable, &mut details);
             }
         }
-        for variable in EntryReach::from_module(module).used_variables(number) {
+        let reach = EntryReach::from_module(module);
+        let used = reach.used_variables(number);
+        details.workgroup_bytes =
+            reflector.sum_variables(used.iter().copied(), StorageClass::Workgroup);
+        for variable in used {
             if let Some(block) = reflector.find_pushed_block(*variable) {
                 details
                     .push_constants

@@ -15,6 +15,7 @@ use spirula_spirv::analysis::function_name;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{ExecutionMode, ExecutionModel};
 use spirula_spirv::ir::{Func, ModuleSection, SpirvModule};
+use spirula_spirv::reflect::subgroup_demands;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Most faults that are reported at once.
@@ -54,20 +55,14 @@ impl JitOptions {
         module: &SpirvModule,
         name: &str,
     ) -> Result<JitOptions, JitError> {
-        let mut points = module.section_insts(ModuleSection::EntryPoints);
-        let entry = points.find(|point| point.string_operand(2) == name);
-        let mut modes = module.section_insts(ModuleSection::ExecutionModes);
-        let demand = modes.find(|mode| {
-            mode.operands().get(1) == Some(&ExecutionMode::SubgroupSize.0)
-                && entry.is_some_and(|entry| entry.id_operand(1) == mode.id_operand(0))
-        });
-        let Some(demand) = demand else {
+        let mut demands = subgroup_demands(module).into_iter();
+        let Some(demand) = demands.find(|demand| demand.entry == name) else {
             return Ok(self);
         };
-        let subgroup_size = demand.operand_word(2);
+        let subgroup_size = demand.size;
         if !Self::SUBGROUP_SIZES.contains(&subgroup_size) {
             let message = format!("{name} demands subgroups of {subgroup_size} invocations");
-            let fault = SourceDiagnostic::error(demand.place(), message);
+            let fault = SourceDiagnostic::error(demand.place, message);
             let hint = "sizes of subgroups are powers of two up to 64";
             return Err(fault.with_hint(hint).into());
         }
