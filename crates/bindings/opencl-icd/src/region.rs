@@ -14,6 +14,9 @@ pub struct ByteBox {
     pub slice_pitch: usize,
 }
 
+/// Most bytes at the beginning of a row that are copied to fill it. They stay in the processor's first cache.
+const FILL_SOURCE: usize = 16 << 10;
+
 /// The size of a box: bytes of a row, rows, slices.
 pub type BoxSize = [usize; 3];
 
@@ -104,10 +107,24 @@ pub fn copy_row(to: &mut [u8], from: &[u8]) {
 
 /// Fills a box with a pattern, of which each row has a whole number.
 pub fn fill_box(to: &mut [u8], to_box: ByteBox, size: BoxSize, pattern: &[u8]) {
+    let size = join_rows([to_box; 2], size);
     for start in to_box.row_starts(size) {
-        for chunk in to[start..start + size[0]].chunks_exact_mut(pattern.len()) {
-            chunk.copy_from_slice(pattern);
-        }
+        fill_row(&mut to[start..start + size[0]], pattern);
+    }
+}
+
+/// Fills a row with a pattern. The filled bytes at its beginning are the source of the others.
+fn fill_row(row: &mut [u8], pattern: &[u8]) {
+    let Some((first, _)) = row.split_at_mut_checked(pattern.len()) else {
+        return;
+    };
+    first.copy_from_slice(pattern);
+    let most = FILL_SOURCE - FILL_SOURCE % pattern.len();
+    let mut done = pattern.len();
+    while done < row.len() {
+        let more = done.min(most).min(row.len() - done);
+        row.copy_within(..more, done);
+        done += more;
     }
 }
 
@@ -135,6 +152,25 @@ mod tests {
         assert_eq!(to[16..22], [6, 7, 0, 0, 11, 12]);
         assert_eq!(to[32..38], [26, 27, 0, 0, 31, 32]);
         assert_eq!(source.span([2, 2, 2]), Ok(6..33));
+    }
+
+    #[test]
+    fn rows_are_filled_with_whole_patterns() {
+        for length in [1, 2, 3, 4, 8, 12, 16, 128] {
+            let pattern: Vec<u8> = (1..=length as u8).collect();
+            for count in [1, 2, 3, 7, 1024, 20_001] {
+                let place = ByteBox::at_origin([5, 0, 0], length * count + 3, 0);
+                let place = place.expect("it is small");
+                let mut to = vec![0; 5 + 2 * (length * count + 3)];
+                fill_box(&mut to, place, [length * count, 2, 1], &pattern);
+                for row in to[5..].chunks(length * count + 3) {
+                    let (filled, rest) = row.split_at(length * count);
+                    assert!(filled.chunks(length).all(|chunk| chunk == pattern));
+                    assert_eq!(rest, [0; 3]);
+                }
+                assert_eq!(to[..5], [0; 5]);
+            }
+        }
     }
 
     #[test]
