@@ -70,6 +70,10 @@ const HEADER_EXTENSIONS: &[&str] = &[
     "cl_khr_subgroup_shuffle_relative",
 ];
 
+/// Options by which all built-in functions are declared by Clang's header. By default Clang declares those whose names it does not
+/// find otherwise, so that a function of the source hides the built-in functions of its name. The header takes 80 ms to read.
+const DECLARE_ALL: &[&str] = &["-cl-no-stdinc", "-Xclang", "-finclude-default-header"];
+
 impl ClangJob {
     /// A name that no other source, option or compiler has, in hexadecimal digits.
     pub(crate) fn compute_key(&self, compiler: &str) -> String {
@@ -102,7 +106,17 @@ impl ClangJob {
             .missing_header_extensions()
             .filter(|name| name.starts_with("__opencl_c_"));
         options.extend(features.map(|name| format!("-D__undef_{name}")));
+        if self.overloads_functions() {
+            options.extend(DECLARE_ALL.iter().map(|option| (*option).to_owned()));
+        }
         options
+    }
+
+    /// Whether the source may add overloads to a built-in function. OpenCL C has an attribute for them.
+    fn overloads_functions(&self) -> bool {
+        let headers = self.headers.iter().map(|(_, text)| text);
+        let mut texts = std::iter::once(&self.source).chain(headers);
+        texts.any(|text| text.contains("overloadable"))
     }
 
     /// The text that Clang reads between its header and the source. It takes the macros that the header defines for
@@ -122,4 +136,35 @@ impl ClangJob {
 /// The hexadecimal digits of a digest.
 pub(crate) fn format_digest(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overloads_of_a_source_or_header_need_all_declarations() {
+        let header = (
+            "a.h".to_owned(),
+            "int __attribute__((overloadable)) f();".to_owned(),
+        );
+        let declares_all = |job: &ClangJob| {
+            let options = job.list_extension_options();
+            DECLARE_ALL
+                .iter()
+                .all(|option| options.iter().any(|own| own == option))
+        };
+        let mut job = ClangJob {
+            source: "#include \"a.h\"".to_owned(),
+            ..ClangJob::default()
+        };
+        assert!(!declares_all(&job));
+        let key = job.compute_key("");
+        job.headers.push(header.clone());
+        assert!(declares_all(&job));
+        assert_ne!(job.compute_key(""), key);
+        job.headers.clear();
+        job.source = header.1;
+        assert!(declares_all(&job));
+    }
 }

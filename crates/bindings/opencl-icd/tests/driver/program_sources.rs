@@ -51,6 +51,26 @@ pub fn open_program(source: &str) -> Option<(TestSession, OwnedHandle)> {
     Some((session, program))
 }
 
+/// Functions with the names of built-in functions, beside these functions.
+const OVERLOADS: &str = "
+    __attribute__((overloadable)) float atom_add(volatile global float *p, float v) { return v; }
+    __attribute__((overloadable)) uint max(uint a, uint b, uint c) { return max(max(a, b), c); }
+    kernel void write(global uint *out) {
+        out[0] = 40;
+        out[1] = atom_add(out, 2u) + max(7u, 100u, 50u);
+    }";
+
+#[test]
+fn sources_add_overloads_to_built_in_functions() {
+    let Some(session) = open() else { return };
+    let program = load(&session, &[OVERLOADS]);
+    for options in ["", "-cl-std=CL1.2", "-cl-std=CL3.0"] {
+        assert_eq!(build(&program, options), Ok(()), "{options}");
+        let written = run_kernel(&session, &program, "write");
+        assert_eq!(written, [42, 140], "{options}");
+    }
+}
+
 const SOURCE: &str =
     "kernel void write(global uint *out) { out[0] = VALUE; out[1] = sizeof(size_t); }";
 
