@@ -1,6 +1,7 @@
 //! Contexts: the devices that share objects.
 
 use crate::boundary::log_message;
+use crate::callback::UserCallback;
 use crate::destructors::DestructorList;
 use crate::device::ClDevice;
 use crate::device_queue::DefaultQueues;
@@ -14,20 +15,6 @@ use std::sync::Arc;
 
 /// A function of the caller that is told of errors.
 pub type NotifyFunction = unsafe extern "C" fn(*const c_char, *const c_void, usize, *mut c_void);
-
-/// A function of the caller, with its argument.
-#[derive(Clone, Copy)]
-pub struct UserCallback<F> {
-    /// The function.
-    pub function: F,
-    /// The argument.
-    pub data: *mut c_void,
-}
-
-// SAFETY: the caller allows the function to be called by any thread.
-unsafe impl<F: Send> Send for UserCallback<F> {}
-// SAFETY: as above.
-unsafe impl<F: Sync> Sync for UserCallback<F> {}
 
 /// A context.
 pub struct ClContext {

@@ -1,6 +1,6 @@
 //! Destructors: functions of the caller that are called when an object ends.
 
-use crate::context::UserCallback;
+use crate::callback::UserCallback;
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 

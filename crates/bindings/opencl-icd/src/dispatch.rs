@@ -1,9 +1,9 @@
 //! The table of functions by which the loader of OpenCL calls this library (`cl_khr_icd`).
 
 use crate::api::{
-    buffer, buffer_box_commands, buffer_commands, context, device, event, image, image_commands,
-    kernel, launch, map, memory, native_kernel, pipe, platform, program, program_build, queue,
-    sampler, sub_device, svm,
+    buffer, buffer_box_commands, buffer_commands, context, device, event, extension, image,
+    image_commands, kernel, launch, map, memory, native_kernel, pipe, platform, program,
+    program_build, queue, sampler, sub_device, svm,
 };
 use opencl_sys::cl_icd::cl_icd_dispatch;
 
@@ -75,7 +75,7 @@ pub static DISPATCH_TABLE: cl_icd_dispatch = cl_icd_dispatch {
     clEnqueueMarker: Some(event::enqueue_marker),
     clEnqueueWaitForEvents: Some(event::enqueue_wait_for_events),
     clEnqueueBarrier: Some(event::enqueue_barrier),
-    clGetExtensionFunctionAddress: Some(platform::get_extension_function_address),
+    clGetExtensionFunctionAddress: Some(extension::get_extension_function_address),
     clCreateFromGLBuffer: None,
     clCreateFromGLTexture2D: None,
     clCreateFromGLTexture3D: None,
@@ -117,7 +117,7 @@ pub static DISPATCH_TABLE: cl_icd_dispatch = cl_icd_dispatch {
     clEnqueueMigrateMemObjects: Some(memory::enqueue_migrate_mem_objects),
     clEnqueueMarkerWithWaitList: Some(event::enqueue_marker_with_wait_list),
     clEnqueueBarrierWithWaitList: Some(event::enqueue_barrier_with_wait_list),
-    clGetExtensionFunctionAddressForPlatform: Some(platform::get_extension_function_address_for_platform),
+    clGetExtensionFunctionAddressForPlatform: Some(extension::get_extension_function_address_for_platform),
     clCreateFromGLTexture: None,
     clGetDeviceIDsFromD3D11KHR: None,
     clCreateFromD3D11BufferKHR: None,

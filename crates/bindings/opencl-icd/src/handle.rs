@@ -4,7 +4,6 @@
 //! handle of another kind, or of an object that is gone, is found out instead of followed. Heads are never freed, but used
 //! again.
 
-use crate::dispatch::DISPATCH_TABLE;
 use crate::error::{CallError, CallResult};
 use opencl_sys::cl_icd::cl_icd_dispatch;
 use opencl_sys::{cl_int, cl_uint};
@@ -13,12 +12,35 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::ffi::c_void;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 
 /// The words that a handle points to.
 #[repr(C)]
 pub struct HandleHead {
     dispatch: *const cl_icd_dispatch,
+}
+
+// SAFETY: the table that it points to never changes.
+unsafe impl Send for HandleHead {}
+// SAFETY: as above.
+unsafe impl Sync for HandleHead {}
+
+/// The table that all handles point to.
+static DISPATCH: OnceLock<&'static cl_icd_dispatch> = OnceLock::new();
+
+/// Sets the table that handles point to. Callers enter the library by functions that set it, so every handle has it.
+pub fn set_dispatch_table(table: &'static cl_icd_dispatch) {
+    DISPATCH.get_or_init(|| table);
+}
+
+impl HandleHead {
+    /// A head with the table, or with null before that is set.
+    pub fn with_table() -> HandleHead {
+        let table = DISPATCH.get().copied();
+        HandleHead {
+            dispatch: table.map_or(std::ptr::null(), std::ptr::from_ref),
+        }
+    }
 }
 
 /// A kind of object that callers hold.
@@ -96,11 +118,7 @@ const BLOCK: usize = 4096;
 fn take_head() -> usize {
     let mut free = lock_free_heads();
     if free.len() < BLOCK {
-        let block: Vec<HandleHead> = (0..BLOCK)
-            .map(|_| HandleHead {
-                dispatch: &raw const DISPATCH_TABLE,
-            })
-            .collect();
+        let block: Vec<HandleHead> = (0..BLOCK).map(|_| HandleHead::with_table()).collect();
         let block: &'static [HandleHead] = block.leak();
         free.extend(block.iter().map(|head| std::ptr::from_ref(head) as usize));
     }

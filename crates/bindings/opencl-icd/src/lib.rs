@@ -4,6 +4,7 @@
 //! through the table that every handle points to (`dispatch`).
 //!
 //! - `api`: the functions, a file for each kind of object. `boundary`: answers to C. `handle`: objects that callers hold.
+//!   `callback`, `destructors`: functions of the caller.
 //! - `platform`, `device`, `context`, `queue`, `event`, `memory`, `sampler`, `program`, `kernel`: the objects.
 //! - `command_buffer`: commands that are recorded once, and enqueued as one command. `device_queue`: queues for kernels.
 //! - `scheduler`, `progress`: the order of commands on a device, and those who wait for them.
@@ -22,6 +23,7 @@
 mod api;
 mod boundary;
 mod build;
+mod callback;
 mod clock;
 mod command_buffer;
 mod context;
@@ -58,6 +60,7 @@ pub unsafe extern "C" fn clIcdGetPlatformIDsKHR(
     platforms: *mut cl_platform_id,
     count_out: *mut cl_uint,
 ) -> cl_int {
+    handle::set_dispatch_table(&dispatch::DISPATCH_TABLE);
     api::platform::get_platform_ids(count, platforms, count_out)
 }
 
@@ -65,7 +68,8 @@ pub unsafe extern "C" fn clIcdGetPlatformIDsKHR(
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "OpenCL defines the name")]
 pub unsafe extern "C" fn clGetExtensionFunctionAddress(name: *const c_char) -> *mut c_void {
-    api::platform::get_extension_function_address(name)
+    handle::set_dispatch_table(&dispatch::DISPATCH_TABLE);
+    api::extension::get_extension_function_address(name)
 }
 
 /// Facts of the platform, for the loader.
@@ -78,5 +82,6 @@ pub unsafe extern "C" fn clGetPlatformInfo(
     value: *mut c_void,
     size_out: *mut usize,
 ) -> cl_int {
+    handle::set_dispatch_table(&dispatch::DISPATCH_TABLE);
     api::platform::get_platform_info(platform, name, size, value, size_out)
 }

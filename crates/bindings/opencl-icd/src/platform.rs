@@ -2,27 +2,14 @@
 
 use crate::boundary::log_message;
 use crate::device::ClDevice;
-use crate::dispatch::DISPATCH_TABLE;
 use crate::error::{CallResult, require};
-use crate::handle::create_object;
-use opencl_sys::cl_icd::cl_icd_dispatch;
+use crate::handle::{HandleHead, create_object};
 use opencl_sys::{CL_INVALID_PLATFORM, cl_platform_id};
 use spirula_runtime::{ComputeDevice, DeviceInfo};
 use std::sync::{Arc, LazyLock};
 
-/// The platform as callers see it: one static object.
-#[repr(C)]
-pub struct PlatformHead {
-    dispatch: *const cl_icd_dispatch,
-}
-
-// SAFETY: the table that it points to never changes.
-unsafe impl Sync for PlatformHead {}
-
-/// The only platform.
-static PLATFORM: PlatformHead = PlatformHead {
-    dispatch: &raw const DISPATCH_TABLE,
-};
+/// The only platform, as callers see it.
+static PLATFORM: LazyLock<HandleHead> = LazyLock::new(HandleHead::with_table);
 
 /// The version of the interface, and of this library.
 pub const PLATFORM_VERSION: &str = concat!("OpenCL 3.0 Spirula ", env!("CARGO_PKG_VERSION"));
@@ -32,7 +19,7 @@ const MOST_VULKAN_DEVICES: usize = 16;
 
 /// The handle of the platform.
 pub fn platform_handle() -> cl_platform_id {
-    (&raw const PLATFORM).cast_mut().cast()
+    std::ptr::from_ref(&*PLATFORM).cast_mut().cast()
 }
 
 /// Refuses other platforms. Null is this one where `allow_null` holds.

@@ -1,9 +1,8 @@
 //! Commands that read, write and copy boxes of buffers.
 
-use crate::api::buffer_commands::{
-    TransferDirection, UserAddress, find_buffer, read_call, read_region, read_triple,
-};
+use crate::api::buffer_commands::{find_buffer, read_call, read_region, read_triple};
 use crate::api::region_work::{RegionSide, copy_region, transfer_region};
+use crate::api::user_address::{TransferDirection, UserAddress};
 use crate::boundary::answer_code;
 use crate::error::{CallError, CallResult, require};
 use crate::handle::find_object;

@@ -1,6 +1,7 @@
 //! Commands that read, write, copy and fill buffers.
 
 use crate::api::region_work::{RegionSide, copy_region, fill_region, transfer_region};
+use crate::api::user_address::{TransferDirection, UserAddress};
 use crate::boundary::answer_code;
 use crate::error::{CallError, CallResult, require};
 use crate::event::{EventOutput, EventWaitList};
@@ -13,39 +14,6 @@ use opencl_sys::*;
 use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// An address of the caller that a command uses later.
-#[derive(Clone, Copy)]
-pub struct UserAddress(*mut u8);
-
-// SAFETY: the caller keeps the memory until the command has ended.
-unsafe impl Send for UserAddress {}
-// SAFETY: as above.
-unsafe impl Sync for UserAddress {}
-
-impl UserAddress {
-    /// The address of memory that a command uses.
-    ///
-    /// # Errors
-    /// When it is null.
-    pub fn new(pointer: *const c_void) -> CallResult<UserAddress> {
-        require(
-            !pointer.is_null(),
-            CL_INVALID_VALUE,
-            "there is no memory of the caller",
-        )?;
-        Ok(UserAddress(pointer.cast_mut().cast()))
-    }
-
-    /// The bytes from an offset on.
-    ///
-    /// # Safety
-    /// The contract of the crate.
-    pub unsafe fn bytes<'a>(self, range: Range<u64>) -> &'a mut [u8] {
-        let size = (range.end - range.start) as usize;
-        std::slice::from_raw_parts_mut(self.0.add(range.start as usize), size)
-    }
-}
 
 /// Reads the arguments that all commands have.
 ///
@@ -82,31 +50,6 @@ pub fn find_buffer(queue: &ClQueue, memory: cl_mem) -> CallResult<Arc<ClMemory>>
     let is_buffer = memory.kind == CL_MEM_OBJECT_BUFFER;
     require(is_buffer, CL_INVALID_MEM_OBJECT, "this is no buffer")?;
     Ok(memory)
-}
-
-/// Directions of copies between a memory object and the caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TransferDirection {
-    /// The caller gets the bytes.
-    Read,
-    /// The memory object gets the bytes.
-    Write,
-}
-
-impl TransferDirection {
-    /// Refuses a transfer that the flags of an object exclude.
-    ///
-    /// # Errors
-    /// `CL_INVALID_OPERATION`.
-    pub fn check_flags(self, memory: &ClMemory) -> CallResult<()> {
-        let excluded = match self {
-            TransferDirection::Read => CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS,
-            TransferDirection::Write => CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS,
-        };
-        let is_allowed = memory.flags & excluded == 0;
-        let message = "the flags of the memory object exclude this";
-        require(is_allowed, CL_INVALID_OPERATION, message)
-    }
 }
 
 /// The range of bytes of a buffer within its store.

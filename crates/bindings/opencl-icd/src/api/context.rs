@@ -2,7 +2,8 @@
 
 use crate::api::device::select_devices;
 use crate::boundary::{QueryOutput, answer_code, answer_handle, read_properties, refuse_query};
-use crate::context::{ClContext, NotifyFunction, UserCallback};
+use crate::callback::UserCallback;
+use crate::context::{ClContext, NotifyFunction};
 use crate::device::ClDevice;
 use crate::error::{CallError, CallResult, require};
 use crate::handle::{

@@ -1,7 +1,8 @@
 //! Functions of events, markers and barriers.
 
 use crate::boundary::{QueryOutput, answer_code, answer_handle, refuse_query};
-use crate::context::{ClContext, UserCallback};
+use crate::callback::UserCallback;
+use crate::context::ClContext;
 use crate::error::{CallError, CallResult, require};
 use crate::event::{ClEvent, EventOutput, EventWaitList, read_event_list};
 use crate::handle::{count_references, create_object, find_object, release_object, retain_object};

@@ -4,8 +4,10 @@ use crate::api::command_buffer_commands as recorder;
 use crate::api::{
     command_buffer, context, kernel, launch, platform, program, queue, sub_device, usm,
 };
+use crate::boundary::get_text;
+use crate::platform::require_platform;
 use opencl_sys::{cl_int, cl_platform_id, cl_uint};
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::ptr;
 
 /// Functions by their names.
@@ -70,4 +72,20 @@ pub unsafe extern "C" fn icd_get_platform_ids(
     count_out: *mut cl_uint,
 ) -> cl_int {
     platform::get_platform_ids(count, platforms, count_out)
+}
+
+/// `clGetExtensionFunctionAddressForPlatform`
+pub unsafe extern "C" fn get_extension_function_address_for_platform(
+    platform: cl_platform_id,
+    name: *const c_char,
+) -> *mut c_void {
+    match require_platform(platform, false) {
+        Ok(()) => get_extension_function_address(name),
+        Err(_) => ptr::null_mut(),
+    }
+}
+
+/// `clGetExtensionFunctionAddress`
+pub unsafe extern "C" fn get_extension_function_address(name: *const c_char) -> *mut c_void {
+    find_extension_function(&get_text(name))
 }

@@ -1,9 +1,8 @@
 //! Commands that map memory objects: the caller gets the address of the block on the host.
 
-use crate::api::buffer_commands::{
-    TransferDirection, find_buffer, read_call, read_region, read_triple,
-};
+use crate::api::buffer_commands::{find_buffer, read_call, read_region, read_triple};
 use crate::api::image_commands::{find_image, texel_box};
+use crate::api::user_address::TransferDirection;
 use crate::boundary::{answer_code, answer_handle, write_optional};
 use crate::error::{CallError, CallResult, require};
 use crate::handle::find_object;

@@ -1,7 +1,7 @@
 //! Functions of all memory objects.
 
 use crate::boundary::{QueryOutput, answer_code, refuse_query};
-use crate::context::UserCallback;
+use crate::callback::UserCallback;
 use crate::error::{CallError, CallResult, require};
 use crate::event::{EventOutput, EventWaitList};
 use crate::handle::{count_references, find_object, find_objects, release_object, retain_object};

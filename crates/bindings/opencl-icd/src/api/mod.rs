@@ -29,4 +29,5 @@ pub mod region_work;
 pub mod sampler;
 pub mod sub_device;
 pub mod svm;
+pub mod user_address;
 pub mod usm;

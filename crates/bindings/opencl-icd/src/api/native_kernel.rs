@@ -2,7 +2,7 @@
 
 use crate::api::buffer_commands::{find_buffer, read_call};
 use crate::boundary::{answer_code, get_slice};
-use crate::context::UserCallback;
+use crate::callback::UserCallback;
 use crate::error::{CallError, CallResult, require};
 use crate::handle::find_object;
 use crate::memory::ClMemory;

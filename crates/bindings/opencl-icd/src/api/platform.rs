@@ -1,15 +1,13 @@
 //! Functions of platforms.
 
 use crate::api::device_facts::PLATFORM_EXTENSIONS;
-use crate::api::extension::find_extension_function;
-use crate::boundary::{QueryOutput, answer_code, get_text, refuse_query, write_optional};
+use crate::boundary::{QueryOutput, answer_code, refuse_query, write_optional};
 use crate::device_version::{VERSION_3_0, build_name_versions};
 use crate::error::{CallError, require};
 use crate::platform::{PLATFORM_VERSION, platform_handle, require_platform};
 use opencl_sys::*;
 use spirula_runtime::OPENCL_PLATFORM_NAME;
-use std::ffi::{c_char, c_void};
-use std::ptr;
+use std::ffi::c_void;
 
 /// `clGetPlatformIDs`
 pub unsafe extern "C" fn get_platform_ids(
@@ -64,22 +62,6 @@ pub unsafe extern "C" fn get_platform_info(
             _ => Err(refuse_query(name)),
         }
     })
-}
-
-/// `clGetExtensionFunctionAddressForPlatform`
-pub unsafe extern "C" fn get_extension_function_address_for_platform(
-    platform: cl_platform_id,
-    name: *const c_char,
-) -> *mut c_void {
-    match require_platform(platform, false) {
-        Ok(()) => get_extension_function_address(name),
-        Err(_) => ptr::null_mut(),
-    }
-}
-
-/// `clGetExtensionFunctionAddress`
-pub unsafe extern "C" fn get_extension_function_address(name: *const c_char) -> *mut c_void {
-    find_extension_function(&get_text(name))
 }
 
 /// `clUnloadPlatformCompiler`

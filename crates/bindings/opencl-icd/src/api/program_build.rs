@@ -2,7 +2,8 @@
 
 use crate::boundary::{answer_code, answer_handle, get_slice, get_text, require_array};
 use crate::build::{BuildFailure, BuildGoal, BuildRequest, link_images};
-use crate::context::{ClContext, UserCallback};
+use crate::callback::UserCallback;
+use crate::context::ClContext;
 use crate::device::ClDevice;
 use crate::error::{CallError, CallResult, require};
 use crate::handle::{create_object, find_object, find_objects};

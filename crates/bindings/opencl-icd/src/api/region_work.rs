@@ -1,6 +1,6 @@
 //! The work of commands on regions of memory objects: copies to and from the caller, copies between objects, fills.
 
-use crate::api::buffer_commands::{TransferDirection, UserAddress};
+use crate::api::user_address::{TransferDirection, UserAddress};
 use crate::error::{CallResult, require};
 use crate::memory::ClMemory;
 use crate::memory_store::StoreAccess;

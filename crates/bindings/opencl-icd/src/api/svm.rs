@@ -1,7 +1,9 @@
 //! Functions of shared virtual memory. The processor uses the memory of the host, so that all addresses are good there.
 
-use crate::api::buffer_commands::{UserAddress, read_call, read_pattern};
+use crate::api::buffer_commands::{read_call, read_pattern};
+use crate::api::user_address::UserAddress;
 use crate::boundary::{answer_code, get_slice};
+use crate::callback::UserCallback;
 use crate::context::ClContext;
 use crate::error::{CallError, CallResult, catch_panic, require};
 use crate::handle::find_object;
@@ -99,7 +101,7 @@ pub unsafe extern "C" fn enqueue_svm_free(
         let list = AllocationList(list.iter().map(|pointer| *pointer as usize).collect());
         let kind = CL_COMMAND_SVM_FREE;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
-        let callback = function.map(|function| crate::context::UserCallback { function, data });
+        let callback = function.map(|function| UserCallback { function, data });
         let owner = queue.clone();
         let work: ScheduledWork = Arc::new(move |_| {
             match callback {
