@@ -1,6 +1,7 @@
 //! Target environments: what a module may assume of the environment that it is for.
 
 use crate::grammar::SpirvVersion;
+use spirula_diagnostics::find_nearest;
 use std::fmt;
 use std::str::FromStr;
 
@@ -81,13 +82,13 @@ pub struct UnknownTarget(String);
 
 impl fmt::Display for UnknownTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let UnknownTarget(name) = self;
+        write!(f, "no target environment {name}; ")?;
+        if let Some(near) = find_nearest(name, SpirvTarget::names()) {
+            return write!(f, "did you mean {near}?");
+        }
         let names: Vec<_> = SpirvTarget::names().collect();
-        write!(
-            f,
-            "no target environment {}; there are: {}",
-            self.0,
-            names.join(", ")
-        )
+        write!(f, "there are: {}", names.join(", "))
     }
 }
 

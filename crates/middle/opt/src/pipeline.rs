@@ -2,6 +2,7 @@
 
 use crate::pass::SpirvPass;
 use crate::passes::PASSES;
+use spirula_diagnostics::find_nearest;
 use std::fmt;
 use std::str::FromStr;
 
@@ -224,9 +225,17 @@ impl fmt::Display for PipelineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PipelineError::Unknown(name) => {
-                let names: Vec<_> = PASSES.iter().map(|p| p.name).collect();
-                let names = names.join(", ");
-                write!(f, "no pass is named {name}; there are: {names}")
+                let passes = PASSES.iter().map(|p| p.name);
+                let known = || passes.clone().chain(PRESETS.iter().map(|p| p.name));
+                if let Some(near) = find_nearest(name, known()) {
+                    return write!(f, "no pass is named {name}; did you mean {near}?");
+                }
+                let names: Vec<_> = known().collect();
+                write!(
+                    f,
+                    "no pass is named {name}; there are: {}",
+                    names.join(", ")
+                )
             }
             PipelineError::Argument { pass, form: "" } => {
                 write!(f, "the pass {pass} takes no argument")

@@ -23,7 +23,6 @@ mod names;
 mod operand;
 mod parse;
 mod print;
-mod suggest;
 mod symbols;
 
 pub use lexer::looks_like_assembly;

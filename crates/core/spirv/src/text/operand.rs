@@ -5,11 +5,11 @@ use super::integer::{self, NumberError};
 use super::lexer::{AssemblyWord, is_opcode};
 use super::literal::NumericLiteralType;
 use super::parse::{AssemblyFault, AssemblyParser, fault_at, shorten_word};
-use super::suggest::find_nearest;
 use crate::grammar::{
     ExpectedOperands, ExtInstSet, InstructionInfo, Kind, KindInfo, Op, OperandCategory, ResultForm,
     all_instructions, literal_string,
 };
+use spirula_diagnostics::find_nearest;
 
 /// The instruction being read.
 struct AssemblyInstruction<'a> {
