@@ -87,6 +87,7 @@ fn disassemble_lines(module: &SpirvModule) -> Result<Vec<Option<String>>, Source
         header: false,
         indent: false,
         friendly_names: false,
+        ..PrintOptions::default()
     };
     let text = text::print_assembly(&module.to_words(), &options)?;
     let insts: Vec<_> = module

@@ -30,6 +30,7 @@ fn outcome(name: &str, source: &str) -> String {
         header: false,
         indent: false,
         friendly_names: true,
+        ..PrintOptions::default()
     };
     let named = print_assembly(&words, &friendly).expect("the header is sound");
     parse_assembly(&named, &options).expect("what is printed can be read");

@@ -24,6 +24,21 @@ const FRIENDLY: PrintOptions = PrintOptions {
     header: true,
     indent: true,
     friendly_names: true,
+    colors: false,
+    offsets: false,
+    comments: false,
+    nested_indent: false,
+    reorder_blocks: false,
+};
+
+/// Everything that the assembler passes over, in another order of blocks.
+const ANNOTATED: PrintOptions = PrintOptions {
+    friendly_names: false,
+    offsets: true,
+    comments: true,
+    nested_indent: true,
+    reorder_blocks: true,
+    ..FRIENDLY
 };
 
 /// Prints a module and checks that the text gives it back.
@@ -44,6 +59,16 @@ fn check_module(words: &[u32]) {
         Ok(back) => assert_eq!(back.len(), words.len(), "{named}"),
         Err(faults) => panic!("{}\n{named}", faults[0]),
     }
+    let annotated = print_assembly(words, &ANNOTATED).expect("it was printed with numbers");
+    match parse_assembly(&annotated, &ParseOptions::default()) {
+        Ok(back) => assert_eq!(back.len(), words.len(), "{annotated}"),
+        Err(faults) => panic!("{}\n{annotated}", faults[0]),
+    }
+    let colored = PrintOptions {
+        colors: true,
+        ..ANNOTATED
+    };
+    print_assembly(words, &colored).expect("it was printed with numbers");
 }
 
 fn some_word() -> impl Strategy<Value = u32> {

@@ -20,11 +20,15 @@ mod integer;
 mod lexer;
 mod literal;
 mod names;
+mod nesting;
+mod notes;
 mod operand;
 mod parse;
 mod print;
+mod print_options;
 mod symbols;
 
 pub use lexer::looks_like_assembly;
 pub use parse::{ParseOptions, locate_words, parse_assembly};
-pub use print::{ModuleDisassembly, PrintOptions, print_assembly};
+pub use print::{ModuleDisassembly, print_assembly, print_instructions};
+pub use print_options::PrintOptions;

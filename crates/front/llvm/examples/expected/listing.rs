@@ -27,6 +27,7 @@ fn print_with_names(words: &[u32], friendly_names: bool) -> String {
         header: true,
         indent: false,
         friendly_names,
+        ..PrintOptions::default()
     };
     print_assembly(words, &options).unwrap_or_default()
 }
