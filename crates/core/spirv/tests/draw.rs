@@ -28,6 +28,10 @@ fn modules_are_drawn_as_expected() {
             .draw_module(&module)
             .unwrap_or_else(|e| format!("error: {e}\n"));
         expected.compare_file(&file.with_extension("dot"), &found);
+        let picture = drawing
+            .draw_module_as_svg(&module)
+            .unwrap_or_else(|e| format!("error: {e}\n"));
+        expected.compare_file(&file.with_extension("svg"), &picture);
     }
     expected.finish_comparison();
 }
@@ -49,6 +53,10 @@ fn the_corpus_is_drawn() {
         let text = drawing
             .draw_module(&module)
             .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        let picture = drawing.draw_module_as_svg(&module);
+        let picture = picture.unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        assert!(picture.ends_with("</svg>\n"), "{}", file.display());
+        assert!(!picture.contains("NaN"), "{}", file.display());
         assert_eq!(
             text.matches('{').count(),
             text.matches('}').count(),

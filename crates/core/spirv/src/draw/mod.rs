@@ -1,16 +1,21 @@
-//! Control-flow drawings in the DOT language of Graphviz.
+//! Control-flow drawings, in the DOT language of Graphviz and as SVG.
 //!
-//! Each function is a cluster with a node for each block. Branches are solid edges. Dashed edges lead from headers
-//! to merge blocks and continue targets. Headers of loops have two borders, and unreachable blocks are dotted.
-//! Dominator and post-dominator trees are clusters of their own. Cost: linear in the module.
+//! In a graph for Graphviz, each function is a cluster with a node for each block. Branches are solid edges. Dashed
+//! edges lead from headers to merge blocks and continue targets. Headers of loops have two borders, and unreachable
+//! blocks are dotted. Dominator and post-dominator trees are clusters of their own. Cost: linear in the module.
+
+mod rows;
+mod svg;
 
 use crate::Id;
 use crate::analysis::{BlockDominators, FlowGraph, IdDefinitions, IdNames, PostDominators};
 use crate::grammar::Op;
 use crate::ir::{Block, Func, IdWords, ModuleSection, SpirvModule, switch_cases};
 use crate::text::{self, PrintOptions};
+use rows::BlockRows;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::fmt::Write;
+use svg::{DrawnBlock, DrawnEdge, DrawnFunction, draw_svg};
 
 /// Options of the drawing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,40 +48,49 @@ impl GraphvizOptions {
     /// # Errors
     /// When there is no such function, or a branch leads to no block of its function.
     pub fn draw_module(&self, module: &SpirvModule) -> Result<String, SourceDiagnostic> {
-        let mut drawer = GraphvizWriter {
-            module,
-            definitions: IdDefinitions::from_module(module),
-            names: IdNames::from_module(module),
-            ids: IdWords::new(module),
-            lines: Vec::new(),
-            out: String::new(),
-        };
-        if self.instructions {
-            drawer.lines = disassemble_lines(module)?;
-        }
-        let mut drawn = false;
+        let mut drawer = GraphvizWriter::new(module, self)?;
         drawer.write_line("digraph module {");
         drawer.write_line("  node [shape=box, fontname=monospace];");
-        for (number, func) in module.functions().iter().enumerate() {
-            let has_body = !module.function(*func).blocks.is_empty();
-            if !has_body
-                || !self
-                    .only
-                    .as_ref()
-                    .is_none_or(|only| drawer.is_called(*func, only))
-            {
-                continue;
-            }
-            drawn = true;
-            drawer.draw_function(self, number, *func)?;
+        for (number, func) in self.choose_functions(&drawer)? {
+            drawer.draw_function(self, number, func)?;
         }
         drawer.write_line("}");
+        Ok(drawer.out)
+    }
+
+    /// Draws the functions of a module that have a body as SVG. Blocks stand in the order of structured control flow,
+    /// with boxes around loops and selections. Trees of dominators are left out.
+    ///
+    /// # Errors
+    /// Those of [`GraphvizOptions::draw_module`].
+    pub fn draw_module_as_svg(&self, module: &SpirvModule) -> Result<String, SourceDiagnostic> {
+        let drawer = GraphvizWriter::new(module, self)?;
+        let mut functions = Vec::new();
+        for (_, func) in self.choose_functions(&drawer)? {
+            functions.push(drawer.describe_function(func)?);
+        }
+        Ok(draw_svg(&functions))
+    }
+
+    /// The functions that are drawn, with their numbers in the module.
+    fn choose_functions(
+        &self,
+        drawer: &GraphvizWriter<'_>,
+    ) -> Result<Vec<(usize, Func)>, SourceDiagnostic> {
+        let module = drawer.module;
+        let is_drawn = |func: Func| {
+            let only = self.only.as_ref();
+            !module.function(func).blocks.is_empty()
+                && only.is_none_or(|only| drawer.is_called(func, only))
+        };
+        let functions = module.functions().iter().copied().enumerate();
+        let chosen: Vec<_> = functions.filter(|(_, func)| is_drawn(*func)).collect();
         match &self.only {
-            Some(only) if !drawn => {
+            Some(only) if chosen.is_empty() => {
                 let message = format!("the module has no function {only} with a body");
                 Err(SourceDiagnostic::error(SourceLocation::Unknown, message))
             }
-            _ => Ok(drawer.out),
+            _ => Ok(chosen),
         }
     }
 }
@@ -89,17 +103,16 @@ fn disassemble_lines(module: &SpirvModule) -> Result<Vec<Option<String>>, Source
         friendly_names: false,
         ..PrintOptions::default()
     };
-    let text = text::print_assembly(&module.to_words(), &options)?;
+    let lines = text::print_instructions(&module.to_words(), &options)?;
     let insts: Vec<_> = module
         .functions()
         .iter()
         .flat_map(|f| module.function_insts(*f))
         .collect();
-    // Strings may contain line ends, but there are none in functions.
     let behind = module.section_insts(ModuleSection::Trailer).count();
     let mut by_inst = vec![None; module.inst_count()];
-    for (inst, line) in insts.iter().rev().zip(text.lines().rev().skip(behind)) {
-        by_inst[inst.handle().index()] = Some(line.to_owned());
+    for (inst, line) in insts.iter().rev().zip(lines.into_iter().rev().skip(behind)) {
+        by_inst[inst.handle().index()] = Some(line);
     }
     Ok(by_inst)
 }
@@ -113,7 +126,82 @@ struct GraphvizWriter<'a> {
     out: String,
 }
 
-impl GraphvizWriter<'_> {
+impl<'a> GraphvizWriter<'a> {
+    fn new(module: &'a SpirvModule, what: &GraphvizOptions) -> Result<Self, SourceDiagnostic> {
+        let lines = if what.instructions {
+            disassemble_lines(module)?
+        } else {
+            Vec::new()
+        };
+        Ok(GraphvizWriter {
+            module,
+            definitions: IdDefinitions::from_module(module),
+            names: IdNames::from_module(module),
+            ids: IdWords::new(module),
+            lines,
+            out: String::new(),
+        })
+    }
+
+    /// A function with its blocks and branches, for a drawing as SVG.
+    fn describe_function(&self, func: Func) -> Result<DrawnFunction, SourceDiagnostic> {
+        let cfg = FlowGraph::from_function(self.module, &self.definitions, func)?;
+        let dominators = BlockDominators::from_cfg(&cfg);
+        let rows = BlockRows::from_function(self.module, &cfg, &dominators);
+        let blocks = rows.blocks.iter().map(|at| {
+            let block = cfg.block(*at);
+            let texts = self.module.body(block).filter(|_| !self.lines.is_empty());
+            let texts = texts.map(|inst| self.lines[inst.handle().index()].clone());
+            DrawnBlock {
+                title: self.format_title(self.module.label(block)),
+                source: self.find_source(block),
+                lines: texts.map(Option::unwrap_or_default).collect(),
+                is_reachable: dominators.is_reachable(*at),
+            }
+        });
+        let blocks = blocks.collect();
+        let mut edges = Vec::new();
+        for at in &rows.blocks {
+            for (target, label) in self.list_branches(cfg.block(*at)) {
+                let Some(to) = cfg.block_position(target) else {
+                    continue;
+                };
+                let (from, to) = (rows.row_of(*at), rows.row_of(to));
+                edges.push(DrawnEdge { from, to, label });
+            }
+        }
+        Ok(DrawnFunction {
+            title: self.format_title(self.module.function_id(func)),
+            blocks,
+            rows,
+            edges,
+        })
+    }
+
+    /// The source lines of a block, by its `OpLine`.
+    fn find_source(&self, block: Block) -> Option<String> {
+        let lines = self.module.body(block).filter(|inst| inst.op() == Op::Line);
+        let (mut file, mut range) = (None, None);
+        for inst in lines {
+            let (of, line) = (inst.id_operand(0), inst.operand_word(1));
+            if file.is_some_and(|file| file != of) {
+                continue;
+            }
+            file = Some(of);
+            let (first, last) = range.unwrap_or((line, line));
+            range = Some((first.min(line), last.max(line)));
+        }
+        let (first, last) = range?;
+        let name = self.definitions.get(self.module, file?);
+        let name = name.filter(|inst| inst.op() == Op::String);
+        let name = name.map_or(String::new(), |inst| inst.string_operand(0));
+        let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+        match first == last {
+            true => Some(format!("{name}:{first}")),
+            false => Some(format!("{name}:{first}-{last}")),
+        }
+    }
+
     fn write_line(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push('\n');
@@ -197,10 +285,10 @@ impl GraphvizWriter<'_> {
         ));
     }
 
-    fn draw_edges(&mut self, func: usize, at: u32, cfg: &FlowGraph) {
-        let block = cfg.block(at);
+    /// The targets of a block's branch, with the conditions or values.
+    fn list_branches(&self, block: Block) -> Vec<(Id, String)> {
         let end = self.module.terminator(block);
-        let mut edges: Vec<(Id, String)> = match end.op() {
+        match end.op() {
             Op::Branch => vec![(end.id_operand(0), String::new())],
             Op::BranchConditional => {
                 vec![
@@ -215,8 +303,12 @@ impl GraphvizWriter<'_> {
                 std::iter::once(default).chain(cases).collect()
             }
             _ => Vec::new(),
-        };
-        for (target, label) in edges.drain(..) {
+        }
+    }
+
+    fn draw_edges(&mut self, func: usize, at: u32, cfg: &FlowGraph) {
+        let block = cfg.block(at);
+        for (target, label) in self.list_branches(block) {
             let Some(to) = cfg.block_position(target) else {
                 continue;
             };

@@ -1,0 +1,230 @@
+//! Rows of a drawing: the blocks of a function in the order of its structured control flow, one below the other.
+//!
+//! The blocks of a loop or a selection follow each other, so that a box can stand around them. In a function without
+//! merge instructions, natural loops have boxes where their blocks follow each other.
+
+use crate::Id;
+use crate::analysis::{BlockDominators, FlowGraph, LoopNest};
+use crate::grammar::Op;
+use crate::ir::SpirvModule;
+
+/// A box around rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowBox {
+    /// The first row, which is the header.
+    pub first: usize,
+    /// The last row.
+    pub last: usize,
+    /// The box around it.
+    pub parent: Option<usize>,
+    /// How many boxes it stands in.
+    pub depth: usize,
+    /// Whether it is a loop. Other boxes are selections.
+    pub is_loop: bool,
+}
+
+/// The order of a function's blocks, and the boxes around them.
+#[derive(Debug, Default)]
+pub struct BlockRows {
+    /// The blocks by row.
+    pub blocks: Vec<u32>,
+    /// The boxes, each before those in it.
+    pub boxes: Vec<RowBox>,
+    /// The row of each block.
+    row_of: Vec<usize>,
+}
+
+impl BlockRows {
+    /// The rows of a function.
+    pub fn from_function(
+        module: &SpirvModule,
+        cfg: &FlowGraph,
+        dominators: &BlockDominators,
+    ) -> BlockRows {
+        let merges: Vec<_> = (0..cfg.len() as u32)
+            .map(|at| MergeTargets::of_block(module, cfg, at))
+            .collect();
+        let is_structured = merges.iter().any(|merge| merge.merge.is_some());
+        let blocks = if is_structured {
+            order_structured(cfg, &merges)
+        } else {
+            order_reachable(cfg)
+        };
+        let mut row_of = vec![0; blocks.len()];
+        for (row, block) in blocks.iter().enumerate() {
+            row_of[*block as usize] = row;
+        }
+        let mut rows = BlockRows {
+            blocks,
+            boxes: Vec::new(),
+            row_of,
+        };
+        let boxes = if is_structured {
+            rows.box_constructs(&merges)
+        } else {
+            rows.box_loops(cfg, dominators)
+        };
+        rows.boxes = nest_boxes(boxes);
+        rows
+    }
+
+    /// The row of a block.
+    pub fn row_of(&self, block: u32) -> usize {
+        self.row_of[block as usize]
+    }
+
+    /// How many boxes each row stands in.
+    pub fn depths(&self) -> Vec<usize> {
+        let mut changes = vec![0_isize; self.blocks.len() + 1];
+        for one in &self.boxes {
+            changes[one.first] += 1;
+            changes[one.last + 1] -= 1;
+        }
+        let mut depth = 0;
+        let depths = changes.iter().take(self.blocks.len()).map(|change| {
+            depth += change;
+            depth.max(0) as usize
+        });
+        depths.collect()
+    }
+
+    /// The innermost box of each row.
+    pub fn innermost_boxes(&self) -> Vec<Option<usize>> {
+        let (mut next, mut open) = (0, Vec::new());
+        let innermost = (0..self.blocks.len()).map(|row| {
+            while open
+                .last()
+                .is_some_and(|one: &usize| self.boxes[*one].last < row)
+            {
+                open.pop();
+            }
+            while self.boxes.get(next).is_some_and(|one| one.first == row) {
+                open.push(next);
+                next += 1;
+            }
+            open.last().copied()
+        });
+        innermost.collect()
+    }
+
+    /// A box from each header to the row before its merge block.
+    fn box_constructs(&self, merges: &[MergeTargets]) -> Vec<RowBox> {
+        let boxes = merges.iter().enumerate().filter_map(|(header, targets)| {
+            let (first, merge) = (self.row_of[header], self.row_of(targets.merge?));
+            (merge > first).then(|| RowBox {
+                first,
+                last: merge - 1,
+                parent: None,
+                depth: 0,
+                is_loop: targets.is_loop,
+            })
+        });
+        boxes.collect()
+    }
+
+    /// A box around each natural loop whose rows follow each other.
+    fn box_loops(&self, cfg: &FlowGraph, dominators: &BlockDominators) -> Vec<RowBox> {
+        let nest = LoopNest::from_cfg(cfg, dominators);
+        let members = nest.collect_members(&self.blocks);
+        let boxes = members.iter().filter_map(|members| {
+            let rows = || members.iter().map(|block| self.row_of(*block));
+            let (first, last) = (rows().min()?, rows().max()?);
+            (last - first + 1 == members.len()).then_some(RowBox {
+                first,
+                last,
+                parent: None,
+                depth: 0,
+                is_loop: true,
+            })
+        });
+        boxes.collect()
+    }
+}
+
+/// The targets of a block's merge instruction.
+#[derive(Clone, Copy, Debug, Default)]
+struct MergeTargets {
+    merge: Option<u32>,
+    continue_target: Option<u32>,
+    is_loop: bool,
+}
+
+impl MergeTargets {
+    fn of_block(module: &SpirvModule, cfg: &FlowGraph, at: u32) -> MergeTargets {
+        let Some(inst) = module.merge_inst(cfg.block(at)) else {
+            return MergeTargets::default();
+        };
+        let is_loop = inst.op() == Op::LoopMerge;
+        let position = |id: Id| cfg.block_position(id);
+        MergeTargets {
+            merge: position(inst.id_operand(0)),
+            continue_target: is_loop.then(|| position(inst.id_operand(1))).flatten(),
+            is_loop,
+        }
+    }
+}
+
+/// The blocks in reverse postorder, and unreachable blocks after them.
+fn order_reachable(cfg: &FlowGraph) -> Vec<u32> {
+    let mut blocks = cfg.reverse_postorder().to_vec();
+    let mut is_there = vec![false; cfg.len()];
+    for block in &blocks {
+        is_there[*block as usize] = true;
+    }
+    blocks.extend((0..cfg.len() as u32).filter(|block| !is_there[*block as usize]));
+    blocks
+}
+
+/// The blocks by a walk in which the merge block and the continue target of a header follow the blocks between.
+fn order_structured(cfg: &FlowGraph, merges: &[MergeTargets]) -> Vec<u32> {
+    let count = cfg.len();
+    let (mut blocks, mut is_visited) = (Vec::with_capacity(count), vec![false; count]);
+    let mut is_reserved = vec![false; count];
+    for root in 0..count as u32 {
+        let mut pending = vec![(root, true)];
+        while let Some((block, may_be_reserved)) = pending.pop() {
+            let at = block as usize;
+            if is_visited[at] || (is_reserved[at] && !may_be_reserved) {
+                continue;
+            }
+            is_visited[at] = true;
+            blocks.push(block);
+            let targets = &merges[at];
+            for reserved in [targets.merge, targets.continue_target]
+                .into_iter()
+                .flatten()
+            {
+                is_reserved[reserved as usize] = true;
+                pending.push((reserved, true));
+            }
+            let successors = cfg.successors(block).iter().rev();
+            pending.extend(successors.map(|successor| (*successor, false)));
+        }
+    }
+    blocks
+}
+
+/// Orders boxes from the outside in, with their depths. A box that overlaps another one in part is left out.
+fn nest_boxes(mut boxes: Vec<RowBox>) -> Vec<RowBox> {
+    boxes.sort_by_key(|one| (one.first, std::cmp::Reverse(one.last)));
+    let mut open: Vec<usize> = Vec::new();
+    let mut nested: Vec<RowBox> = Vec::with_capacity(boxes.len());
+    for mut one in boxes {
+        while open
+            .last()
+            .is_some_and(|outer| nested[*outer].last < one.first)
+        {
+            open.pop();
+        }
+        if open
+            .last()
+            .is_some_and(|outer| nested[*outer].last < one.last)
+        {
+            continue;
+        }
+        (one.parent, one.depth) = (open.last().copied(), open.len());
+        open.push(nested.len());
+        nested.push(one);
+    }
+    nested
+}

@@ -1,0 +1,395 @@
+//! Control-flow drawings as SVG, without another program.
+//!
+//! The blocks of a function stand one below the other ([`BlockRows`]), in a box for each loop and selection. An edge to
+//! the next block is a short arrow. Other edges run in lanes: forward ones on the right, back edges on the left.
+
+use super::rows::BlockRows;
+use std::fmt::Write;
+
+/// Width of a character and height of a line, in pixels.
+const CHARACTER: f64 = 7.25;
+const LINE: f64 = 16.0;
+/// Space around the text of a block.
+const PADDING: f64 = 8.0;
+/// Space between rows.
+const GAP: f64 = 22.0;
+/// Space for the title of a box, and below its last row.
+const BOX_HEAD: f64 = 22.0;
+const BOX_FOOT: f64 = 10.0;
+/// Distance of nested boxes, and of lanes.
+const INDENT: f64 = 18.0;
+const LANE: f64 = 12.0;
+/// Space around a function.
+const MARGIN: f64 = 24.0;
+/// Height of a function's title.
+const TITLE: f64 = 34.0;
+/// Most characters of a line.
+const MOST_CHARACTERS: usize = 110;
+/// Most lanes on a side. Edges beyond share them.
+const MOST_LANES: usize = 48;
+/// Most edges whose lanes are chosen so that they do not overlap.
+const MOST_CHOSEN: usize = 4000;
+
+/// A block of a drawing.
+#[derive(Debug)]
+pub struct DrawnBlock {
+    /// Its label and name.
+    pub title: String,
+    /// Where its code comes from.
+    pub source: Option<String>,
+    /// Its instructions.
+    pub lines: Vec<String>,
+    /// Whether it can be reached from the first block.
+    pub is_reachable: bool,
+}
+
+/// A branch of a drawing, between rows.
+#[derive(Debug)]
+pub struct DrawnEdge {
+    /// Row of the branch.
+    pub from: usize,
+    /// Row of the target.
+    pub to: usize,
+    /// The condition or value.
+    pub label: String,
+}
+
+/// A function of a drawing.
+#[derive(Debug)]
+pub struct DrawnFunction {
+    /// Its id and name.
+    pub title: String,
+    /// Its blocks by row.
+    pub blocks: Vec<DrawnBlock>,
+    /// Its rows.
+    pub rows: BlockRows,
+    /// Its edges.
+    pub edges: Vec<DrawnEdge>,
+}
+
+/// Rules of the drawing, for light and dark surroundings.
+const STYLE: &str = "\
+svg{background:#fff;font:12px ui-monospace,Menlo,Consolas,monospace}\
+text{fill:#1c2330}.f{font-size:16px;font-weight:600}.t{font-weight:600}.s{fill:#66707f}.l{font-size:11px}\
+.b{fill:#f7f8fa;stroke:#8792a2}.u{stroke-dasharray:3 3;opacity:.6}\
+.loop{fill:#2f6fde;fill-opacity:.07;stroke:#2f6fde;stroke-opacity:.55}.loop+text{fill:#2f6fde}\
+.sel{fill:#c77700;fill-opacity:.06;stroke:#c77700;stroke-opacity:.5}.sel+text{fill:#a86400}\
+path.e{fill:none;stroke:#566173;stroke-width:1.3}path.true{stroke:#1a8f4c}path.false{stroke:#c23b3b}\
+path.back{stroke:#2f6fde}.a{fill:#566173}\
+@media(prefers-color-scheme:dark){svg{background:#14171c}text{fill:#e4e8ee}.s{fill:#94a0b0}\
+.b{fill:#1e232b;stroke:#5b6778}.loop+text{fill:#7ba9f5}.sel+text{fill:#e0a552}path.e{stroke:#9aa6b6}\
+path.true{stroke:#4cc27f}path.false{stroke:#ea7575}path.back{stroke:#7ba9f5}.a{fill:#9aa6b6}}";
+
+/// Draws functions, one below the other.
+pub fn draw_svg(functions: &[DrawnFunction]) -> String {
+    let (mut body, mut width, mut top) = (String::new(), 2.0 * MARGIN, MARGIN);
+    for function in functions {
+        let placed = FunctionLayout::place(function, top);
+        placed.write_to(function, &mut body);
+        width = f64::max(width, placed.right + MARGIN);
+        top = placed.bottom + MARGIN;
+    }
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{top:.0}\" \
+         viewBox=\"0 0 {width:.0} {top:.0}\">\n<style>{STYLE}</style>\n\
+         <defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" \
+         orient=\"auto\"><path class=\"a\" d=\"M0 0L8 4L0 8z\"/></marker></defs>\n{body}</svg>\n"
+    )
+}
+
+/// A rectangle.
+#[derive(Clone, Copy, Debug, Default)]
+struct PlacedRect {
+    x: f64,
+    y: f64,
+    width: f64,
+    height: f64,
+}
+
+impl PlacedRect {
+    fn right(&self) -> f64 {
+        self.x + self.width
+    }
+
+    fn bottom(&self) -> f64 {
+        self.y + self.height
+    }
+}
+
+/// Where the parts of a function stand.
+struct FunctionLayout {
+    top: f64,
+    blocks: Vec<PlacedRect>,
+    boxes: Vec<PlacedRect>,
+    /// Lane of each edge; none for an edge to the next row.
+    lanes: Vec<Option<usize>>,
+    /// Where the lanes begin on the left and on the right.
+    lane_left: f64,
+    lane_right: f64,
+    right: f64,
+    bottom: f64,
+}
+
+impl FunctionLayout {
+    fn place(function: &DrawnFunction, top: f64) -> FunctionLayout {
+        let lanes = assign_lanes(&function.edges);
+        let used = |is_back: bool| {
+            let edges = function.edges.iter().zip(&lanes);
+            let side = edges.filter(|(edge, _)| (edge.to <= edge.from) == is_back);
+            side.filter_map(|(_, lane)| lane.map(|lane| lane + 1)).max()
+        };
+        let (on_left, on_right) = (used(true).unwrap_or(0), used(false).unwrap_or(0));
+        let lane_left = MARGIN + on_left as f64 * LANE;
+        let depths = function.rows.depths();
+        let (begins, ends) = count_box_ends(function);
+        let (mut blocks, mut y) = (Vec::new(), top + TITLE);
+        for (row, block) in function.blocks.iter().enumerate() {
+            y += begins[row] as f64 * BOX_HEAD;
+            let lines = std::iter::once(block.title.as_str())
+                .chain(block.source.as_deref())
+                .chain(block.lines.iter().map(String::as_str));
+            let characters = lines
+                .clone()
+                .map(|line| line.chars().count().min(MOST_CHARACTERS));
+            let rect = PlacedRect {
+                x: lane_left + INDENT * (depths[row] + 1) as f64,
+                y,
+                width: characters.max().unwrap_or(0) as f64 * CHARACTER + 2.0 * PADDING,
+                height: lines.count() as f64 * LINE + PADDING,
+            };
+            blocks.push(rect);
+            y = rect.bottom() + ends[row] as f64 * BOX_FOOT + GAP;
+        }
+        let boxes = enclose_boxes(&function.rows, &blocks);
+        let all = blocks.iter().chain(&boxes).map(PlacedRect::right);
+        let title = MARGIN + function.title.chars().count() as f64 * 10.0;
+        let lane_right = all.fold(title, f64::max) + LANE;
+        FunctionLayout {
+            top,
+            blocks,
+            boxes,
+            lanes,
+            lane_left,
+            lane_right,
+            right: lane_right + (on_right + 1) as f64 * LANE,
+            bottom: y,
+        }
+    }
+
+    fn write_to(&self, function: &DrawnFunction, out: &mut String) {
+        let (x, y) = (MARGIN, self.top + 18.0);
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            out,
+            "<text class=\"f\" x=\"{x:.0}\" y=\"{y:.0}\">{}</text>",
+            escape_text(&function.title)
+        );
+        for (one, rect) in function.rows.boxes.iter().zip(&self.boxes) {
+            let (class, name) = if one.is_loop {
+                ("loop", "loop")
+            } else {
+                ("sel", "selection")
+            };
+            write_rect(rect, class, 7, out);
+            let (x, y) = (rect.x + PADDING, rect.y + 14.0);
+            let _ = writeln!(
+                out,
+                "<text class=\"l\" x=\"{x:.1}\" y=\"{y:.1}\">{name}</text>"
+            );
+        }
+        for (number, edge) in function.edges.iter().enumerate() {
+            self.write_edge(edge, self.lanes[number], out);
+        }
+        for (block, rect) in function.blocks.iter().zip(&self.blocks) {
+            write_block(block, rect, out);
+        }
+    }
+
+    fn write_edge(&self, edge: &DrawnEdge, lane: Option<usize>, out: &mut String) {
+        let (from, to) = (self.blocks[edge.from], self.blocks[edge.to]);
+        let is_back = edge.to <= edge.from;
+        let class = match edge.label.as_str() {
+            _ if is_back => "back",
+            "true" => "true",
+            "false" => "false",
+            _ => "",
+        };
+        let (path, x, y, anchor) = match lane {
+            None => {
+                let (x, y) = (from.x + INDENT, from.bottom());
+                let (tx, ty) = (to.x + INDENT, to.y);
+                let middle = (y + ty) / 2.0;
+                let path = format!(
+                    "M{x:.1} {y:.1}C{x:.1} {middle:.1} {tx:.1} {middle:.1} {tx:.1} {ty:.1}"
+                );
+                (path, x + 6.0, y + 13.0, "start")
+            }
+            Some(lane) => {
+                let distance = lane as f64 * LANE;
+                let (x, tx, side, anchor) = if is_back {
+                    (from.x, to.x, self.lane_left - distance, "end")
+                } else {
+                    (
+                        from.right(),
+                        to.right(),
+                        self.lane_right + distance,
+                        "start",
+                    )
+                };
+                let (y, ty) = (from.bottom() - 7.0, to.y + 9.0);
+                let path = format!("M{x:.1} {y:.1}H{side:.1}V{ty:.1}H{tx:.1}");
+                let label = if is_back { x - 5.0 } else { x + 5.0 };
+                (path, label, y - 3.0, anchor)
+            }
+        };
+        let _ = writeln!(
+            out,
+            "<path class=\"e {class}\" marker-end=\"url(#a)\" d=\"{path}\"/>"
+        );
+        if !edge.label.is_empty() {
+            let label = escape_text(&edge.label);
+            let _ = writeln!(
+                out,
+                "<text class=\"l s\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{label}</text>"
+            );
+        }
+    }
+}
+
+/// How many boxes begin and end at each row.
+fn count_box_ends(function: &DrawnFunction) -> (Vec<usize>, Vec<usize>) {
+    let count = function.blocks.len();
+    let (mut begins, mut ends) = (vec![0; count], vec![0; count]);
+    for one in &function.rows.boxes {
+        begins[one.first] += 1;
+        ends[one.last] += 1;
+    }
+    (begins, ends)
+}
+
+/// The rectangle of each box around its rows and the boxes in it.
+fn enclose_boxes(rows: &BlockRows, blocks: &[PlacedRect]) -> Vec<PlacedRect> {
+    let boxes = &rows.boxes;
+    // Boxes within each: the levels of them, those that begin at its first row, and those that end at its last one.
+    let (mut levels, mut begins, mut ends) = (
+        vec![0_usize; boxes.len()],
+        vec![0_usize; boxes.len()],
+        vec![0_usize; boxes.len()],
+    );
+    let (mut rights, mut ended) = (vec![0.0; boxes.len()], vec![0_usize; blocks.len()]);
+    for (row, innermost) in rows.innermost_boxes().into_iter().enumerate() {
+        if let Some(one) = innermost {
+            rights[one] = f64::max(rights[one], blocks[row].right());
+        }
+    }
+    for (at, one) in boxes.iter().enumerate().rev() {
+        let next = boxes.get(at + 1).filter(|next| next.first == one.first);
+        begins[at] = next.map_or(0, |_| begins[at + 1] + 1);
+        ends[at] = ended[one.last];
+        ended[one.last] += 1;
+        if let Some(parent) = one.parent {
+            levels[parent] = levels[parent].max(levels[at] + 1);
+            rights[parent] = f64::max(rights[parent], rights[at]);
+        }
+    }
+    let rects = boxes.iter().enumerate().map(|(at, one)| {
+        let (first, last) = (blocks[one.first], blocks[one.last]);
+        let x = first.x - INDENT * (begins[at] as f64 + 0.7);
+        let y = first.y - BOX_HEAD * (begins[at] + 1) as f64;
+        PlacedRect {
+            x,
+            y,
+            width: rights[at] + BOX_FOOT * (levels[at] + 1) as f64 - x,
+            height: last.bottom() + BOX_FOOT * (ends[at] + 1) as f64 - y,
+        }
+    });
+    rects.collect()
+}
+
+/// The lane of each edge that does not lead to the next row. Short edges are the inner ones.
+fn assign_lanes(edges: &[DrawnEdge]) -> Vec<Option<usize>> {
+    let mut lanes = vec![None; edges.len()];
+    let is_next = |edge: &DrawnEdge| edge.to == edge.from + 1;
+    let mut long: Vec<usize> = (0..edges.len())
+        .filter(|at| !is_next(&edges[*at]))
+        .collect();
+    long.sort_by_key(|at| edges[*at].from.abs_diff(edges[*at].to));
+    let mut sides: [Vec<Vec<(usize, usize)>>; 2] = [Vec::new(), Vec::new()];
+    for (number, at) in long.iter().enumerate() {
+        let edge = &edges[*at];
+        let taken = &mut sides[usize::from(edge.to <= edge.from)];
+        let rows = (edge.from.min(edge.to), edge.from.max(edge.to));
+        let is_free = |lane: &Vec<(usize, usize)>| {
+            lane.iter()
+                .all(|other| other.1 < rows.0 || rows.1 < other.0)
+        };
+        let free = (number < MOST_CHOSEN)
+            .then(|| taken.iter().position(is_free))
+            .flatten();
+        let lane = free.unwrap_or_else(|| {
+            if taken.len() < MOST_LANES {
+                taken.len()
+            } else {
+                number % MOST_LANES
+            }
+        });
+        if lane == taken.len() {
+            taken.push(Vec::new());
+        }
+        taken[lane].push(rows);
+        lanes[*at] = Some(lane);
+    }
+    lanes
+}
+
+fn write_rect(rect: &PlacedRect, class: &str, radius: u32, out: &mut String) {
+    let PlacedRect {
+        x,
+        y,
+        width,
+        height,
+    } = rect;
+    let _ = writeln!(
+        out,
+        "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{radius}\"/>"
+    );
+}
+
+fn write_block(block: &DrawnBlock, rect: &PlacedRect, out: &mut String) {
+    write_rect(rect, if block.is_reachable { "b" } else { "b u" }, 4, out);
+    let lines = std::iter::once(("t", block.title.as_str()))
+        .chain(block.source.as_deref().map(|source| ("s", source)))
+        .chain(block.lines.iter().map(|line| ("", line.as_str())));
+    let mut y = rect.y + 15.0;
+    for (class, line) in lines {
+        let shown: String = match line.chars().count() {
+            count if count > MOST_CHARACTERS => line
+                .chars()
+                .take(MOST_CHARACTERS - 1)
+                .chain(['…'])
+                .collect(),
+            _ => line.to_owned(),
+        };
+        let (x, text) = (rect.x + PADDING, escape_text(&shown));
+        let _ = writeln!(
+            out,
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>"
+        );
+        y += LINE;
+    }
+}
+
+/// Escapes text of an element.
+fn escape_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
