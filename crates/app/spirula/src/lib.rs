@@ -37,7 +37,7 @@ pub use compile::{
 pub use error::{CompileError, CompileStage};
 pub use front::{
     FRONT_ENDS, FUTHARK_SOURCE, FrontEnd, InputFormat, SPIRV_BINARY, SPIRV_TEXT,
-    detect_input_format, list_accepted_inputs,
+    detect_input_format, list_accepted_inputs, name_foreign_language,
 };
 pub use initialisers::warn_of_initialisers;
 pub use link::link_program;

@@ -3,11 +3,13 @@
 //! Binary formats are known by their first bytes. Texts are known by the first line that only one of the languages has.
 //! Several languages share their comments, so a comment decides only where no other line does.
 
-use super::foreign::{refuse_bytes, refuse_line};
+use super::foreign::{refuse_bytes, refuse_line, refuse_marked_text, refuse_ttgir};
 use super::format::{FormatMarks, InputFormat, LineMatch, TextMarks, starts_with_any};
 use super::futhark_source::FUTHARK_SOURCE;
 use super::llvm::LLVM_TEXT;
+use super::stablehlo::MLIR_TEXT;
 use super::table::{all_formats, describe_accepted_inputs};
+use super::triton::TTIR;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Detects the format of an input.
@@ -22,7 +24,9 @@ pub fn detect_input_format(bytes: &[u8]) -> Result<&'static InputFormat, SourceD
         ));
     }
     if let Some(format) = all_formats().find(|format| matches_bytes(format, bytes)) {
-        return Ok(format);
+        let is_tile_module = *format == TTIR;
+        let refusal = is_tile_module.then(|| refuse_ttgir(readable_prefix(bytes)));
+        return refusal.flatten().map_or(Ok(format), Err);
     }
     if let Some(refusal) = refuse_bytes(bytes) {
         return Err(refusal);
@@ -139,9 +143,10 @@ fn detect_text_format(text: &str) -> Result<&'static InputFormat, SourceDiagnost
         }
         evidence.has_other_lines = true;
         if let Some(format) = find_format(line, LineMatch::Certain) {
-            return Ok(format);
+            let refusal = (*format == MLIR_TEXT).then(|| refuse_ttgir(text)).flatten();
+            return refusal.map_or(Ok(format), Err);
         }
-        if let Some(refusal) = refuse_line(line, start, length) {
+        if let Some(refusal) = refuse_line(text, line, start, length) {
             return Err(refusal);
         }
         if let Some(format) = find_format(line, LineMatch::Likely) {
@@ -150,10 +155,12 @@ fn detect_text_format(text: &str) -> Result<&'static InputFormat, SourceDiagnost
     }
     let format = evidence.choose_format(text);
     format.ok_or_else(|| {
-        make_unknown_error(
-            SourceLocation::Unknown,
-            "the input is text, but in no known language",
-        )
+        refuse_marked_text(text).unwrap_or_else(|| {
+            make_unknown_error(
+                SourceLocation::Unknown,
+                "the input is text, but in no known language",
+            )
+        })
     })
 }
 
@@ -227,6 +234,36 @@ mod tests {
             (b"__kernel void f() {}", "OpenCL C"),
             (b"// x\nkernel void f() {}", "OpenCL C"),
             (b"#version 450", "GLSL"),
+            (b"#include <metal_stdlib>\nkernel void f() {}", "Metal"),
+            (b"#include <x>\n__global__ void f() {}", "CUDA"),
+            (
+                b"// x\n#define N 8\n[numthreads(8, 1, 1)]\nvoid main() {}",
+                "HLSL",
+            ),
+            (b"RWStructuredBuffer<float> x;", "HLSL"),
+            (
+                b"struct S { a: f32 }\n@group(0) @binding(0) var<storage> x: S;",
+                "WGSL",
+            ),
+            (
+                b"precision highp float;\nvoid main() { gl_Position = x; }",
+                "GLSL",
+            ),
+            (b"//\n.version 8.0\n.target sm_80", "PTX"),
+            (
+                b"HloModule jit_f, entry_computation_layout={()->f32[]}\n",
+                "HLO",
+            ),
+            (b"# x\nimport jax\ndef f(x):\n  return x\n", "Python"),
+            (b"import triton\n@triton.jit\ndef f(x):\n  pass\n", "Triton"),
+            (b"#blocked = #ttg.blocked<{a = 1}>\nmodule {\n}", "TTGIR"),
+            (
+                b"#b = #ttg.blocked<{a = 1}>\nmodule {\n tt.func @f() {}\n}",
+                "TTGIR",
+            ),
+            (b"#![no_std]\npub fn f() {}", "Rust"),
+            (b"\x08\x08\x12\x07pytorch\x1a\x05", "an ONNX model"),
+            (b"\x1c\0\0\0TFL3\x14\0", "TensorFlow Lite"),
             (b"\x00\x01\x02\x03", "binary"),
             (b"\xffabc\xfe", "binary"),
             (b"hello", "no known language"),

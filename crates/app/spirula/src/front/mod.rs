@@ -17,8 +17,11 @@ mod spirv;
 mod stablehlo;
 mod table;
 mod triton;
+#[cfg(feature = "wgsl")]
+mod wgsl;
 
 pub use detect::detect_input_format;
+pub use foreign::name_foreign_language;
 pub use format::{FrontEnd, InputFormat};
 pub use futhark_source::FUTHARK_SOURCE;
 pub(crate) use source::{SourceProgram, TensorProgram};

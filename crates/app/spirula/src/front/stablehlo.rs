@@ -19,7 +19,7 @@ pub(super) static FRONT_END: FrontEnd = FrontEnd {
 };
 
 /// MLIR as text.
-static MLIR_TEXT: InputFormat = InputFormat {
+pub(super) static MLIR_TEXT: InputFormat = InputFormat {
     name: "MLIR",
     marks: FormatMarks::Text(TextMarks {
         comments: &["//"],

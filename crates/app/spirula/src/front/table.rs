@@ -15,6 +15,8 @@ pub static FRONT_ENDS: &[&FrontEnd] = &[
     &futhark_source::FRONT_END,
     &futhark_printed::FRONT_END,
     &archive::FRONT_END,
+    #[cfg(feature = "wgsl")]
+    &super::wgsl::FRONT_END,
 ];
 
 /// The titles of all front ends as a list in a sentence.

@@ -15,7 +15,7 @@ pub(super) static FRONT_END: FrontEnd = FrontEnd {
 };
 
 /// The intermediate representation of Triton as text.
-static TTIR: InputFormat = InputFormat {
+pub(super) static TTIR: InputFormat = InputFormat {
     name: "TTIR",
     marks: FormatMarks::Predicate(spirula_triton::is_triton_module),
     read: FormatReader::Bytes(read_module),
