@@ -223,7 +223,7 @@ impl Run {
         _ = fs::remove_file(&report);
         let json = report.to_str().context("the folder's name is not UTF-8")?;
         let mut arguments = vec!["test", path, "--device", device, "--filter", part];
-        arguments.extend(["--json", json, "--timeout", TIMEOUT]);
+        arguments.extend(["--json", json, "--timeout", TIMEOUT, "--reading"]);
         let passed = self.run_step(COMMAND, &arguments);
         let report: Report = serde_json::from_str(&fs::read_to_string(&report)?)?;
         if passed.is_err() && report.tests.iter().all(|t| t.outcome == "passed") {

@@ -5,6 +5,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    state_origin();
     let of = |name: &str| std::env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
     // The tables of the grammar hold 30,000 addresses. In a position-independent program they are relocated at each
     // start, which takes longer than compiling a small module.
@@ -13,6 +14,48 @@ fn main() {
             println!("cargo::rustc-link-arg-bin=spirula=-no-pie");
         }
         link_unwinder();
+    }
+}
+
+/// States the target, and the commit of a release build. Debug builds state no commit, so that commits do not rebuild
+/// them.
+fn state_origin() {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    println!("cargo::rustc-env=SPIRULA_TARGET={}", variable("TARGET"));
+    if variable("PROFILE") != "release" {
+        return;
+    }
+    let package = variable("CARGO_MANIFEST_DIR");
+    let run_git = |args: &[&str]| {
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(&package)
+            .args(args)
+            .output();
+        let output = output.ok().filter(|output| output.status.success())?;
+        String::from_utf8(output.stdout)
+            .ok()
+            .map(|text| text.trim().to_owned())
+    };
+    // The log of the head changes with each commit and checkout.
+    if let Some(log) = run_git(&[
+        "rev-parse",
+        "--path-format=absolute",
+        "--git-path",
+        "logs/HEAD",
+    ]) && Path::new(&log).exists()
+    {
+        println!("cargo::rerun-if-changed={log}");
+    }
+    let packaged = || {
+        let record = std::fs::read_to_string(Path::new(&package).join(".cargo_vcs_info.json"));
+        let record = record.ok()?;
+        let (_, rest) = record.split_once("\"sha1\": \"")?;
+        rest.get(..12).map(str::to_owned)
+    };
+    let commit = packaged().or_else(|| run_git(&["rev-parse", "--short=12", "HEAD"]));
+    if let Some(commit) = commit {
+        println!("cargo::rustc-env=SPIRULA_COMMIT={commit}");
     }
 }
 

@@ -13,8 +13,11 @@ mod media;
 mod repl;
 mod script;
 mod server;
+mod spirv_tools;
 mod test;
 mod values;
+
+pub use spirv_tools::command_of_program;
 
 use std::ffi::OsString;
 

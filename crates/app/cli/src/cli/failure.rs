@@ -5,8 +5,9 @@
 
 use super::input_file::InputFile;
 use super::stderr::{print_stderr, print_stderr_line};
+use super::verbosity;
 use spirula::CompileError;
-use spirula_diagnostics::{SourceDiagnostic, SourceFile, render_diagnostic};
+use spirula_diagnostics::{DiagnosticSeverity, SourceDiagnostic, SourceFile, render_diagnostic};
 use std::io::{self, IsTerminal};
 
 /// Result of a command.
@@ -113,7 +114,11 @@ pub fn report_outcome(outcome: CommandResult) -> u8 {
 /// Prints diagnostics of an input to standard error.
 pub fn report_diagnostics(name: &str, bytes: &[u8], diagnostics: &[SourceDiagnostic]) {
     let colour = has_colour();
+    let is_quiet = verbosity::is_quiet();
     for diagnostic in spirula::relocate_to_text(bytes, diagnostics) {
+        if is_quiet && diagnostic.severity != DiagnosticSeverity::Error {
+            continue;
+        }
         print_stderr!(
             "{}",
             render_diagnostic(&diagnostic, SourceFile { name, bytes }, colour)
@@ -123,6 +128,9 @@ pub fn report_diagnostics(name: &str, bytes: &[u8], diagnostics: &[SourceDiagnos
 
 /// Prints a message without a place to standard error.
 pub fn tell_line(severity: &str, text: &str, hint: Option<&str>) {
+    if verbosity::is_quiet() && severity != "error" {
+        return;
+    }
     if has_colour() {
         print_stderr_line!("\x1b[1;31m{severity}\x1b[0;1m: {text}\x1b[0m");
     } else {

@@ -4,7 +4,9 @@
 //! renamed, so no half-written file has the final name. Small contents overwrite an existing file in place.
 
 use super::CommandFailure;
+use super::failure::tell_line;
 use super::input_file::InputFile;
+use super::verbosity::report_work;
 use flate2::read::MultiGzDecoder;
 use spirula_spirv::ir::SpirvModule;
 use std::fmt::Display;
@@ -27,6 +29,10 @@ const GZIP: &[u8] = b"\x1f\x8b";
 /// Reads a file, or standard input for `-`. A file that gzip compressed is decompressed.
 pub fn read_input_file(path: &Path) -> Result<InputFile, CommandFailure> {
     let (name, bytes) = if is_standard(path) {
+        if io::stdin().is_terminal() {
+            let text = "the input is read from the terminal; its end is Ctrl-D";
+            tell_line("note", text, None);
+        }
         ("<stdin>".to_owned(), read_all(io::stdin().lock()))
     } else {
         (path.display().to_string(), read_file(path))
@@ -35,7 +41,10 @@ pub fn read_input_file(path: &Path) -> Result<InputFile, CommandFailure> {
         Ok(bytes) if bytes.len() as u64 == MOST => Err(CommandFailure::from_message(format!(
             "{name} is larger than {MOST} bytes"
         ))),
-        Ok(bytes) => Ok(InputFile { name, bytes }),
+        Ok(bytes) => {
+            report_work(|| format!("read {name}: {} bytes", bytes.len()));
+            Ok(InputFile { name, bytes })
+        }
         Err(error) => Err(CommandFailure::from_message(format!(
             "cannot read {name}: {error}"
         ))),
@@ -134,7 +143,9 @@ fn write_by(path: &Path, contents: impl ContentWriter) -> Result<(), CommandFail
         out.flush()?;
         return Ok(());
     }
-    replace_file(path, contents).map_err(|e| cannot_write(path, &e))
+    replace_file(path, contents).map_err(|e| cannot_write(path, &e))?;
+    report_work(|| format!("wrote {}", path.display()));
+    Ok(())
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> CommandFailure {

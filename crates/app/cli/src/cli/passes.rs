@@ -1,5 +1,6 @@
 //! Passes of the optimiser on the command line.
 
+use spirula_diagnostics::find_nearest;
 use spirula_opt::{PASSES, PassPipeline, SpirvPass};
 use std::str::FromStr;
 
@@ -23,9 +24,17 @@ impl FromStr for PrintAfterPass {
             "changed" => Ok(PrintAfterPass::Changed),
             name => match SpirvPass::by_name(name) {
                 Some(pass) => Ok(PrintAfterPass::Pass(pass)),
-                None => Err(format!("no pass is named {name}")),
+                None => Err(describe_unknown_pass(name)),
             },
         }
+    }
+}
+
+fn describe_unknown_pass(name: &str) -> String {
+    let known = PASSES.iter().map(|pass| pass.name);
+    match find_nearest(name, known.chain(["all", "changed"])) {
+        Some(near) => format!("no pass is named {name}; did you mean {near}?"),
+        None => format!("no pass is named {name}"),
     }
 }
 

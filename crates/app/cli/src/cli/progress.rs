@@ -1,5 +1,6 @@
 //! Progress on standard error, on terminals only, and only for work that takes longer than a second.
 
+use super::verbosity::is_quiet;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -42,7 +43,7 @@ impl ProgressIndicator {
         }
         bar.set_message(message);
         // Without a terminal nothing is shown, and a process of one thread is faster.
-        let waiting = stderr().is_terminal().then(|| show_later(bar.clone()));
+        let waiting = (stderr().is_terminal() && !is_quiet()).then(|| show_later(bar.clone()));
         ProgressIndicator { bar, waiting }
     }
 

@@ -1,6 +1,7 @@
 //! `spirula as`: assembles SPIR-V assembly.
 
 use crate::cli::args::AsArgs;
+use crate::cli::output_form::check_output_form;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::{binary, text};
@@ -8,6 +9,7 @@ use spirula_spirv::{binary, text};
 /// Runs `spirula as`.
 pub fn run_as(args: &AsArgs) -> CommandResult {
     super::grammar::add_grammar_files(&args.grammar)?;
+    check_output_form(&args.output, &["spv"])?;
     let input = files::read_input_file(&args.path)?;
     let options = text::ParseOptions {
         version: args.target_env.map(|target| target.version),

@@ -6,6 +6,7 @@ use crate::bench::{
     plot_record, to_microseconds,
 };
 use crate::cli::args::BenchArgs;
+use crate::cli::output_form::{check_distinct_outputs, check_output_form};
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::{CommandFailure, CommandResult, failure, files, schedule};
 use crate::test::{SuiteCache, TestOutcome as Ended, select_tests, session};
@@ -25,7 +26,12 @@ enum BenchBaseline {
 
 /// Runs `spirula bench`.
 pub fn run_bench(args: &BenchArgs) -> CommandResult {
-    for path in [&args.json, &args.plot].into_iter().flatten() {
+    let outputs = || [&args.json, &args.plot].into_iter().flatten();
+    check_distinct_outputs(outputs().map(|path| path.as_path()))?;
+    if let Some(plot) = &args.plot {
+        check_output_form(plot, &["svg"])?;
+    }
+    for path in outputs() {
         files::check_writable(path)?;
     }
     let options = bench_environment(args, &args.device)?;
@@ -84,7 +90,11 @@ pub fn run_bench(args: &BenchArgs) -> CommandResult {
     if let Some(path) = &args.json {
         files::write_text(path, &table.record.to_json())?;
     }
-    if let Some(path) = &args.plot {
+    if let Some(path) = args
+        .plot
+        .as_ref()
+        .filter(|_| table.record.iter().count() > 0)
+    {
         let svg = plot_record(&table.record).map_err(CommandFailure::from_message)?;
         files::write_text(path, &svg)?;
     }
@@ -96,6 +106,9 @@ pub fn run_bench(args: &BenchArgs) -> CommandResult {
     }
     if table.failed > 0 {
         Err(CommandFailure::Told)
+    } else if table.record.iter().count() == 0 {
+        let hint = "programs are measured on the arguments of a manifest (.json), or of a test block (.fut)";
+        Err(CommandFailure::with_hint("nothing was measured", hint))
     } else {
         Ok(())
     }

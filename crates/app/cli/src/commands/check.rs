@@ -1,22 +1,15 @@
 //! `spirula check`: checks inputs without compiling them.
 
 use crate::cli::args::CheckArgs;
+use crate::cli::finding::{FileFinding, print_findings};
 use crate::cli::futhark::check_program_file;
 use crate::cli::{CommandFailure, CommandResult, failure, files};
-use serde::Serialize;
 use spirula::{FUTHARK_SOURCE, detect_input_format};
-use spirula_diagnostics::{DiagnosticSeverity, SourceDiagnostic, SourceLocation};
+use spirula_diagnostics::DiagnosticSeverity;
 use spirula_spirv::verify::{VerifyOptions, verify_words};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
-
-/// A diagnostic with the file that it is about.
-struct FileFinding {
-    name: Arc<str>,
-    contents: Arc<[u8]>,
-    diagnostic: SourceDiagnostic,
-}
 
 /// Runs `spirula check`. All inputs are checked, also after one that is refused.
 pub fn run_check(args: &CheckArgs) -> CommandResult {
@@ -25,10 +18,7 @@ pub fn run_check(args: &CheckArgs) -> CommandResult {
         findings.extend(check_input(path)?);
     }
     if args.json {
-        let records: Vec<FindingRecord> = findings.iter().map(FindingRecord::new).collect();
-        let json = serde_json::to_string_pretty(&records)
-            .map_err(|e| CommandFailure::from_message(e.to_string()))?;
-        files::write_text(Path::new("-"), &(json + "\n"))?;
+        print_findings(&findings)?;
     } else {
         for finding in &findings {
             let diagnostic = std::slice::from_ref(&finding.diagnostic);
@@ -82,75 +72,4 @@ fn check_program(path: &Path) -> Vec<FileFinding> {
         diagnostic: fault.diagnostic,
     });
     findings.collect()
-}
-
-/// The form of a diagnostic in JSON.
-#[derive(Serialize)]
-struct FindingRecord<'a> {
-    file: &'a str,
-    severity: &'static str,
-    message: &'a str,
-    /// Start and end in a text; absent where the place is unknown or in a binary.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    start: Option<TextPosition>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end: Option<TextPosition>,
-    /// Byte of a binary.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    byte: Option<u64>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    label: &'a str,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    notes: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
-}
-
-/// A position in a text. Lines and columns count from 1, columns in characters.
-#[derive(Serialize)]
-struct TextPosition {
-    byte: usize,
-    line: usize,
-    column: usize,
-}
-
-impl<'a> FindingRecord<'a> {
-    fn new(finding: &'a FileFinding) -> Self {
-        let diagnostic = &finding.diagnostic;
-        let position = |at: u32| Some(TextPosition::locate(&finding.contents, at as usize));
-        let (start, end, byte) = match diagnostic.place {
-            SourceLocation::Unknown => (None, None, None),
-            SourceLocation::Text { start, end } => (position(start), position(end), None),
-            SourceLocation::Byte(byte) => (None, None, Some(byte)),
-            SourceLocation::Bit(bit) => (None, None, Some(bit / 8)),
-            SourceLocation::Word(word) => (None, None, Some(u64::from(word) * 4)),
-        };
-        FindingRecord {
-            file: &finding.name,
-            severity: match diagnostic.severity {
-                DiagnosticSeverity::Error => "error",
-                DiagnosticSeverity::Warning => "warning",
-                DiagnosticSeverity::Note => "note",
-            },
-            message: &diagnostic.message,
-            start,
-            end,
-            byte,
-            label: &diagnostic.label,
-            notes: &diagnostic.notes,
-            hint: diagnostic.hint.as_deref(),
-        }
-    }
-}
-
-impl TextPosition {
-    fn locate(contents: &[u8], byte: usize) -> TextPosition {
-        let before = String::from_utf8_lossy(&contents[..byte.min(contents.len())]);
-        let last = before.rsplit('\n').next().unwrap_or_default();
-        TextPosition {
-            byte,
-            line: before.matches('\n').count() + 1,
-            column: last.chars().count() + 1,
-        }
-    }
 }

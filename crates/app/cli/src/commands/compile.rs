@@ -4,11 +4,15 @@ use super::c_library::write_c_library;
 use super::server_script::write_server_script;
 use crate::cli::args::{CompileArgs, EmitFormat, LoweringArgs, SpirvFileFormat};
 use crate::cli::input_file::InputFile;
+use crate::cli::level::build_level_pipeline;
+use crate::cli::output_form::check_output_form;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::schedule::ScheduleSpec;
+use crate::cli::shader_source::read_compilable_file;
 use crate::cli::stderr::print_stderr_line;
 use crate::cli::{CommandFailure, CommandResult, failure, files};
 use spirula::{CompileOptions, CompileOutput, ScheduledProgram};
+use spirula_opt::{PassPipeline, PipelineOptions, optimise_module};
 use spirula_program::{CompiledProgram, archive};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text;
@@ -19,7 +23,11 @@ pub fn run_compile(args: &CompileArgs) -> CommandResult {
     if args.library {
         return write_c_library(args);
     }
-    let input = files::read_input_file(&args.from.path)?;
+    if args.emit.is_none() && !args.server {
+        let ends: Vec<_> = ENDS.iter().map(|(end, _)| *end).collect();
+        check_output_form(&args.output, &ends)?;
+    }
+    let input = read_compilable_file(&args.from.path)?;
     let emit = args.emit.unwrap_or_else(|| emit_format_of(&args.output));
     if emit == EmitFormat::Kernel {
         return write_kernel_ir(args, input);
@@ -47,9 +55,42 @@ pub fn run_compile(args: &CompileArgs) -> CommandResult {
     if args.server {
         return write_server_script(&args.from.path, &args.output);
     }
-    match compiled.output {
+    let output = match &args.level {
+        Some(level) => optimise_output(compiled.output, &build_level_pipeline(level)?)?,
+        None => compiled.output,
+    };
+    match output {
         CompileOutput::Module(module) => of_module(args, input, &module, emit),
         CompileOutput::Program(program) => of_program(args, input, &program, emit),
+    }
+}
+
+/// Runs passes over a module, or over those of a program's kernels.
+fn optimise_output(
+    output: CompileOutput,
+    pipeline: &PassPipeline,
+) -> Result<CompileOutput, CommandFailure> {
+    let optimise = |module: &mut SpirvModule| {
+        let optimised = optimise_module(module, pipeline, &mut PipelineOptions::default());
+        optimised.map_err(|error| CommandFailure::from_message(error.to_string()))
+    };
+    match output {
+        CompileOutput::Module(mut module) => {
+            optimise(&mut module)?;
+            Ok(CompileOutput::Module(module))
+        }
+        CompileOutput::Program(mut program) => {
+            for kernel in program.kernels.iter_mut().filter(|k| k.refusal.is_none()) {
+                for words in std::iter::once(&mut kernel.words).chain(&mut kernel.laid_out) {
+                    let module = SpirvModule::from_words(std::mem::take(words));
+                    let mut module =
+                        module.map_err(|error| CommandFailure::from_message(error.to_string()))?;
+                    optimise(&mut module)?;
+                    *words = module.to_words();
+                }
+            }
+            Ok(CompileOutput::Program(program))
+        }
     }
 }
 
@@ -177,6 +218,9 @@ pub fn write_spirv_module(
     output: &Path,
     form: Option<SpirvFileFormat>,
 ) -> CommandResult {
+    if form.is_none() {
+        check_output_form(output, &["spv", "spvasm"])?;
+    }
     match form.unwrap_or_else(|| by_name(output)) {
         SpirvFileFormat::Spv => files::write_module(output, module),
         SpirvFileFormat::Spvasm => {
@@ -247,6 +291,9 @@ fn write_kernels(
                     or see them all with --emit spvasm";
         return Err(CommandFailure::with_hint(text, hint));
     }
+    if several && !files::is_standard(output) {
+        note_numbered_outputs(output, chosen);
+    }
     let mut listing = String::new();
     for &number in chosen {
         let words = &program.kernels[number].words;
@@ -276,6 +323,26 @@ fn write_kernels(
     }
 }
 
+/// Reports the files of several modules, and how many of them are replaced.
+fn note_numbered_outputs(output: &Path, chosen: &[usize]) {
+    let paths: Vec<_> = chosen
+        .iter()
+        .map(|n| number_output_path(output, *n))
+        .collect();
+    let (Some(first), Some(last)) = (paths.first(), paths.last()) else {
+        return;
+    };
+    let (first, last, count) = (first.display(), last.display(), paths.len());
+    let there = paths.iter().filter(|path| path.exists()).count();
+    let replaced = match there {
+        0 => String::new(),
+        1 => ", one of which replaces a file".to_owned(),
+        there => format!(", {there} of which replace files"),
+    };
+    let text = format!("{count} modules are written, {first} to {last}{replaced}");
+    failure::tell_line("note", &text, None);
+}
+
 /// The path with the number before the extension, such as `out.3.spv`.
 fn number_output_path(output: &Path, number: usize) -> PathBuf {
     let mut name = output.file_stem().unwrap_or_default().to_owned();
@@ -289,6 +356,7 @@ fn number_output_path(output: &Path, number: usize) -> PathBuf {
 
 /// Extensions of outputs, and the forms that they state.
 const ENDS: &[(&str, EmitFormat)] = &[
+    ("spv", EmitFormat::Spv),
     ("spvasm", EmitFormat::Spvasm),
     ("tensor", EmitFormat::Tensor),
     ("kernel", EmitFormat::Kernel),

@@ -4,13 +4,14 @@ use super::compile::write_spirv_module;
 use super::module::read_module;
 use crate::cli::args::ConvertArgs;
 use crate::cli::features::build_feature_ceiling;
-use crate::cli::{CommandFailure, CommandResult, files};
+use crate::cli::shader_source::read_compilable_file;
+use crate::cli::{CommandFailure, CommandResult};
 use spirula_spirv::convert::to_version;
 use spirula_spirv::recompute::recompute_capabilities;
 
 /// Runs `spirula convert`.
 pub fn run_convert(args: &ConvertArgs) -> CommandResult {
-    let input = files::read_input_file(&args.from.path)?;
+    let input = read_compilable_file(&args.from.path)?;
     let (input, mut module) = read_module(input, &args.how, Some(&args.validation))?;
     if let Some(version) = args.to_version
         && let Err(error) = to_version(&mut module, version)

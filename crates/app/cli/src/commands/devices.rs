@@ -1,6 +1,8 @@
 //! `spirula devices`: lists devices and probes them.
 
 use crate::cli::args::DevicesArgs;
+use crate::cli::device_record::DeviceRecord;
+use crate::cli::finding::print_json;
 use crate::cli::{CommandFailure, CommandResult, failure, files};
 use spirula_runtime::probe::{self, ProbeVerdict};
 use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceOptions, find_cache_folder, list_devices};
@@ -16,6 +18,10 @@ pub fn run_devices(args: &DevicesArgs) -> CommandResult {
         true => list_devices(),
         false => args.names.iter().map(named).collect::<Result<_, _>>()?,
     };
+    if args.json {
+        let records: Vec<_> = all.iter().map(DeviceRecord::new).collect();
+        return print_json(Path::new("-"), &records);
+    }
     let mut outcome = Ok(());
     for device in &all {
         let mut text = describe_device(device);

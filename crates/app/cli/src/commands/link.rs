@@ -5,7 +5,8 @@ use super::module::read_module;
 use crate::cli::args::LinkArgs;
 use crate::cli::input_file::InputFile;
 use crate::cli::progress::ProgressIndicator;
-use crate::cli::{CommandFailure, CommandResult, files};
+use crate::cli::shader_source::read_compilable_file;
+use crate::cli::{CommandFailure, CommandResult};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::link::{EntryNames, LinkError, LinkOptions};
 
@@ -15,7 +16,7 @@ pub fn run_link(args: &LinkArgs) -> CommandResult {
     let mut inputs = Vec::new();
     let mut modules = Vec::new();
     for path in &args.paths {
-        let input = files::read_input_file(path)?;
+        let input = read_compilable_file(path)?;
         let (input, module) = read_module(input, &args.how, Some(&args.validation))?;
         inputs.push(input);
         modules.push(module);

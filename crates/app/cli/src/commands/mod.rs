@@ -6,6 +6,7 @@ mod c_library;
 mod cfg;
 mod check;
 mod compile;
+mod completions;
 mod convert;
 mod devices;
 mod dis;
@@ -19,6 +20,7 @@ mod lsp;
 mod module;
 mod opencl;
 mod opt;
+mod opt_report;
 mod pkg;
 mod reduce;
 mod repl;
@@ -30,8 +32,13 @@ mod test;
 mod threshold_tuning;
 mod tune;
 mod val;
+mod version;
 
-use crate::cli::{CommandResult, args, passes, stages};
+use crate::cli::level::complete_level_arguments;
+use crate::cli::suggest::suggest_command;
+use crate::cli::verbosity::{add_verbosity_arguments, record_verbosity};
+use crate::cli::{CommandFailure, CommandResult, args, passes, stages};
+use crate::spirv_tools;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, FromArgMatches};
 use std::ffi::OsString;
@@ -52,13 +59,13 @@ const COMMANDS: &[CliCommand] = &[
     CliCommand {
         name: "compile",
         about: "Compile an input to SPIR-V: a module, or those of a program's kernels",
-        arguments: add_arguments::<args::CompileArgs>,
+        arguments: add_reporting_arguments::<args::CompileArgs>,
         run: |given| compile::run_compile(&read_matches(given)),
     },
     CliCommand {
         name: "opt",
         about: "Optimise a SPIR-V module",
-        arguments: add_arguments::<args::OptArgs>,
+        arguments: add_reporting_arguments::<args::OptArgs>,
         run: |given| opt::run_opt(&read_matches(given)),
     },
     CliCommand {
@@ -76,7 +83,7 @@ const COMMANDS: &[CliCommand] = &[
     CliCommand {
         name: "val",
         about: "Verify a SPIR-V module",
-        arguments: add_arguments::<args::ValArgs>,
+        arguments: add_reporting_arguments::<args::ValArgs>,
         run: |given| val::run_val(&read_matches(given)),
     },
     CliCommand {
@@ -118,25 +125,25 @@ const COMMANDS: &[CliCommand] = &[
     CliCommand {
         name: "link",
         about: "Link modules into one",
-        arguments: add_arguments::<args::LinkArgs>,
+        arguments: add_reporting_arguments::<args::LinkArgs>,
         run: |given| link::run_link(&read_matches(given)),
     },
     CliCommand {
         name: "convert",
         about: "Give a module another version of SPIR-V, or have it declare only what it needs",
-        arguments: add_arguments::<args::ConvertArgs>,
+        arguments: add_reporting_arguments::<args::ConvertArgs>,
         run: |given| convert::run_convert(&read_matches(given)),
     },
     CliCommand {
         name: "cfg",
         about: "Draw the control flow of a module's functions",
-        arguments: add_arguments::<args::CfgArgs>,
+        arguments: add_reporting_arguments::<args::CfgArgs>,
         run: |given| cfg::run_cfg(&read_matches(given)),
     },
     CliCommand {
         name: "reduce",
         about: "Shrink a module that a command fails on",
-        arguments: add_arguments::<args::ReduceArgs>,
+        arguments: add_reporting_arguments::<args::ReduceArgs>,
         run: |given| reduce::run_reduce(&read_matches(given)),
     },
     CliCommand {
@@ -148,13 +155,13 @@ const COMMANDS: &[CliCommand] = &[
     CliCommand {
         name: "info",
         about: "Show the entry points of a module or program and what they take",
-        arguments: add_arguments::<args::InfoArgs>,
+        arguments: add_reporting_arguments::<args::InfoArgs>,
         run: |given| info::run_info(&read_matches(given)),
     },
     CliCommand {
         name: "run",
         about: "Run a kernel or a program and show, save or check what it computes",
-        arguments: add_arguments::<args::RunArgs>,
+        arguments: add_reporting_arguments::<args::RunArgs>,
         run: |given| run::run_entry_point(&read_matches(given)),
     },
     CliCommand {
@@ -184,20 +191,32 @@ const COMMANDS: &[CliCommand] = &[
     CliCommand {
         name: "tune",
         about: "Find sizes for the schedules of a tensor program by trying them on a device",
-        arguments: add_arguments::<args::TuneArgs>,
+        arguments: add_reporting_arguments::<args::TuneArgs>,
         run: |given| tune::run_tune(&read_matches(given)),
     },
     CliCommand {
         name: "test",
         about: "Run folders of tests, whose kind is found from their content",
-        arguments: add_arguments::<args::TestArgs>,
+        arguments: add_reporting_arguments::<args::TestArgs>,
         run: |given| test::run_tests(&read_matches(given)),
     },
     CliCommand {
         name: "bench",
         about: "Measure the programs in folders of tests",
-        arguments: add_arguments::<args::BenchArgs>,
+        arguments: add_reporting_arguments::<args::BenchArgs>,
         run: |given| bench::run_bench(&read_matches(given)),
+    },
+    CliCommand {
+        name: "completions",
+        about: "Print the completions of a shell for this command",
+        arguments: add_arguments::<args::CompletionArgs>,
+        run: |given| completions::run_completions(&read_matches(given)),
+    },
+    CliCommand {
+        name: "man",
+        about: "Write manual pages of this command",
+        arguments: add_arguments::<args::ManualArgs>,
+        run: |given| completions::run_man(&read_matches(given)),
     },
     CliCommand {
         name: "test-worker",
@@ -225,17 +244,64 @@ const SERVANT: &str = "test-worker";
 /// Runs the command that the first argument names.
 pub fn run_command(arguments: &[OsString]) -> CommandResult {
     let name = arguments.first();
+    if arguments.len() == 1 && name.is_some_and(|name| name == "--version") {
+        return version::print_version();
+    }
+    if let Some(outcome) = spirv_tools::run_spirv_tool(arguments, run_command) {
+        return outcome;
+    }
     let named = COMMANDS
         .iter()
         .find(|command| name.is_some_and(|name| name == command.name));
     match named {
-        Some(command) => (command.run)(&mut parse_command_arguments(command, arguments)),
+        Some(command) => {
+            let mut given = if LEVELLED.contains(&command.name) {
+                parse_command_arguments(command, &complete_level_arguments(arguments))
+            } else {
+                parse_command_arguments(command, arguments)
+            };
+            record_verbosity(&given);
+            (command.run)(&mut given)
+        }
+        None if name.and_then(|name| name.to_str()).is_some_and(is_word) => {
+            Err(CommandFailure::Usage(describe_unknown_command(name)))
+        }
         // This prints the help, or the error in the arguments.
         None => {
             let program = OsString::from("spirula");
             build_all_commands().get_matches_from([&program].into_iter().chain(arguments));
             Ok(())
         }
+    }
+}
+
+/// Commands that take `-O LEVEL`.
+const LEVELLED: &[&str] = &["compile", "opt"];
+
+/// Whether an argument is a word that should name a command.
+fn is_word(argument: &str) -> bool {
+    !argument.starts_with('-') && argument != "help"
+}
+
+/// The message about a word that names no command.
+fn describe_unknown_command(word: Option<&OsString>) -> String {
+    let word = word.map_or_else(String::new, |word| word.to_string_lossy().into_owned());
+    let names = COMMANDS.iter().map(|command| command.name);
+    let names = names.filter(|name| *name != SERVANT);
+    if spirv_tools::tool_names().any(|tool| tool == word) {
+        return format!(
+            "there is no command {word}; did you mean {}{word}?",
+            spirv_tools::PREFIX
+        );
+    }
+    match suggest_command(&word, names) {
+        Some(near) => format!("there is no command {word}; did you mean {near}?"),
+        None if std::path::Path::new(&word).exists() => {
+            format!(
+                "there is no command {word}; a file follows a command, as in spirula info {word}"
+            )
+        }
+        None => format!("there is no command {word}"),
     }
 }
 
@@ -279,6 +345,7 @@ fn build_all_commands() -> clap::Command {
         .max_term_width(WIDTH)
         .subcommand_required(true)
         .arg_required_else_help(true)
+        .after_help(describe_spirv_tools())
         .subcommands(
             COMMANDS
                 .iter()
@@ -286,10 +353,25 @@ fn build_all_commands() -> clap::Command {
         )
 }
 
+/// Describes how the options of SPIRV-Tools are taken.
+fn describe_spirv_tools() -> String {
+    let tools: Vec<_> = spirv_tools::tool_names().collect();
+    let tools = tools.join(", ");
+    format!(
+        "Called by the name of a program of SPIRV-Tools ({tools}), or as `spirula as-spirv-opt`, it takes the options \
+         of that program."
+    )
+}
+
 /// Adds the arguments of `A`. The line about the command stays.
 fn add_arguments<A: Args>(command: clap::Command) -> clap::Command {
     let about = command.get_about().cloned().unwrap_or_default();
     A::augment_args(command).about(about)
+}
+
+/// Adds the arguments of `A`, and those of the verbosity.
+fn add_reporting_arguments<A: Args>(command: clap::Command) -> clap::Command {
+    add_verbosity_arguments(add_arguments::<A>(command))
 }
 
 /// Reads the arguments of a command that takes `A`.

@@ -1,11 +1,15 @@
 //! `spirula val`: verifies a SPIR-V module.
 
 use crate::cli::args::ValArgs;
+use crate::cli::finding::{FileFinding, print_findings};
+use crate::cli::input_file::InputFile;
+use crate::cli::verbosity::report_work;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::verify::{self, VerifyOptions, VerifyRule};
 use spirula_spirv::{binary, text};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Runs `spirula val`: verifies a module, or explains a rule.
 pub fn run_val(args: &ValArgs) -> CommandResult {
@@ -13,12 +17,7 @@ pub fn run_val(args: &ValArgs) -> CommandResult {
     if let Some(number) = args.explain {
         return explain_rule(number);
     }
-    let Some(path) = &args.path else {
-        return Err(CommandFailure::Usage(
-            "there is no module to verify".to_owned(),
-        ));
-    };
-    let input = files::read_input_file(path)?;
+    let input = files::read_input_file(&args.path)?;
     let mut options = VerifyOptions {
         scalar_block_layout: args.scalar_block_layout,
         ..VerifyOptions::default()
@@ -28,9 +27,33 @@ pub fn run_val(args: &ValArgs) -> CommandResult {
     }
     let verified =
         parse_module_words(&input.bytes, &options).and_then(|w| verify::verify_words(w, &options));
+    if args.json {
+        return print_faults(input, verified.err().unwrap_or_default());
+    }
     match verified {
-        Ok(_) => Ok(()),
+        Ok(_) => {
+            report_work(|| format!("{} is valid for {}", input.name, options.target));
+            Ok(())
+        }
         Err(faults) => Err(CommandFailure::from_diagnostics(input, faults)),
+    }
+}
+
+/// Prints faults as JSON. The result is a failure where there are some.
+fn print_faults(input: InputFile, faults: Vec<SourceDiagnostic>) -> CommandResult {
+    let name: Arc<str> = Arc::from(input.name.as_str());
+    let contents: Arc<[u8]> = Arc::from(input.bytes);
+    let findings = faults.into_iter().map(|diagnostic| FileFinding {
+        name: Arc::clone(&name),
+        contents: Arc::clone(&contents),
+        diagnostic,
+    });
+    let findings: Vec<_> = findings.collect();
+    print_findings(&findings)?;
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(CommandFailure::Told)
     }
 }
 

@@ -39,6 +39,11 @@ pub trait TestSuite {
         0
     }
 
+    /// Whether a test only reads its module, because no results are expected.
+    fn is_only_read(&self, _name: &str) -> bool {
+        false
+    }
+
     /// Number of specifications that are passed over, because they say something of another compiler.
     fn passed_over(&self) -> usize {
         0

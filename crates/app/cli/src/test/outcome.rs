@@ -14,6 +14,8 @@ use std::fmt;
 pub enum TestOutcome {
     /// All results are as expected. There may be a remark.
     Passed(Option<String>),
+    /// The module was read. It has no expected results, so that this proves nothing about it.
+    Read,
     /// A result is wrong, an error or a crash occurred, or the test itself is faulty.
     Failed(String),
     /// The compiler or the device refused the program, and named a missing feature.
@@ -96,6 +98,7 @@ impl fmt::Display for TestOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TestOutcome::Passed(_) => f.write_str("passed"),
+            TestOutcome::Read => f.write_str("only read"),
             TestOutcome::Failed(why) => write!(f, "failed: {why}"),
             TestOutcome::Unsupported(what) => write!(f, "unsupported: {what}"),
         }

@@ -21,6 +21,8 @@ pub struct TestReport {
     failed: usize,
     /// Tests that need something that is missing.
     unsupported: usize,
+    /// Tests that only read a module.
+    read: usize,
     /// Each test.
     tests: Vec<TestReportRow>,
 }
@@ -53,6 +55,7 @@ impl TestReport {
             passed: count(|o| matches!(o, TestOutcome::Passed(_))),
             failed: count(|o| matches!(o, TestOutcome::Failed(_))),
             unsupported: count(|o| matches!(o, TestOutcome::Unsupported(_))),
+            read: count(|o| matches!(o, TestOutcome::Read)),
             tests,
         }
     }
@@ -60,6 +63,11 @@ impl TestReport {
     /// Whether any test failed.
     pub fn has_failures(&self) -> bool {
         self.failed > 0
+    }
+
+    /// Whether modules were read and nothing else was tested.
+    pub fn proves_nothing(&self) -> bool {
+        self.read > 0 && self.passed + self.failed + self.unsupported == 0
     }
 
     /// Unsupported tests that a list does not allow.
@@ -94,7 +102,7 @@ impl fmt::Display for TestReport {
         let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for test in &self.tests {
             match &test.outcome {
-                TestOutcome::Passed(None) => {}
+                TestOutcome::Passed(None) | TestOutcome::Read => {}
                 TestOutcome::Passed(Some(remark)) => {
                     writeln!(f, "REMARK {}: {remark}", test.id)?;
                 }
@@ -117,12 +125,17 @@ impl fmt::Display for TestReport {
             passed,
             failed,
             unsupported,
+            read,
             ..
         } = self;
-        writeln!(
+        write!(
             f,
             "{passed} passed, {failed} failed, {unsupported} unsupported"
-        )
+        )?;
+        match read {
+            0 => writeln!(f),
+            read => writeln!(f, ", {read} only read"),
+        }
     }
 }
 

@@ -56,7 +56,13 @@ fn run_requested_test(
     }
     write_response(&TestResponse::Prepared)?;
     let outcome = suite.run_test(&request.name, options).err();
-    Ok(outcome.unwrap_or_else(|| TestOutcome::Passed(suite.take_remark())))
+    Ok(outcome.unwrap_or_else(|| {
+        if suite.is_only_read(&request.name) {
+            TestOutcome::Read
+        } else {
+            TestOutcome::Passed(suite.take_remark())
+        }
+    }))
 }
 
 fn write_response(answer: &TestResponse) -> io::Result<()> {

@@ -25,10 +25,8 @@ fn things_that_are_no_modules() {
     let cases: &[(&[u8], &str)] = &[
         (b"", "the input is empty"),
         (b"\x7fELF\x02\x01\x01", "ELF object"),
-        (b"__kernel void f(global int *x) {}", "OpenCL C"),
         (b"module {\n", "<stdin>:2:1"),
         (b"ML\xefR\x0d", "error"),
-        (b"#version 450\n", "GLSL"),
         (b"\0\0\0\0", "no known kind of module"),
         (b"BC\xc0\xde", "error"),
         (b"\x03\x02\x23\x07", "ends within its header"),
@@ -66,7 +64,7 @@ fn a_refused_input_leaves_the_old_output() {
 #[test]
 fn outputs_replace_what_is_there() {
     let scratch = ScratchFolder::new();
-    let output = scratch.file("out.spvasm", vec![b'x'; 300_000]);
+    let output = scratch.file("out", vec![b'x'; 300_000]);
     let small = scratch.file("small.spv", module("double.spvasm"));
     let constant = |n| format!("%c{n} = OpConstant %int {n}\n");
     let constants: String = (0..9000).map(constant).collect();
@@ -80,7 +78,7 @@ fn outputs_replace_what_is_there() {
         assert_eq!(written.len() > 64 << 10, is_large);
         assert!(written == shown, "{} bytes", written.len());
     }
-    assert_eq!(scratch.names(), ["large.spvasm", "out.spvasm", "small.spv"]);
+    assert_eq!(scratch.names(), ["large.spvasm", "out", "small.spv"]);
 }
 
 #[test]

@@ -57,6 +57,21 @@ fn control_flow_is_drawn() {
     let file = scratch.text("flow.dot");
     let double = own("double.spvasm");
     spirula(&["cfg", &double, "--dot", &file, "--dominators"]).ok();
+    let picture = scratch.text("cfg.svg");
+    spirula(&["cfg", &double, "-o", &picture, "--instructions"]).ok();
+    let svg = std::fs::read_to_string(&picture).unwrap();
+    assert!(
+        svg.starts_with("<svg ") && svg.ends_with("</svg>\n"),
+        "{svg}"
+    );
+    assert_eq!(
+        svg,
+        spirula(&["cfg", &double, "--emit", "svg", "--instructions"])
+            .ok()
+            .text()
+    );
+    spirula(&["cfg", &double, "-o", &picture, "--dominators"]).fails(2, "--emit dot");
+    spirula(&["cfg", &double, "-o", "x.png"]).fails(1, "which is not written here");
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.starts_with("digraph module {"), "{text}");
     assert!(text.contains("cluster_f0d"), "{text}");

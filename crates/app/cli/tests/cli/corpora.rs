@@ -27,7 +27,7 @@ fn programs_of_the_corpora() {
         let Some(path) = spirula_testing::find_corpus(folder) else {
             continue;
         };
-        let text = spirula(&["test", &path_text(&path), "--filter", part]);
+        let text = spirula(&["test", &path_text(&path), "--filter", part, "--reading"]);
         let text = text.ok().text();
         let passed = text
             .lines()

@@ -65,6 +65,36 @@ fn passes_are_watched() {
 }
 
 #[test]
+fn passes_are_reported_as_a_page() {
+    let scratch = ScratchFolder::new();
+    let (page, out) = (scratch.text("passes.html"), scratch.text("out.spv"));
+    spirula(&[
+        "opt",
+        "-O2",
+        &own("double.spvasm"),
+        "-o",
+        &out,
+        "--html",
+        &page,
+    ])
+    .ok();
+    let text = std::fs::read_to_string(&page).expect("the page is there");
+    for words in [
+        "<!doctype html>",
+        ">adce<",
+        "<span class=\"d\">-",
+        "<span class=\"i\">+",
+    ] {
+        assert!(text.contains(words), "{words} is not in {text}");
+    }
+    assert_eq!(
+        text.matches("<details").count(),
+        text.matches("</details>").count()
+    );
+    spirula(&["opt", &own("double.spvasm"), "-o", &out, "--html", &out]).fails(1, "written twice");
+}
+
+#[test]
 fn wrong_usage_of_the_optimiser() {
     let scale = own("scale.spvasm");
     spirula(&["opt", &scale, "--passes", "frobnicate"]).fails(2, "frobnicate");

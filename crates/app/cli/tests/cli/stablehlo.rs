@@ -117,10 +117,16 @@ fn modules_without_anything_to_run_are_read() {
     scratch.file("m/b/note.txt", "no module");
     let told = lines(&scratch.text("m"));
     assert!(told[0].starts_with("FAILED m/b/broken.mlir: "), "{told:?}");
-    assert_eq!(told[1..], ["2 passed, 1 failed, 0 unsupported"]);
+    assert_eq!(
+        told[1..],
+        ["0 passed, 1 failed, 0 unsupported, 2 only read"]
+    );
     let told = lines(&scratch.text("m/b/two.mlir"));
-    assert_eq!(told, ["1 passed, 0 failed, 0 unsupported"]);
-    let err = spirula(&["test", &scratch.text("m/b/two.mlir")]).ok().err;
+    assert_eq!(told, ["0 passed, 0 failed, 0 unsupported, 1 only read"]);
+    let two = scratch.text("m/b/two.mlir");
+    let err = spirula(&["test", &two]).fails(1, "nothing was tested").err;
+    let read = spirula(&["test", &two, "--reading"]).ok().text();
+    assert_eq!(read, "1 passed, 0 failed, 0 unsupported\n");
     assert!(
         err.contains("modules only read, because no results are expected: 1"),
         "{err}"

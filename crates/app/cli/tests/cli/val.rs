@@ -81,5 +81,5 @@ fn rules_are_explained() {
         "{text}"
     );
     assert_eq!(spirula(&["val", "--explain", "200"]).code, Some(1));
-    assert_eq!(spirula(&["val"]).code, Some(2));
+    spirula(&["val"]).fails(1, "error");
 }

@@ -25,6 +25,30 @@ pub struct InputArgs {
     pub path: PathBuf,
 }
 
+/// Input of commands that read standard input where none is named.
+#[derive(ClapArgs)]
+pub struct OptionalInputArgs {
+    #[arg(value_name = "IN", default_value = "-", hide_default_value = true,
+        help = format!("{}, and so is no name", describe_input()))]
+    pub path: PathBuf,
+}
+
+/// Arguments of `completions`.
+#[derive(ClapArgs)]
+pub struct CompletionArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `man`.
+#[derive(ClapArgs)]
+pub struct ManualArgs {
+    /// Folder of the pages: spirula.1, and one for each command; without it, the first is printed
+    #[arg(value_name = "FOLDER")]
+    pub folder: Option<PathBuf>,
+}
+
 /// Help of the input: all languages that have a front end.
 fn describe_input() -> String {
     let accepted = spirula::list_accepted_inputs();

@@ -1,7 +1,8 @@
 //! Arguments of the commands that produce, change and show modules.
 
-use super::{GrammarArgs, InputArgs, InputValidation, LoweringArgs};
+use super::{GrammarArgs, InputArgs, InputValidation, LoweringArgs, OptionalInputArgs};
 use crate::cli::features::{self, AllowedFeature};
+use crate::cli::level::{DEFAULT_LEVEL, LEVELS};
 use crate::cli::passes::PrintAfterPass;
 use crate::cli::stages;
 use clap::{Args as ClapArgs, ValueEnum};
@@ -32,6 +33,10 @@ pub struct CompileArgs {
     /// Accepted as by Futhark's compilers; all entry points of the source are compiled
     #[arg(long, value_name = "NAME", hide = true)]
     pub entry_point: Vec<String>,
+    /// Optimise the modules by a level: 0 to 3, or s for a small module; -O alone is -O2. Kernels of programs are
+    /// optimised in any case, and once more by this
+    #[arg(short = 'O', value_name = "LEVEL", value_parser = LEVELS)]
+    pub level: Option<String>,
     /// Only this kernel of a program, by its number (see spirula info)
     #[arg(long, value_name = "N")]
     pub kernel: Option<usize>,
@@ -106,15 +111,14 @@ pub struct ReplArgs {
 #[derive(ClapArgs)]
 pub struct OptArgs {
     #[command(flatten)]
-    pub from: InputArgs,
+    pub from: OptionalInputArgs,
     #[command(flatten)]
     pub grammar: GrammarArgs,
     /// Output file; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// Level of optimisation: 0 to 3, or s for a small module
-    #[arg(short = 'O', value_name = "LEVEL", default_value = "2",
-        value_parser = ["0", "1", "2", "3", "s"])]
+    /// Level of optimisation: 0 to 3, or s for a small module; -O alone is -O2
+    #[arg(short = 'O', value_name = "LEVEL", default_value = DEFAULT_LEVEL, value_parser = LEVELS)]
     pub level: String,
     /// Passes and presets to run instead, separated by commas
     #[arg(long, value_name = "PASSES", conflicts_with = "level")]
@@ -126,6 +130,9 @@ pub struct OptArgs {
     /// after each (`all`)
     #[arg(long, value_name = "PASS")]
     pub print_after: Option<PrintAfterPass>,
+    /// Write a page with each pass, its time, and the difference that it made to the module
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Print the time of each pass
     #[arg(long)]
     pub time_passes: bool,
@@ -156,8 +163,8 @@ pub enum SpirvFileFormat {
 /// Arguments of `dis`.
 #[derive(ClapArgs)]
 pub struct DisArgs {
-    /// SPIR-V module, in either byte order; `-` is standard input
-    #[arg(value_name = "IN")]
+    /// SPIR-V module, in either byte order; `-`, or no name, is standard input
+    #[arg(value_name = "IN", default_value = "-", hide_default_value = true)]
     pub path: PathBuf,
     #[command(flatten)]
     pub grammar: GrammarArgs,
@@ -176,13 +183,46 @@ pub struct DisArgs {
     /// Begin every line with its result or opcode
     #[arg(long)]
     pub no_indent: bool,
+    /// Indent instructions by the nesting of their block in structured control flow
+    #[arg(long)]
+    pub nested_indent: bool,
+    /// Order blocks by structured control flow instead of their order in the module
+    #[arg(long)]
+    pub reorder_blocks: bool,
+    /// Show the offset of each instruction in bytes
+    #[arg(long)]
+    pub offsets: bool,
+    /// Add comments: decorations of results, and titles of sections and functions
+    #[arg(long)]
+    pub comment: bool,
+    /// Colour the text: auto (the default) does so on a terminal; --color alone is always
+    #[arg(long, alias = "colour", value_name = "WHEN", num_args = 0..=1, require_equals = true,
+        default_value = "auto", default_missing_value = "always", hide_default_value = true)]
+    pub color: ColorChoice,
+    /// Do not colour the text
+    #[arg(long, alias = "no-colour", conflicts_with = "color")]
+    pub no_color: bool,
+    /// Print the module as JSON: its header, and each instruction with its offset, words and text
+    #[arg(long, conflicts_with_all = ["no_header", "nested_indent", "reorder_blocks", "comment", "color"])]
+    pub json: bool,
+}
+
+/// When a text is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal
+    Auto,
+    /// In any case
+    Always,
+    /// In no case
+    Never,
 }
 
 /// Arguments of `as`.
 #[derive(ClapArgs)]
 pub struct AsArgs {
-    /// SPIR-V assembly; `-` is standard input
-    #[arg(value_name = "IN")]
+    /// SPIR-V assembly; `-`, or no name, is standard input
+    #[arg(value_name = "IN", default_value = "-", hide_default_value = true)]
     pub path: PathBuf,
     #[command(flatten)]
     pub grammar: GrammarArgs,
@@ -198,9 +238,9 @@ pub struct AsArgs {
 /// Arguments of `val`.
 #[derive(ClapArgs)]
 pub struct ValArgs {
-    /// SPIR-V module, binary or assembly; `-` is standard input
-    #[arg(value_name = "IN", required_unless_present = "explain")]
-    pub path: Option<PathBuf>,
+    /// SPIR-V module, binary or assembly; `-`, or no name, is standard input
+    #[arg(value_name = "IN", default_value = "-", hide_default_value = true)]
+    pub path: PathBuf,
     #[command(flatten)]
     pub grammar: GrammarArgs,
     /// Environment of the module: spv1.0 to spv1.6, opencl1.2 to opencl3.0, vulkan1.0 to vulkan1.4; by default any
@@ -213,6 +253,9 @@ pub struct ValArgs {
     /// Explain a rule
     #[arg(long, value_name = "RULE", conflicts_with = "path")]
     pub explain: Option<u8>,
+    /// Print the faults as JSON on standard output, each with its rule and place; a valid module has none
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `link`.
@@ -275,9 +318,21 @@ pub struct ConvertArgs {
 pub struct CfgArgs {
     #[command(flatten)]
     pub from: InputArgs,
-    /// Output file of the drawing in the language of Graphviz; `-`, or no name, is standard output
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_value = "-", default_missing_value = "-")]
-    pub dot: PathBuf,
+    /// Output file of the drawing; `-` is standard output
+    #[arg(
+        short,
+        long,
+        value_name = "OUT",
+        default_value = "-",
+        conflicts_with = "dot"
+    )]
+    pub output: PathBuf,
+    /// Form of the drawing; by default SVG where OUT ends in .svg, else a graph for Graphviz
+    #[arg(long, value_enum, conflicts_with = "dot")]
+    pub emit: Option<DrawingFormat>,
+    /// Output file of a graph for Graphviz; `-`, or no name, is standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub dot: Option<PathBuf>,
     /// Draw the dominator tree too
     #[arg(long)]
     pub dominators: bool,
@@ -292,6 +347,15 @@ pub struct CfgArgs {
     pub function: Option<String>,
     #[command(flatten)]
     pub how: LoweringArgs,
+}
+
+/// Form of a drawing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DrawingFormat {
+    /// Graph for Graphviz
+    Dot,
+    /// Picture, with boxes around loops and selections
+    Svg,
 }
 
 /// Arguments of `reduce`.
@@ -329,7 +393,10 @@ pub struct ReduceArgs {
 #[derive(ClapArgs)]
 pub struct InfoArgs {
     #[command(flatten)]
-    pub from: InputArgs,
+    pub from: OptionalInputArgs,
+    /// Print the description as JSON
+    #[arg(long)]
+    pub json: bool,
     /// Function of a tensor program that is shown; by default `main`
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,

@@ -19,6 +19,9 @@ pub struct DevicesArgs {
     /// modules that need a faulty feature are refused from then on
     #[arg(long)]
     pub probe: bool,
+    /// Print the devices as JSON
+    #[arg(long, conflicts_with = "probe")]
+    pub json: bool,
 }
 
 /// Arguments of `opencl`.

@@ -40,6 +40,9 @@ pub struct TestArgs {
     /// Write the outcome of each test to a file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Count modules without expected results as passed where they can be read
+    #[arg(long)]
+    pub reading: bool,
     /// Fail also when a test is unsupported
     #[arg(long)]
     pub strict: bool,

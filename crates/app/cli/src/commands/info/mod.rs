@@ -1,14 +1,19 @@
 //! `spirula info`: shows the entry points of a module or program.
 
 mod program;
+mod record;
 
 pub use program::describe_program_entry;
 
 use crate::cli::args::InfoArgs;
+use crate::cli::finding::print_json;
+use crate::cli::input_file::InputFile;
+use crate::cli::shader_source::read_compilable_file;
 use crate::cli::{CommandFailure, CommandResult, files};
 use crate::commands::compile::compile_options;
 use program::describe_program;
-use spirula::CompileOutput;
+use record::{record_module, record_program};
+use spirula::{CompileOutput, CompiledInput};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_runtime::type_names::TypeNames;
 use spirula_spirv::analysis::{
@@ -25,13 +30,16 @@ use std::path::Path;
 
 /// Runs `spirula info`.
 pub fn run_info(args: &InfoArgs) -> CommandResult {
-    let input = files::read_input_file(&args.from.path)?;
+    let input = read_compilable_file(&args.from.path)?;
     let options = compile_options(&args.how, args.entry.as_deref());
     let read = spirula::read_located_input(&input.bytes, &input.name);
     let compiled = match read.and_then(|read| read.compile_with(&options)) {
         Ok(compiled) => compiled,
         Err(error) => return Err(CommandFailure::from_compile_error(input, error)),
     };
+    if args.json {
+        return print_record(input, &compiled);
+    }
     let head = format!("{}: {}", input.name, compiled.format.name);
     let text = match compiled.output {
         CompileOutput::Program(program) => format!(
@@ -44,6 +52,22 @@ pub fn run_info(args: &InfoArgs) -> CommandResult {
         },
     };
     files::write_text(Path::new("-"), &text)
+}
+
+/// Prints the description of an input as JSON.
+fn print_record(input: InputFile, compiled: &CompiledInput) -> CommandResult {
+    let described = match &compiled.output {
+        CompileOutput::Program(program) => Ok(record_program(program, compiled.tensors.as_ref())),
+        CompileOutput::Module(module) => record_module(module),
+    };
+    match described {
+        Ok(mut record) => {
+            record["input"] = input.name.into();
+            record["format"] = compiled.format.name.into();
+            print_json(Path::new("-"), &record)
+        }
+        Err(error) => Err(CommandFailure::from_diagnostics(input, vec![error])),
+    }
 }
 
 fn describe_module(module: &SpirvModule) -> Result<String, SourceDiagnostic> {

@@ -13,8 +13,9 @@ mod stages;
 
 use super::compile::compile_options;
 use crate::cli::args::{RunArgs, ValidationMode};
+use crate::cli::shader_source::read_compilable_file;
 use crate::cli::stderr::print_stderr_line;
-use crate::cli::{CommandFailure, CommandResult, failure, files, schedule};
+use crate::cli::{CommandFailure, CommandResult, failure, schedule};
 use crate::values::tensor::array_element;
 use crate::values::{ArgSpec, ArrayFiles, ValueSpec};
 use spirula::{CompileOptions, CompileOutput, KnownArguments, TensorSignature};
@@ -27,7 +28,7 @@ use std::time::Duration;
 /// Runs `spirula run`.
 pub fn run_entry_point(args: &RunArgs) -> CommandResult {
     let mut stages = StageTimings::new();
-    let input = stages.time_stage("read file", || files::read_input_file(&args.from.path))?;
+    let input = stages.time_stage("read file", || read_compilable_file(&args.from.path))?;
     let options = CompileOptions {
         known: KnownArguments {
             shapes: known_shapes(&args.arg),

@@ -5,6 +5,7 @@ use super::prepare::PreparedValue;
 use super::stages::StageTimings;
 use crate::cli::args::RunArgs;
 use crate::cli::files::{self, has_extension};
+use crate::cli::output_form::{check_distinct_outputs, check_output_form};
 use crate::cli::stderr::print_stderr_line;
 use crate::cli::{CommandFailure, CommandResult, failure};
 use crate::values::compare::{ArrayTolerance, compare_arrays};
@@ -57,6 +58,11 @@ impl RequestedResults {
                 )));
             }
         }
+        for target in &image {
+            check_output_form(&target.path, &["png"])?;
+        }
+        let all = || out.iter().chain(&image).map(|target| target.path.as_path());
+        check_distinct_outputs(all())?;
         for target in out.iter().chain(&image) {
             files::check_writable(&target.path)?;
         }

@@ -167,6 +167,11 @@ impl TestSuite for StableHloSuite {
             .count()
     }
 
+    fn is_only_read(&self, name: &str) -> bool {
+        let test = self.tests.iter().find(|t| t.name == name);
+        test.is_some_and(|t| matches!(t.what, StableHloTestKind::Read))
+    }
+
     fn run_test(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
         let test = self.tests.iter().find(|t| t.name == name);
         let test = test.ok_or_else(|| TestOutcome::failed("no such test"))?;
