@@ -3,10 +3,10 @@
 use super::option::OptionMeaning::{
     Arguments, Help, Implied, Missing, OptionsOfFile, Passes, PassesOfPairs, Version,
 };
-use super::option::OptionValue::{Absent, Number, Optional, Target, Text};
-use super::option::{OptionMeaning, OptionValue, ToolOption};
+use super::option::ToolOptionValue::{Absent, Number, Optional, Target, Text};
+use super::option::{OptionMeaning, ToolOption, ToolOptionValue};
 
-const fn row(name: &'static str, value: OptionValue, meaning: OptionMeaning) -> ToolOption {
+const fn row(name: &'static str, value: ToolOptionValue, meaning: OptionMeaning) -> ToolOption {
     ToolOption {
         name,
         value,

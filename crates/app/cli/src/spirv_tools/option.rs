@@ -10,23 +10,23 @@ pub struct ToolOption {
     /// Its name, with the dashes.
     pub name: &'static str,
     /// The value that it takes.
-    pub value: OptionValue,
+    pub value: ToolOptionValue,
     /// The equivalent arguments of ours.
     pub meaning: OptionMeaning,
 }
 
 /// The value of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OptionValue {
+pub enum ToolOptionValue {
     /// None.
     Absent,
     /// A value after `=`, or else the next argument.
     Text,
     /// A value after `=`, which may be left out.
     Optional,
-    /// A whole number, as [`OptionValue::Text`].
+    /// A whole number, as [`ToolOptionValue::Text`].
     Number,
-    /// A target environment, as [`OptionValue::Text`].
+    /// A target environment, as [`ToolOptionValue::Text`].
     Target,
 }
 
@@ -89,10 +89,10 @@ impl ToolArguments {
             };
             let option = find_option(tool, known, name)?;
             let value = match (option.value, attached) {
-                (OptionValue::Absent, Some(_)) => {
+                (ToolOptionValue::Absent, Some(_)) => {
                     return Err(fail(tool, &format!("{name} takes no value")));
                 }
-                (OptionValue::Absent | OptionValue::Optional, None) => String::new(),
+                (ToolOptionValue::Absent | ToolOptionValue::Optional, None) => String::new(),
                 (_, Some(value)) => value,
                 (_, None) => arguments
                     .next()
@@ -140,13 +140,13 @@ fn find_option(
 /// Checks the value of an option. The result is in our form.
 fn check_value(tool: &str, option: &ToolOption, value: String) -> Result<String, CommandFailure> {
     match option.value {
-        OptionValue::Number => {
+        ToolOptionValue::Number => {
             let is_number = value.parse::<u32>().is_ok();
             is_number
                 .then_some(value)
                 .ok_or_else(|| fail(tool, &format!("{} needs a whole number", option.name)))
         }
-        OptionValue::Target => {
+        ToolOptionValue::Target => {
             // The embedded profiles of OpenCL have the rules of the full ones.
             let name = value.strip_suffix("embedded").unwrap_or(&value);
             let target: Result<SpirvTarget, _> = name.parse();

@@ -1,10 +1,10 @@
 //! Options of the other programs of SPIRV-Tools.
 
 use super::option::OptionMeaning::{Arguments, Help, Implied, Missing, Version};
-use super::option::OptionValue::{Absent, Number, Target, Text};
-use super::option::{OptionMeaning, OptionValue, ToolOption};
+use super::option::ToolOptionValue::{Absent, Number, Target, Text};
+use super::option::{OptionMeaning, ToolOption, ToolOptionValue};
 
-const fn row(name: &'static str, value: OptionValue, meaning: OptionMeaning) -> ToolOption {
+const fn row(name: &'static str, value: ToolOptionValue, meaning: OptionMeaning) -> ToolOption {
     ToolOption {
         name,
         value,

@@ -109,7 +109,6 @@ const FOREIGN_LINES: &[(&str, &str, &str)] = &[
     ("@jax.jit", "Python source", FROM_PYTHON),
     ("@triton.jit", "Python source", FROM_PYTHON),
     ("pub fn ", "Rust source", FROM_RUST),
-    ("pub unsafe extern", "Rust source", FROM_RUST),
     ("#![no_std]", "Rust source", FROM_RUST),
     ("use core::", "Rust source", FROM_RUST),
 ];
