@@ -326,13 +326,12 @@ fn assign_lanes(edges: &[DrawnEdge]) -> Vec<Option<usize>> {
         let free = (number < MOST_CHOSEN)
             .then(|| taken.iter().position(is_free))
             .flatten();
-        let lane = free.unwrap_or_else(|| {
-            if taken.len() < MOST_LANES {
-                taken.len()
-            } else {
-                number % MOST_LANES
-            }
-        });
+        let other = if taken.len() < MOST_LANES {
+            taken.len()
+        } else {
+            number % MOST_LANES
+        };
+        let lane = free.unwrap_or(other);
         if lane == taken.len() {
             taken.push(Vec::new());
         }
