@@ -35,6 +35,7 @@ pub mod recompute;
 pub mod reduce;
 pub mod reflect;
 pub mod ssa;
+mod structured_walk;
 pub mod target;
 pub mod text;
 pub mod verify;

@@ -7,6 +7,7 @@ use crate::Id;
 use crate::analysis::{BlockDominators, FlowGraph, LoopNest};
 use crate::grammar::Op;
 use crate::ir::SpirvModule;
+use crate::structured_walk::{StructuredTargets, walk_structured};
 
 /// A box around rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,32 +176,21 @@ fn order_reachable(cfg: &FlowGraph) -> Vec<u32> {
     blocks
 }
 
-/// The blocks by a walk in which the merge block and the continue target of a header follow the blocks between.
+/// The blocks by a structured walk.
 fn order_structured(cfg: &FlowGraph, merges: &[MergeTargets]) -> Vec<u32> {
-    let count = cfg.len();
-    let (mut blocks, mut is_visited) = (Vec::with_capacity(count), vec![false; count]);
-    let mut is_reserved = vec![false; count];
-    for root in 0..count as u32 {
-        let mut pending = vec![(root, true)];
-        while let Some((block, may_be_reserved)) = pending.pop() {
-            let at = block as usize;
-            if is_visited[at] || (is_reserved[at] && !may_be_reserved) {
-                continue;
-            }
-            is_visited[at] = true;
-            blocks.push(block);
-            let targets = &merges[at];
-            for reserved in [targets.merge, targets.continue_target]
-                .into_iter()
-                .flatten()
-            {
-                is_reserved[reserved as usize] = true;
-                pending.push((reserved, true));
-            }
-            let successors = cfg.successors(block).iter().rev();
-            pending.extend(successors.map(|successor| (*successor, false)));
-        }
-    }
+    let mut blocks = Vec::with_capacity(cfg.len());
+    let number = |block: u32| block as usize;
+    let targets_of = |at: usize| StructuredTargets {
+        merge: merges[at].merge.map(number),
+        continue_target: merges[at].continue_target.map(number),
+        is_header: merges[at].merge.is_some(),
+        successors: cfg
+            .successors(at as u32)
+            .iter()
+            .map(|s| number(*s))
+            .collect(),
+    };
+    walk_structured(cfg.len(), targets_of, |at, _| blocks.push(at as u32));
     blocks
 }
 

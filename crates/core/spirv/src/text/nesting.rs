@@ -1,20 +1,15 @@
 //! Block nesting: how deep blocks stand in the structured control flow, and the order that shows it.
 //!
-//! Both come from one walk over each function. The walk starts at the first block and takes the targets of a branch in
-//! their order. The merge block and the continue target of a header come after the blocks that it leads to. Malformed
-//! functions are walked as far as their branches lead; blocks that nothing leads to follow in their order.
+//! Both come from one walk over each function ([`walk_structured`]). Malformed functions are walked as far as their
+//! branches lead.
 
 use super::ids::IdTable;
 use super::literal::{LiteralTypes, NumericLiteralType};
 use crate::binary::{InstructionStream, RawInst};
 use crate::grammar::Op;
+use crate::structured_walk::{StructuredTargets, walk_structured};
 use rustc_hash::FxHashMap;
-
-/// Levels of the blocks of a selection or loop above that of its header.
-const BODY_LEVELS: u32 = 2;
-
-/// Levels of a continue target above that of its header.
-const CONTINUE_LEVELS: u32 = 1;
+use std::collections::hash_map::Entry;
 
 /// A block as the walk sees it.
 #[derive(Default)]
@@ -94,14 +89,6 @@ fn record_branch(block: &mut NestedBlock, inst: &RawInst<'_>, types: &LiteralTyp
     }
 }
 
-/// A block that the walk will visit.
-struct PendingBlock {
-    label: u32,
-    level: u32,
-    /// Whether a header reserved it: it is a merge block or a continue target.
-    is_reserved: bool,
-}
-
 /// Walks the blocks of a function, and appends their instructions in the order of the walk.
 fn order_function<'w>(
     blocks: &[NestedBlock],
@@ -109,62 +96,34 @@ fn order_function<'w>(
     nesting: &mut BlockNesting,
     ordered: &mut Vec<RawInst<'w>>,
 ) {
-    let mut by_label = FxHashMap::default();
-    for (at, block) in blocks.iter().enumerate() {
-        by_label.entry(block.label).or_insert(at);
-    }
-    let mut is_visited = vec![false; blocks.len()];
-    let mut is_reserved = vec![false; blocks.len()];
-    for root in 0..blocks.len() {
-        let label = blocks[root].label;
-        let mut pending = vec![PendingBlock {
-            label,
-            level: nesting.level_of(label),
-            is_reserved: true,
-        }];
-        while let Some(next) = pending.pop() {
-            let Some(&at) = by_label.get(&next.label) else {
-                continue;
-            };
-            if is_visited[at] || (is_reserved[at] && !next.is_reserved) {
-                continue;
+    // Only malformed modules have several blocks with a label. The first one counts.
+    let mut number_of_label = FxHashMap::default();
+    let (mut walked, mut others) = (Vec::new(), Vec::new());
+    for block in blocks {
+        match number_of_label.entry(block.label) {
+            Entry::Vacant(entry) => {
+                entry.insert(walked.len());
+                walked.push(block);
             }
-            is_visited[at] = true;
-            let block = &blocks[at];
-            nesting.levels.set(block.label, next.level);
-            ordered.extend_from_slice(&insts[block.range.clone()]);
-            let reserved = [(block.merge, 0), (block.continue_target, CONTINUE_LEVELS)];
-            for (label, levels) in reserved {
-                let Some(label) = label else { continue };
-                let Some(&at) = by_label.get(&label) else {
-                    continue;
-                };
-                is_reserved[at] = true;
-                pending.push(PendingBlock {
-                    label,
-                    level: next.level.saturating_add(levels),
-                    is_reserved: true,
-                });
-            }
-            let levels = if block.merge.is_some() {
-                BODY_LEVELS
-            } else {
-                0
-            };
-            let level = next.level.saturating_add(levels);
-            pending.extend(block.targets.iter().rev().map(|label| PendingBlock {
-                label: *label,
-                level,
-                is_reserved: false,
-            }));
+            Entry::Occupied(_) => others.push(block),
         }
     }
-    // Blocks whose label another block has.
-    for (block, _) in blocks
-        .iter()
-        .zip(&is_visited)
-        .filter(|(_, visited)| !**visited)
-    {
+    let find = |label: &u32| number_of_label.get(label).copied();
+    let targets_of = |number: usize| {
+        let block = walked[number];
+        StructuredTargets {
+            merge: block.merge.as_ref().and_then(find),
+            continue_target: block.continue_target.as_ref().and_then(find),
+            is_header: block.merge.is_some(),
+            successors: block.targets.iter().filter_map(find).collect(),
+        }
+    };
+    walk_structured(walked.len(), targets_of, |number, level| {
+        let block = walked[number];
+        nesting.levels.set(block.label, level);
+        ordered.extend_from_slice(&insts[block.range.clone()]);
+    });
+    for block in others {
         ordered.extend_from_slice(&insts[block.range.clone()]);
     }
 }
