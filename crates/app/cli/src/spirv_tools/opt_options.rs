@@ -4,15 +4,7 @@ use super::option::OptionMeaning::{
     Arguments, Help, Implied, Missing, OptionsOfFile, Passes, PassesOfPairs, Version,
 };
 use super::option::ToolOptionValue::{Absent, Number, Optional, Target, Text};
-use super::option::{OptionMeaning, ToolOption, ToolOptionValue};
-
-const fn row(name: &'static str, value: ToolOptionValue, meaning: OptionMeaning) -> ToolOption {
-    ToolOption {
-        name,
-        value,
-        meaning,
-    }
-}
+use super::option::{ToolOption, option_row as row};
 
 /// The options of `spirv-opt`.
 pub const OPT_OPTIONS: &[ToolOption] = &[

@@ -15,6 +15,19 @@ pub struct ToolOption {
     pub meaning: OptionMeaning,
 }
 
+/// A row of a table of options.
+pub const fn option_row(
+    name: &'static str,
+    value: ToolOptionValue,
+    meaning: OptionMeaning,
+) -> ToolOption {
+    ToolOption {
+        name,
+        value,
+        meaning,
+    }
+}
+
 /// The value of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolOptionValue {

@@ -2,15 +2,7 @@
 
 use super::option::OptionMeaning::{Arguments, Help, Implied, Missing, Version};
 use super::option::ToolOptionValue::{Absent, Number, Target, Text};
-use super::option::{OptionMeaning, ToolOption, ToolOptionValue};
-
-const fn row(name: &'static str, value: ToolOptionValue, meaning: OptionMeaning) -> ToolOption {
-    ToolOption {
-        name,
-        value,
-        meaning,
-    }
-}
+use super::option::{ToolOption, option_row as row};
 
 /// The options of `spirv-as`.
 pub const AS_OPTIONS: &[ToolOption] = &[
