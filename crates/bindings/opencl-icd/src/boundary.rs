@@ -89,9 +89,10 @@ pub fn require_array<T>(pointer: *const T, count: u32) -> CallResult<()> {
 /// # Safety
 /// The contract of the crate.
 pub unsafe fn get_text(pointer: *const c_char) -> String {
-    match pointer.is_null() {
-        true => String::new(),
-        false => CStr::from_ptr(pointer).to_string_lossy().into_owned(),
+    if pointer.is_null() {
+        String::new()
+    } else {
+        CStr::from_ptr(pointer).to_string_lossy().into_owned()
     }
 }
 

@@ -259,9 +259,10 @@ pub fn link_images(
         code: CL_LINK_PROGRAM_FAILURE,
         log: error.to_string(),
     })?;
-    let binary_type = match options.creates_library {
-        true => CL_PROGRAM_BINARY_TYPE_LIBRARY,
-        false => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
+    let binary_type = if options.creates_library {
+        CL_PROGRAM_BINARY_TYPE_LIBRARY
+    } else {
+        CL_PROGRAM_BINARY_TYPE_EXECUTABLE
     };
     let constants = images.iter().flat_map(|image| image.specialization.clone());
     Ok(ProgramImage::new(module, binary_type, constants.collect()))

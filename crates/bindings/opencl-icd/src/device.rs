@@ -45,9 +45,10 @@ impl ClDevice {
 
     /// The number of threads that launches may have at once; 0 for a device that is not the processor.
     pub fn count_threads(&self) -> usize {
-        match self.is_processor() {
-            true => self.info.compute_units as usize,
-            false => 0,
+        if self.is_processor() {
+            self.info.compute_units as usize
+        } else {
+            0
         }
     }
 

@@ -55,9 +55,10 @@ pub fn require(
     code: cl_int,
     message: impl Into<Cow<'static, str>>,
 ) -> CallResult<()> {
-    match condition {
-        true => Ok(()),
-        false => Err(CallError::new(code, message)),
+    if condition {
+        Ok(())
+    } else {
+        Err(CallError::new(code, message))
     }
 }
 

@@ -274,9 +274,10 @@ impl ArgumentSlot {
         let is_read = self.class == Some(StorageClass::UniformConstant)
             || self.access == Some(AccessQualifier::ReadOnly)
             || memory.flags & CL_MEM_READ_ONLY != 0;
-        match is_read {
-            true => StoreAccess::Read,
-            false => StoreAccess::ReadWrite,
+        if is_read {
+            StoreAccess::Read
+        } else {
+            StoreAccess::ReadWrite
         }
     }
 

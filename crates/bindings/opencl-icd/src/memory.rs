@@ -86,9 +86,10 @@ impl ImageFacts {
 
     /// Bytes of a slice, which is a row in an array of rows.
     pub fn slice_bytes(&self) -> usize {
-        match self.is_row_array() {
-            true => self.row_bytes(),
-            false => self.row_bytes() * self.extent[1],
+        if self.is_row_array() {
+            self.row_bytes()
+        } else {
+            self.row_bytes() * self.extent[1]
         }
     }
 

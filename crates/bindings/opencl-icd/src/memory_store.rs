@@ -246,9 +246,10 @@ impl MemoryStore {
         let bytes = unsafe { self.block_bytes(state)? };
         if let Some(valid) = state.residences.iter().find(|r| r.is_valid) {
             let mut device = valid.scheduler.lock_device();
-            match valid.is_mapped {
-                true => device.wait_idle()?,
-                false => device.read_resource(valid.resource, 0, bytes)?,
+            if valid.is_mapped {
+                device.wait_idle()?
+            } else {
+                device.read_resource(valid.resource, 0, bytes)?
             }
         }
         state.is_host_valid = true;
@@ -303,9 +304,10 @@ impl MemoryStore {
         if let Some(own) = known.position(|number| number == scheduler.number()) {
             return Ok(own);
         }
-        let block = match scheduler.is_host() {
-            true => Some(self.block_address(state)?),
-            false => None,
+        let block = if scheduler.is_host() {
+            Some(self.block_address(state)?)
+        } else {
+            None
         };
         let resource = self.create_resource(scheduler, block)?;
         state.residences.push(StoreResidence {
@@ -482,9 +484,10 @@ impl Drop for MemoryStore {
             _ => None,
         };
         for residence in state.residences.drain(..) {
-            let memory = match residence.scheduler.is_host() {
-                true => memory.take(),
-                false => None,
+            let memory = if residence.scheduler.is_host() {
+                memory.take()
+            } else {
+                None
             };
             let memory = memory.map(|memory| Box::new(memory) as Box<dyn Send>);
             let retired = RetiredObject::Resource(residence.resource, memory);

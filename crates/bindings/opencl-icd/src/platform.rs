@@ -48,9 +48,10 @@ pub fn list_platform_devices() -> &'static [Arc<ClDevice>] {
 
 /// The name of the processor: with the sanitizer where `SPIRULA_OPENCL_CHECK` asks for it.
 fn processor_name() -> &'static str {
-    match std::env::var_os("SPIRULA_OPENCL_CHECK").is_some_and(|value| value != "0") {
-        true => "cpu+san",
-        false => "cpu",
+    if std::env::var_os("SPIRULA_OPENCL_CHECK").is_some_and(|value| value != "0") {
+        "cpu+san"
+    } else {
+        "cpu"
     }
 }
 

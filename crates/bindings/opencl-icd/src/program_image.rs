@@ -153,9 +153,10 @@ impl ProgramImage {
     pub fn from_module_bytes(bytes: &[u8]) -> CallResult<ProgramImage> {
         let read = SpirvModule::from_bytes(bytes);
         let module = read.map_err(|error| CallError::new(CL_INVALID_BINARY, error.to_string()))?;
-        let binary_type = match entry_points(&module).is_empty() {
-            true => CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
-            false => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
+        let binary_type = if entry_points(&module).is_empty() {
+            CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT
+        } else {
+            CL_PROGRAM_BINARY_TYPE_EXECUTABLE
         };
         Ok(ProgramImage::new(module, binary_type, Vec::new()))
     }

@@ -98,9 +98,10 @@ impl ClQueue {
         changed: cl_command_queue_properties,
         enabled: bool,
     ) -> cl_command_queue_properties {
-        match enabled {
-            true => self.properties.fetch_or(changed, Ordering::Relaxed),
-            false => self.properties.fetch_and(!changed, Ordering::Relaxed),
+        if enabled {
+            self.properties.fetch_or(changed, Ordering::Relaxed)
+        } else {
+            self.properties.fetch_and(!changed, Ordering::Relaxed)
         }
     }
 

@@ -82,9 +82,10 @@ impl ByteBox {
 
 /// The size of two boxes in as few rows as possible: one, if the bytes of both follow each other.
 pub fn join_rows(boxes: [ByteBox; 2], size: BoxSize) -> BoxSize {
-    match boxes.iter().all(|place| place.is_dense(size)) {
-        true => [size.iter().product(), 1, 1],
-        false => size,
+    if boxes.iter().all(|place| place.is_dense(size)) {
+        [size.iter().product(), 1, 1]
+    } else {
+        size
     }
 }
 

@@ -348,13 +348,12 @@ impl PluginCall for PjrtClientCreateUninitializedBufferArgs {
             arrays: vec![id],
         };
         device.queue.submit(weight, promise, move |state| {
-            let value = match array.is_scalar() {
-                true => upload_value(state, &array, &[0])?,
-                false => {
-                    let (scalar, is_unsigned) = (array.format.scalar, array.format.is_unsigned);
-                    let sizes = array.program_sizes();
-                    state.heap.create_array(scalar, is_unsigned, sizes)?
-                }
+            let value = if array.is_scalar() {
+                upload_value(state, &array, &[0])?
+            } else {
+                let (scalar, is_unsigned) = (array.format.scalar, array.format.is_unsigned);
+                let sizes = array.program_sizes();
+                state.heap.create_array(scalar, is_unsigned, sizes)?
             };
             state.store_array(id, Ok(value));
             Ok(())
@@ -379,9 +378,10 @@ impl PluginCall for PjrtBufferToHostBufferArgs {
             return Err(PluginError::invalid(message));
         }
         let array = buffer.array.clone();
-        let strides = match self.host_layout.is_null() {
-            true => array.row_strides(),
-            false => read_layout(self.host_layout, &array)?,
+        let strides = if self.host_layout.is_null() {
+            array.row_strides()
+        } else {
+            read_layout(self.host_layout, &array)?
         };
         if !is_within(&array, &strides, self.dst_size) {
             return Err(PluginError::invalid(

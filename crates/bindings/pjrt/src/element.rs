@@ -115,9 +115,12 @@ impl ElementFormat {
     /// have it extended to its byte. `None` where nothing differs.
     pub fn extend_narrow(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let unused = 8 - self.narrow_bits()?;
-        let extend = |byte: &u8| match self.is_unsigned {
-            true => byte << unused >> unused,
-            false => ((byte << unused) as i8 >> unused) as u8,
+        let extend = |byte: &u8| {
+            if self.is_unsigned {
+                byte << unused >> unused
+            } else {
+                ((byte << unused) as i8 >> unused) as u8
+            }
         };
         Some(bytes.iter().map(extend).collect())
     }

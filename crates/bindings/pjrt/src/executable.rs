@@ -126,9 +126,10 @@ impl LoadedExecutable {
         }
         let mut devices = Vec::new();
         for at in 0..wanted {
-            let id = match ids.is_empty() {
-                true => Some(at as i64),
-                false => ids.get(at).copied(),
+            let id = if ids.is_empty() {
+                Some(at as i64)
+            } else {
+                ids.get(at).copied()
             };
             let id = id.and_then(|id| i32::try_from(id).ok());
             devices.push(client.find_device(id.unwrap_or(-1))?.clone());

@@ -97,14 +97,14 @@ impl PluginCall for PjrtLoadedExecutableExecuteArgs {
                 user_data = get_ref::<ExecutionContext>(options.context)?.list_user_data();
             }
         }
-        let devices = match self.execute_device.is_null() {
-            true => loaded.devices.clone(),
-            false if wanted == 1 => vec![get_shared::<Device>(self.execute_device)?],
-            false => {
-                return Err(PluginError::invalid(
-                    "a program for several devices runs on all of them",
-                ));
-            }
+        let devices = if self.execute_device.is_null() {
+            loaded.devices.clone()
+        } else if wanted == 1 {
+            vec![get_shared::<Device>(self.execute_device)?]
+        } else {
+            return Err(PluginError::invalid(
+                "a program for several devices runs on all of them",
+            ));
         };
         let module = &loaded.executable.module;
         let outputs = get_lists(self.output_lists, wanted, !module.results.is_empty())?;
@@ -204,9 +204,10 @@ impl ExecutionSubmission {
             event,
             arrays: results.concat(),
         };
-        let weight = match module.is_light() {
-            true => JobWeight::Light,
-            false => JobWeight::Heavy,
+        let weight = if module.is_light() {
+            JobWeight::Light
+        } else {
+            JobWeight::Heavy
         };
         let run = move |state: &mut DeviceState| {
             let begin = Instant::now();
@@ -254,9 +255,10 @@ unsafe fn bind_arguments(
     for own in &buffers {
         let mut bound = Vec::with_capacity(wanted);
         for (at, buffer) in own.iter().enumerate() {
-            let is_donated = match is_donated(at) {
-                true => buffer.donate(),
-                false => Ok(false),
+            let is_donated = if is_donated(at) {
+                buffer.donate()
+            } else {
+                Ok(false)
             };
             match is_donated {
                 Ok(is_donated) => bound.push(ExecutionArgument {

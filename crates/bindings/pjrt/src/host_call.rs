@@ -257,19 +257,19 @@ fn prepare_memory(
 ) -> PluginResult<(Vec<CallMemory>, Vec<CallMemory>)> {
     let signature = paused.signature(program);
     let lends = session.machine().device().info().id == "cpu";
-    let operands = match lends {
-        true => lend_operands(session, paused)?,
-        false => {
-            let bytes = session.read_operands(paused)?;
-            bytes.iter().map(|b| CallMemory::from_bytes(b)).collect()
-        }
+    let operands = if lends {
+        lend_operands(session, paused)?
+    } else {
+        let bytes = session.read_operands(paused)?;
+        bytes.iter().map(|b| CallMemory::from_bytes(b)).collect()
     };
     let is_array = session.has_array_results(paused);
     let mut results = Vec::with_capacity(is_array.len());
     for (ty, is_array) in signature.results.iter().zip(is_array) {
-        results.push(match lends && is_array && ty.bytes > 0 {
-            true => create_array(session, ty)?,
-            false => CallMemory::with_zeros(ty.bytes as usize),
+        results.push(if lends && is_array && ty.bytes > 0 {
+            create_array(session, ty)?
+        } else {
+            CallMemory::with_zeros(ty.bytes as usize)
         });
     }
     Ok((operands, results))

@@ -111,17 +111,20 @@ pub unsafe fn fill_view(
         (*view).itemsize = array.element.size() as isize;
         (*view).readonly = 1;
         (*view).ndim = array.shape.len() as c_int;
-        (*view).format = match wants(ffi::PyBUF_FORMAT) {
-            true => format.as_ptr().cast_mut(),
-            false => null_mut(),
+        (*view).format = if wants(ffi::PyBUF_FORMAT) {
+            format.as_ptr().cast_mut()
+        } else {
+            null_mut()
         };
-        (*view).shape = match wants(ffi::PyBUF_ND) {
-            true => (*layout).shape.as_mut_ptr(),
-            false => null_mut(),
+        (*view).shape = if wants(ffi::PyBUF_ND) {
+            (*layout).shape.as_mut_ptr()
+        } else {
+            null_mut()
         };
-        (*view).strides = match wants(ffi::PyBUF_STRIDES) {
-            true => (*layout).strides.as_mut_ptr(),
-            false => null_mut(),
+        (*view).strides = if wants(ffi::PyBUF_STRIDES) {
+            (*layout).strides.as_mut_ptr()
+        } else {
+            null_mut()
         };
         (*view).suboffsets = null_mut();
         (*view).internal = layout.cast();

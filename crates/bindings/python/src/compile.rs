@@ -144,9 +144,10 @@ fn make_object<'py>(
         CompileOutput::Program(program) => {
             let tensors = compiled.tensors.as_ref();
             let program = py.detach(|| {
-                let consumed = match *compiled.format == spirula::FUTHARK_SOURCE {
-                    true => read_consumed_parameters(&source),
-                    false => HashMap::new(),
+                let consumed = if *compiled.format == spirula::FUTHARK_SOURCE {
+                    read_consumed_parameters(&source)
+                } else {
+                    HashMap::new()
                 };
                 PythonProgram::new(*program, device, tensors, |entry| {
                     consumed.get(entry).cloned().unwrap_or_default()

@@ -10,9 +10,10 @@ pub fn read_consumed_parameters(source: &NamedSource) -> HashMap<String, Vec<boo
     let Ok(text) = std::str::from_utf8(&source.bytes) else {
         return HashMap::new();
     };
-    let main = match source.name.ends_with(".fut") {
-        true => source.name.clone(),
-        false => format!("{}.fut", source.name),
+    let main = if source.name.ends_with(".fut") {
+        source.name.clone()
+    } else {
+        format!("{}.fut", source.name)
     };
     let mut read = |file: &str| {
         if file == main {

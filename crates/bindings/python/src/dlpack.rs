@@ -219,15 +219,14 @@ pub struct DlpackRequest {
 /// # Errors
 /// When the device has memory of its own.
 pub fn find_dlpack_device(array: &DeviceArray) -> PyResult<(i32, i32)> {
-    match array.device.is_visible {
-        true => Ok(PROCESSOR),
-        false => {
-            let message = format!(
-                "the elements are in the memory of {}: numpy() copies them",
-                array.device.info.id
-            );
-            Err(PyBufferError::new_err(message))
-        }
+    if array.device.is_visible {
+        Ok(PROCESSOR)
+    } else {
+        let message = format!(
+            "the elements are in the memory of {}: numpy() copies them",
+            array.device.info.id
+        );
+        Err(PyBufferError::new_err(message))
     }
 }
 
@@ -255,12 +254,13 @@ pub fn make_dlpack<'py>(
         return Err(PyBufferError::new_err(message));
     }
     let made = py.detach(|| {
-        let elements = match is_copied {
-            true => None,
-            false => match VisibleElements::find(array)? {
+        let elements = if is_copied {
+            None
+        } else {
+            match VisibleElements::find(array)? {
                 VisibleElements::Address(address) => Some(address),
                 VisibleElements::Bits(_) => None,
-            },
+            }
         };
         let is_copied = elements.is_none();
         let (tensor, owner) = TensorOwner::make_tensor(array, dtype, elements)?;

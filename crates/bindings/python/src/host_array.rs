@@ -47,9 +47,10 @@ impl HostArray {
         order.set_item("order", "C")?;
         let dense = numpy.call_method("asarray", (element.to_stored(array)?,), Some(&order))?;
         let is_native: bool = dense.getattr("dtype")?.getattr("isnative")?.extract()?;
-        let dense = match is_native {
-            true => dense,
-            false => dense.call_method1("astype", (element.stored_name(),))?,
+        let dense = if is_native {
+            dense
+        } else {
+            dense.call_method1("astype", (element.stored_name(),))?
         };
         let shape = array.getattr("shape")?.extract()?;
         Ok(HostArray {

@@ -222,9 +222,10 @@ pub fn encode_value(
     };
     if let Ok(bytes) = object.cast::<PyBytes>() {
         let bytes = bytes.as_bytes();
-        return match bytes.len() as u64 == size {
-            true => Ok(bytes.to_vec()),
-            false => Err(refuse(format!("bytes of length {}", bytes.len()))),
+        return if bytes.len() as u64 == size {
+            Ok(bytes.to_vec())
+        } else {
+            Err(refuse(format!("bytes of length {}", bytes.len())))
         };
     }
     let wanted = elements.and_then(|elements| to_numpy_element(elements.element));

@@ -52,9 +52,10 @@ impl LaunchSizes {
             Some(local) => Some(narrow_sizes(local.pad(1)?.0)?),
             None => None,
         };
-        match interface.takes_arguments() {
-            true => self.count_invocations(local, interface.workgroup_size),
-            false => self.count_workgroups(local, interface.workgroup_size.unwrap_or([1; 3])),
+        if interface.takes_arguments() {
+            self.count_invocations(local, interface.workgroup_size)
+        } else {
+            self.count_workgroups(local, interface.workgroup_size.unwrap_or([1; 3]))
         }
     }
 

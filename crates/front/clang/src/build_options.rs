@@ -64,9 +64,10 @@ pub fn parse_build_options(text: &str) -> Result<BuildOptions, ClangError> {
         };
         let prefix = WITH_VALUE.iter().find(|prefix| word.starts_with(**prefix));
         if let Some(prefix) = prefix {
-            let value = match word.len() == prefix.len() {
-                true => words.next().ok_or_else(unknown)?,
-                false => word[prefix.len()..].to_owned(),
+            let value = if word.len() == prefix.len() {
+                words.next().ok_or_else(unknown)?
+            } else {
+                word[prefix.len()..].to_owned()
             };
             options.clang.push(format!("{prefix}{value}"));
         } else if word.starts_with("-cl-std=") {

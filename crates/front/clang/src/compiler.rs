@@ -70,9 +70,10 @@ impl ClangCompiler {
             }
             old.push(format!("{} is version {number}", program.display()));
         }
-        let found = match old.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", old.join(", ")),
+        let found = if old.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", old.join(", "))
         };
         Err(ClangError::Missing {
             oldest: OLDEST,

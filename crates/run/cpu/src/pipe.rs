@@ -274,9 +274,10 @@ impl LockedPipe {
     /// So the reservations that are kept are at most one more than those that are open.
     fn commit_reservation(&mut self, reads: bool, id: u64) -> Option<()> {
         let [mut first, mut count, kind] = self.open_reservation(reads, id)?;
-        let (done, reserved) = match reads {
-            true => (PipeHeaderField::Read, PipeHeaderField::ToRead),
-            false => (PipeHeaderField::Written, PipeHeaderField::ToWrite),
+        let (done, reserved) = if reads {
+            (PipeHeaderField::Read, PipeHeaderField::ToRead)
+        } else {
+            (PipeHeaderField::Written, PipeHeaderField::ToWrite)
         };
         let next = self.read_field(done);
         *self.reservation_words(id - 1) = [0, 0, FREE];

@@ -14,9 +14,10 @@ pub fn run_devices(args: &DevicesArgs) -> CommandResult {
     let named = |name: &String| {
         ComputeDevice::find_info(name).map_err(|e| CommandFailure::from_message(e.to_string()))
     };
-    let all = match args.names.is_empty() {
-        true => list_devices(),
-        false => args.names.iter().map(named).collect::<Result<_, _>>()?,
+    let all = if args.names.is_empty() {
+        list_devices()
+    } else {
+        args.names.iter().map(named).collect::<Result<_, _>>()?
     };
     if args.json {
         let records: Vec<_> = all.iter().map(DeviceRecord::new).collect();

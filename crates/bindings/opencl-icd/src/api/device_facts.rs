@@ -250,11 +250,12 @@ impl ClDevice {
                 let sizes = self.info.subgroup_sizes.iter();
                 Sizes(sizes.map(|size| *size as usize).collect())
             }
-            CL_DEVICE_MAX_NUM_SUB_GROUPS => Uint(match self.has_subgroups() {
-                true => limits
+            CL_DEVICE_MAX_NUM_SUB_GROUPS => Uint(if self.has_subgroups() {
+                limits
                     .workgroup_invocations
-                    .div_ceil(self.info.subgroup_size.max(1)),
-                false => 0,
+                    .div_ceil(self.info.subgroup_size.max(1))
+            } else {
+                0
             }),
             CL_DEVICE_MAX_CLOCK_FREQUENCY => Uint(self.query_clock()),
             CL_DEVICE_ADDRESS_BITS => Uint(64),
@@ -268,20 +269,19 @@ impl ClDevice {
             CL_DEVICE_GLOBAL_MEM_CACHE_SIZE => Ulong(1 << 20),
             CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE => Ulong(memory),
             CL_DEVICE_MAX_CONSTANT_ARGS => Uint(64),
-            CL_DEVICE_LOCAL_MEM_TYPE => Uint(match self.is_processor() {
-                true => CL_GLOBAL,
-                false => CL_LOCAL,
+            CL_DEVICE_LOCAL_MEM_TYPE => Uint(if self.is_processor() {
+                CL_GLOBAL
+            } else {
+                CL_LOCAL
             }),
             CL_DEVICE_LOCAL_MEM_SIZE => Ulong(limits.workgroup_memory),
             CL_DEVICE_PRINTF_BUFFER_SIZE => Size(1 << 20),
-            CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE => Size(match self.is_processor() {
-                true => 1 << 26,
-                false => 0,
-            }),
-            CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE => Size(match self.is_processor() {
-                true => 1 << 26,
-                false => 0,
-            }),
+            CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE => {
+                Size(if self.is_processor() { 1 << 26 } else { 0 })
+            }
+            CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE => {
+                Size(if self.is_processor() { 1 << 26 } else { 0 })
+            }
             CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT
             | CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT
             | CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT => Uint(0),
@@ -348,9 +348,10 @@ impl ClDevice {
             | CL_FP_ROUND_TO_ZERO
             | CL_FP_ROUND_TO_INF
             | CL_FP_FMA;
-        let exact = match self.is_processor() {
-            true => CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT,
-            false => 0,
+        let exact = if self.is_processor() {
+            CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT
+        } else {
+            0
         };
         let basic = CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST;
         let denormals = if self.is_processor() {
@@ -361,9 +362,10 @@ impl ClDevice {
         Some(match name {
             CL_DEVICE_SINGLE_FP_CONFIG => Ulong(basic | denormals | exact),
             CL_DEVICE_DOUBLE_FP_CONFIG => Ulong(if self.has_doubles() { all } else { 0 }),
-            CL_DEVICE_HALF_FP_CONFIG => Ulong(match self.has_halves() {
-                true => basic | CL_FP_DENORM,
-                false => 0,
+            CL_DEVICE_HALF_FP_CONFIG => Ulong(if self.has_halves() {
+                basic | CL_FP_DENORM
+            } else {
+                0
             }),
             CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE | CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE => {
                 Uint(u32::from(self.has_doubles()))
@@ -396,9 +398,10 @@ impl ClDevice {
             CL_DEVICE_AVAILABLE => flag(true),
             CL_DEVICE_COMPILER_AVAILABLE => flag(is_compiler_available()),
             CL_DEVICE_LINKER_AVAILABLE => flag(true),
-            CL_DEVICE_EXECUTION_CAPABILITIES => Ulong(match is_processor {
-                true => CL_EXEC_KERNEL | CL_EXEC_NATIVE_KERNEL,
-                false => CL_EXEC_KERNEL,
+            CL_DEVICE_EXECUTION_CAPABILITIES => Ulong(if is_processor {
+                CL_EXEC_KERNEL | CL_EXEC_NATIVE_KERNEL
+            } else {
+                CL_EXEC_KERNEL
             }),
             CL_DEVICE_QUEUE_ON_HOST_PROPERTIES => {
                 Ulong(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
@@ -410,14 +413,13 @@ impl ClDevice {
                 Uint(if is_processor { MOST_PACKET_BYTES } else { 0 })
             }
             CL_DEVICE_PREFERRED_INTEROP_USER_SYNC => flag(true),
-            CL_DEVICE_SVM_CAPABILITIES => Ulong(match is_processor {
-                true => {
-                    CL_DEVICE_SVM_COARSE_GRAIN_BUFFER
-                        | CL_DEVICE_SVM_FINE_GRAIN_BUFFER
-                        | CL_DEVICE_SVM_FINE_GRAIN_SYSTEM
-                        | CL_DEVICE_SVM_ATOMICS
-                }
-                false => 0,
+            CL_DEVICE_SVM_CAPABILITIES => Ulong(if is_processor {
+                CL_DEVICE_SVM_COARSE_GRAIN_BUFFER
+                    | CL_DEVICE_SVM_FINE_GRAIN_BUFFER
+                    | CL_DEVICE_SVM_FINE_GRAIN_SYSTEM
+                    | CL_DEVICE_SVM_ATOMICS
+            } else {
+                0
             }),
             CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => flag(false),
             CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => flag(self.info.limits.partial_groups),
@@ -440,9 +442,10 @@ impl ClDevice {
             | CL_DEVICE_ATOMIC_ORDER_ACQ_REL
             | CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP
             | CL_DEVICE_ATOMIC_SCOPE_DEVICE;
-        let strict = match self.is_processor() {
-            true => CL_DEVICE_ATOMIC_ORDER_SEQ_CST | CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES,
-            false => 0,
+        let strict = if self.is_processor() {
+            CL_DEVICE_ATOMIC_ORDER_SEQ_CST | CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES
+        } else {
+            0
         };
         usual | strict | work_item
     }
@@ -452,17 +455,19 @@ impl ClDevice {
         let has_queues = self.is_processor();
         let if_any = |count| if has_queues { count } else { 0 };
         Some(match name {
-            CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES => Ulong(match has_queues {
-                true => CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE,
-                false => 0,
+            CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES => Ulong(if has_queues {
+                CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE
+            } else {
+                0
             }),
             CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE => Uint(if_any(USUAL_QUEUE_BYTES)),
             CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE => Uint(if_any(MOST_QUEUE_BYTES)),
             CL_DEVICE_MAX_ON_DEVICE_QUEUES => Uint(if_any(64)),
             CL_DEVICE_MAX_ON_DEVICE_EVENTS => Uint(if_any(1 << 16)),
-            CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES => Ulong(match has_queues {
-                true => CL_DEVICE_QUEUE_SUPPORTED | CL_DEVICE_QUEUE_REPLACEABLE_DEFAULT,
-                false => 0,
+            CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES => Ulong(if has_queues {
+                CL_DEVICE_QUEUE_SUPPORTED | CL_DEVICE_QUEUE_REPLACEABLE_DEFAULT
+            } else {
+                0
             }),
             _ => return None,
         })
@@ -472,9 +477,10 @@ impl ClDevice {
     fn find_extension_capability(&self, name: cl_device_info) -> Option<DeviceFact> {
         Some(match name {
             CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR => {
-                let enqueues = match self.is_processor() {
-                    true => CL_COMMAND_BUFFER_CAPABILITY_DEVICE_SIDE_ENQUEUE_KHR,
-                    false => 0,
+                let enqueues = if self.is_processor() {
+                    CL_COMMAND_BUFFER_CAPABILITY_DEVICE_SIDE_ENQUEUE_KHR
+                } else {
+                    0
                 };
                 Ulong(CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR | enqueues)
             }

@@ -34,9 +34,10 @@ pub struct RangeRequest {
 unsafe fn read_sizes(list: *const usize, dimensions: cl_uint, missing: u64) -> [u64; 3] {
     let mut sizes = [missing; 3];
     for (axis, size) in sizes.iter_mut().enumerate().take(dimensions as usize) {
-        *size = match list.is_null() {
-            true => 0,
-            false => *list.add(axis) as u64,
+        *size = if list.is_null() {
+            0
+        } else {
+            *list.add(axis) as u64
         };
     }
     sizes

@@ -55,9 +55,10 @@ unsafe fn enqueue_map(
     let is_discarded = flags & CL_MAP_WRITE_INVALIDATE_REGION != 0;
     let discards_all = is_discarded && bytes == (0..memory.store.size());
     let work = Arc::new(move |_: &_| {
-        match discards_all {
-            true => memory.store.discard_to_host()?,
-            false => drop(memory.store.fetch_to_host()?),
+        if discards_all {
+            memory.store.discard_to_host()?;
+        } else {
+            memory.store.fetch_to_host()?;
         }
         Ok(CommandEnd::Complete)
     });

@@ -33,7 +33,8 @@ impl NativeArguments {
     /// When the lists do not fit each other, or an object is no buffer.
     unsafe fn read(
         queue: &ClQueue,
-        (arguments, size): (*const c_void, usize),
+        arguments: *const c_void,
+        size: usize,
         count: cl_uint,
         memories: *const cl_mem,
         places: *const *const c_void,
@@ -55,9 +56,10 @@ impl NativeArguments {
             });
             let message = "an address is not among the arguments";
             let position = position.ok_or_else(|| CallError::new(code, message))?;
-            let memory = match memory.is_null() {
-                true => None,
-                false => Some(find_buffer(queue, *memory)?),
+            let memory = if memory.is_null() {
+                None
+            } else {
+                Some(find_buffer(queue, *memory)?)
             };
             buffers.push((position, memory));
         }
@@ -89,9 +91,10 @@ impl NativeArguments {
                 let place = &mut bytes[*position..*position + ADDRESS_BYTES];
                 place.copy_from_slice(&address.to_ne_bytes());
             }
-            let pointer = match self.bytes.is_empty() {
-                true => std::ptr::null_mut(),
-                false => copy.as_mut_ptr().cast(),
+            let pointer = if self.bytes.is_empty() {
+                std::ptr::null_mut()
+            } else {
+                copy.as_mut_ptr().cast()
             };
             // SAFETY: the caller gave the function for such a call.
             unsafe { (callback.function)(pointer) };
@@ -120,7 +123,7 @@ pub unsafe extern "C" fn enqueue_native_kernel(
         require(is_host, CL_INVALID_OPERATION, message)?;
         let missing = || CallError::invalid_value("there is no function");
         let function = function.ok_or_else(missing)?;
-        let arguments = NativeArguments::read(&queue, (arguments, size), count, memories, places)?;
+        let arguments = NativeArguments::read(&queue, arguments, size, count, memories, places)?;
         let kind = CL_COMMAND_NATIVE_KERNEL;
         let call = read_call(&queue, kind, false, wait_count, wait_list, event)?;
         let data = std::ptr::null_mut();

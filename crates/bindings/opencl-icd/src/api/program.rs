@@ -105,9 +105,10 @@ pub unsafe extern "C" fn create_program_with_binary(
             context.find_scheduler(device)?;
             let (length, binary) = (*lengths.add(number), *binaries.add(number));
             let is_given = length > 0 && !binary.is_null();
-            let read = match is_given {
-                true => ProgramImage::from_binary(get_slice(binary, length)?),
-                false => Err(CallError::invalid_value("a binary is empty")),
+            let read = if is_given {
+                ProgramImage::from_binary(get_slice(binary, length)?)
+            } else {
+                Err(CallError::invalid_value("a binary is empty"))
             };
             let status = read
                 .as_ref()

@@ -183,8 +183,9 @@ pub fn fill_region(side: RegionSide, size: BoxSize, pattern: Vec<u8>) -> CallRes
 
 /// The access of a command that writes a box. The bytes between the rows of a sparse one stay.
 fn write_access(place: ByteBox, size: BoxSize) -> StoreAccess {
-    match place.is_dense(size) {
-        true => StoreAccess::Overwrite,
-        false => StoreAccess::ReadWrite,
+    if place.is_dense(size) {
+        StoreAccess::Overwrite
+    } else {
+        StoreAccess::ReadWrite
     }
 }

@@ -52,9 +52,10 @@ impl PartitionPlan {
         require(is_size, CL_INVALID_VALUE, message)?;
         let (size, all) = (size as usize, device.count_threads());
         let message = format!("parts of {size} threads do not divide a device of {all}");
-        let code = match size == all {
-            true => CL_DEVICE_PARTITION_FAILED,
-            false => CL_INVALID_DEVICE_PARTITION_COUNT,
+        let code = if size == all {
+            CL_DEVICE_PARTITION_FAILED
+        } else {
+            CL_INVALID_DEVICE_PARTITION_COUNT
         };
         require(size < all, code, message)?;
         Ok(PartitionPlan {

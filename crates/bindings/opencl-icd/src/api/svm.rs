@@ -327,9 +327,10 @@ pub fn set_pointer_argument(
         CL_INVALID_ARG_VALUE,
         "the kernel takes no pointer there",
     )?;
-    let value = match pointer.is_null() {
-        true => ArgumentValue::Null,
-        false => ArgumentValue::Address(pointer as u64),
+    let value = if pointer.is_null() {
+        ArgumentValue::Null
+    } else {
+        ArgumentValue::Address(pointer as u64)
     };
     kernel.set_argument(index, value);
     Ok(())

@@ -3,6 +3,7 @@
 use super::interface::*;
 use super::registry::{register_handlers, register_type};
 use spirula_program::ForeignFunctionError;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::mem::offset_of;
@@ -126,11 +127,12 @@ impl FfiFuture {
 }
 
 unsafe extern "C" fn create_error(args: *mut FfiErrorCreateArgs) -> *mut FfiErrorObject {
-    let message = match (*args).message.is_null() {
-        true => "",
-        false => &CStr::from_ptr((*args).message).to_string_lossy(),
+    let message = if (*args).message.is_null() {
+        Cow::Borrowed("")
+    } else {
+        CStr::from_ptr((*args).message).to_string_lossy()
     };
-    allocate_error((*args).errc, message)
+    allocate_error((*args).errc, &message)
 }
 
 /// The message of an error. Callers of the interface before 0.4 have no place for its code.

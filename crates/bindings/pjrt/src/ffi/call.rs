@@ -353,9 +353,10 @@ fn element_size(element: &str) -> usize {
     }
     let digits = element.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let is_small_float = element.starts_with("f8") || element.starts_with("f4");
-    let bits = match is_small_float {
-        true => Some(8),
-        false => digits.parse::<usize>().ok(),
+    let bits = if is_small_float {
+        Some(8)
+    } else {
+        digits.parse::<usize>().ok()
     };
     bits.map_or(1, |bits| bits.div_ceil(8))
 }
@@ -390,9 +391,10 @@ impl AttributeList {
             size: self.kinds.len() as i64,
             types: self.kinds.as_ptr(),
             names: self.names.as_ptr(),
-            attrs: match self.values.is_empty() {
-                true => null(),
-                false => self.values.as_ptr(),
+            attrs: if self.values.is_empty() {
+                null()
+            } else {
+                self.values.as_ptr()
             },
         }
     }

@@ -196,9 +196,10 @@ impl<'a> GraphvizWriter<'a> {
         let name = name.filter(|inst| inst.op() == Op::String);
         let name = name.map_or(String::new(), |inst| inst.string_operand(0));
         let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
-        match first == last {
-            true => Some(format!("{name}:{first}")),
-            false => Some(format!("{name}:{first}-{last}")),
+        if first == last {
+            Some(format!("{name}:{first}"))
+        } else {
+            Some(format!("{name}:{first}-{last}"))
         }
     }
 

@@ -283,9 +283,10 @@ impl DisassemblyPrinter {
         let mut parts = Vec::new();
         if self.options.offsets {
             let offset = inst.at * size_of::<u32>();
-            let (on, off) = match self.options.colors {
-                true => (color::OFFSET, color::RESET),
-                false => ("", ""),
+            let (on, off) = if self.options.colors {
+                (color::OFFSET, color::RESET)
+            } else {
+                ("", "")
             };
             parts.push(format!("{on}{offset:#010x}{off}"));
         }

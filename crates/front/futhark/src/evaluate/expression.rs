@@ -6,8 +6,8 @@ use super::{EvaluateResult, ProgramEvaluator};
 use crate::check::types::{PrimitiveType, compare_fields};
 use crate::syntax::tree::{NumberType, SourceNameId};
 use crate::typed::{
-    ProgramPlace, TypedBinding, TypedExpressionId, TypedKind, TypedLoop, TypedLoopForm,
-    TypedPatternId, TypedStep,
+    DefinitionId, LocalId, ProgramPlace, TypedBinding, TypedExpressionId, TypedKind, TypedLambda,
+    TypedLoop, TypedLoopForm, TypedPatternId, TypedStep,
 };
 use std::rc::Rc;
 
@@ -37,36 +37,11 @@ impl ProgramEvaluator<'_> {
         self.place = Some(expression.place);
         match &expression.kind {
             TypedKind::Scalar(literal) => self.evaluate_scalar(literal, expression.type_id),
-            TypedKind::Bytes(bytes) => {
-                let byte = PrimitiveType::Number(NumberType::U8);
-                let elements = bytes
-                    .iter()
-                    .map(|&value| EvaluatedValue::Scalar(byte, u64::from(value)));
-                Ok(EvaluatedValue::from_elements(
-                    elements.collect(),
-                    Vec::new(),
-                ))
-            }
+            TypedKind::Bytes(bytes) => Ok(make_byte_array(bytes)),
             TypedKind::Hole => Err(self.fail("Reached hole of type")),
-            TypedKind::Local(local, _) => match self.get_local(*local, frame) {
-                Some(value) => {
-                    let value = value.clone();
-                    self.instantiate(id, value, frame)
-                }
-                None => {
-                    let name = &program.names[program.locals[*local].name];
-                    Err(self.fail(format!(
-                        "the size `{name}` does not follow from the arguments"
-                    )))
-                }
-            },
+            TypedKind::Local(local, _) => self.evaluate_local(id, *local, frame),
             TypedKind::Global(definition, _) => {
-                let target = &program.definitions[*definition];
-                if target.parameters.is_empty() && !target.size_parameters.is_empty() {
-                    return self.evaluate_polymorphic(id, *definition, frame);
-                }
-                let value = self.evaluate_global(*definition)?;
-                self.instantiate(id, value, frame)
+                self.evaluate_global_reference(id, *definition, frame)
             }
             TypedKind::Intrinsic(intrinsic, types) => {
                 let value = self.evaluate_builtin(*intrinsic, types)?;
@@ -79,19 +54,7 @@ impl ProgramEvaluator<'_> {
                 }
                 Ok(self.make_record(values))
             }
-            TypedKind::Array(elements) => {
-                let elements = elements
-                    .iter()
-                    .map(|&element| self.evaluate(element, frame));
-                let elements = elements.collect::<EvaluateResult<Vec<_>>>()?;
-                self.require_regular(&elements)?;
-                let shape = match program.sizes.types.get(&id) {
-                    Some(&sized) => self.evaluate_shape(sized, frame)?,
-                    None => Vec::new(),
-                };
-                let row_shape = shape.into_iter().skip(1).collect();
-                Ok(EvaluatedValue::from_elements(elements, row_shape))
-            }
+            TypedKind::Array(elements) => self.evaluate_array(id, elements, frame),
             TypedKind::Constructor(name, payload) => {
                 let payload = payload.iter().map(|&part| self.evaluate(part, frame));
                 Ok(EvaluatedValue::Sum(
@@ -112,14 +75,7 @@ impl ProgramEvaluator<'_> {
             TypedKind::Application(function, arguments) => {
                 self.evaluate_application(id, *function, arguments, frame)
             }
-            TypedKind::Lambda(lambda) => {
-                let mut captured = frame.clone();
-                for &size in &lambda.size_parameters {
-                    self.set_local(size, None, &mut captured);
-                }
-                let function = FunctionValue::Lambda(id, captured);
-                Ok(EvaluatedValue::Function(Rc::new(function)))
-            }
+            TypedKind::Lambda(lambda) => Ok(self.make_closure(id, lambda, frame)),
             TypedKind::If(condition, accept, reject) => {
                 let taken = if self.evaluate(*condition, frame)?.is_true() {
                     accept
@@ -169,6 +125,72 @@ impl ProgramEvaluator<'_> {
             }
             TypedKind::Attributed(_, body) => self.evaluate(*body, frame),
         }
+    }
+
+    /// The value of a local variable, instantiated for the place of its use.
+    fn evaluate_local(
+        &mut self,
+        id: TypedExpressionId,
+        local: LocalId,
+        frame: &mut VariableFrame,
+    ) -> EvaluateResult<EvaluatedValue> {
+        let Some(value) = self.get_local(local, frame) else {
+            let name = &self.program.names[self.program.locals[local].name];
+            return Err(self.fail(format!(
+                "the size `{name}` does not follow from the arguments"
+            )));
+        };
+        let value = value.clone();
+        self.instantiate(id, value, frame)
+    }
+
+    /// The value of a definition, instantiated for the place of its use.
+    fn evaluate_global_reference(
+        &mut self,
+        id: TypedExpressionId,
+        definition: DefinitionId,
+        frame: &mut VariableFrame,
+    ) -> EvaluateResult<EvaluatedValue> {
+        let target = &self.program.definitions[definition];
+        if target.parameters.is_empty() && !target.size_parameters.is_empty() {
+            return self.evaluate_polymorphic(id, definition, frame);
+        }
+        let value = self.evaluate_global(definition)?;
+        self.instantiate(id, value, frame)
+    }
+
+    /// An array of elements of one shape.
+    fn evaluate_array(
+        &mut self,
+        id: TypedExpressionId,
+        elements: &[TypedExpressionId],
+        frame: &mut VariableFrame,
+    ) -> EvaluateResult<EvaluatedValue> {
+        let elements = elements
+            .iter()
+            .map(|&element| self.evaluate(element, frame));
+        let elements = elements.collect::<EvaluateResult<Vec<_>>>()?;
+        self.require_regular(&elements)?;
+        let shape = match self.program.sizes.types.get(&id) {
+            Some(&sized) => self.evaluate_shape(sized, frame)?,
+            None => Vec::new(),
+        };
+        let row_shape = shape.into_iter().skip(1).collect();
+        Ok(EvaluatedValue::from_elements(elements, row_shape))
+    }
+
+    /// A function with the variables that it sees. Its size parameters have no values until it is applied.
+    fn make_closure(
+        &self,
+        id: TypedExpressionId,
+        lambda: &TypedLambda,
+        frame: &VariableFrame,
+    ) -> EvaluatedValue {
+        let mut captured = frame.clone();
+        for &size in &lambda.size_parameters {
+            self.set_local(size, None, &mut captured);
+        }
+        EvaluatedValue::Function(Rc::new(FunctionValue::Lambda(id, captured)))
     }
 
     /// A record of its fields.
@@ -369,4 +391,13 @@ impl ProgramEvaluator<'_> {
         self.update_value(&mut target, &steps, value)?;
         Ok(target)
     }
+}
+
+/// The array of the bytes of a string.
+fn make_byte_array(bytes: &[u8]) -> EvaluatedValue {
+    let byte = PrimitiveType::Number(NumberType::U8);
+    let elements = bytes
+        .iter()
+        .map(|&value| EvaluatedValue::Scalar(byte, u64::from(value)));
+    EvaluatedValue::from_elements(elements.collect(), Vec::new())
 }

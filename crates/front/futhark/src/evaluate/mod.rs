@@ -4,6 +4,7 @@
 //! of values.
 
 mod array;
+mod array_function;
 mod builtin;
 mod derivative;
 mod expression;

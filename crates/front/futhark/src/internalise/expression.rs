@@ -5,7 +5,7 @@ use super::{InternaliseResult, SourceInternaliser};
 use crate::check::types::{PrimitiveType, TypeId, TypeParameterId, compare_fields};
 use crate::syntax::tree::{NumberType, SourceNameId};
 use crate::typed::{
-    DefinitionId, LocalId, ProgramPlace, TypedBinding, TypedExpressionId, TypedKind,
+    DefinitionId, LocalId, ProgramPlace, TypedBinding, TypedExpressionId, TypedKind, TypedLambda,
 };
 use rustc_hash::FxHashMap;
 use spirula_program::{ScalarLiteral, ScalarType as MachineType};
@@ -66,24 +66,9 @@ impl SourceInternaliser<'_> {
                 }
                 Ok(self.make_record(values))
             }
-            TypedKind::Array(elements) => {
-                let values = elements
-                    .iter()
-                    .map(|&element| self.internalise(element, frame));
-                let values = values.collect::<InternaliseResult<Vec<_>>>()?;
-                let type_id = self.concretise(expression.type_id, &frame.types);
-                if values.is_empty() {
-                    let shape = self.expression_shape(id, frame);
-                    return self.default_sized(type_id, &shape);
-                }
-                self.make_array(values, type_id)
-            }
+            TypedKind::Array(elements) => self.internalise_array(id, elements, frame),
             TypedKind::Constructor(name, payload) => {
-                let payload = payload.iter().map(|&part| self.internalise(part, frame));
-                let payload = payload.collect::<InternaliseResult<Vec<_>>>()?;
-                let type_id = self.concretise(expression.type_id, &frame.types);
-                let shape = self.expression_shape(id, frame);
-                self.make_sum(*name, payload, type_id, &shape)
+                self.internalise_constructor(id, *name, payload, frame)
             }
             TypedKind::Projection(record, field) => {
                 let record = self.internalise(*record, frame)?;
@@ -98,14 +83,7 @@ impl SourceInternaliser<'_> {
             TypedKind::Application(function, arguments) => {
                 self.internalise_application(id, *function, arguments, frame)
             }
-            TypedKind::Lambda(lambda) => {
-                let mut captured = frame.clone();
-                for &size in &lambda.size_parameters {
-                    self.set_local(size, None, &mut captured);
-                }
-                let function = StaticFunction::Lambda(id, captured);
-                Ok(StaticValue::Function(Rc::new(function)))
-            }
+            TypedKind::Lambda(lambda) => Ok(self.make_closure(id, lambda, frame)),
             TypedKind::If(condition, accept, reject) => {
                 let condition = self.internalise_operand(*condition, frame)?;
                 self.choose(
@@ -160,6 +138,56 @@ impl SourceInternaliser<'_> {
                 self.internalise_attributed(attribute, *body, frame)
             }
         }
+    }
+
+    /// An array of elements of one shape. An array without elements has the sizes of its type.
+    fn internalise_array(
+        &mut self,
+        id: TypedExpressionId,
+        elements: &[TypedExpressionId],
+        frame: &mut StaticFrame,
+    ) -> InternaliseResult<StaticValue> {
+        let values = elements
+            .iter()
+            .map(|&element| self.internalise(element, frame));
+        let values = values.collect::<InternaliseResult<Vec<_>>>()?;
+        let type_id = self.program.expressions[id].type_id;
+        let type_id = self.concretise(type_id, &frame.types);
+        if values.is_empty() {
+            let shape = self.expression_shape(id, frame);
+            return self.default_sized(type_id, &shape);
+        }
+        self.make_array(values, type_id)
+    }
+
+    /// A value of a sum type.
+    fn internalise_constructor(
+        &mut self,
+        id: TypedExpressionId,
+        name: SourceNameId,
+        payload: &[TypedExpressionId],
+        frame: &mut StaticFrame,
+    ) -> InternaliseResult<StaticValue> {
+        let payload = payload.iter().map(|&part| self.internalise(part, frame));
+        let payload = payload.collect::<InternaliseResult<Vec<_>>>()?;
+        let type_id = self.program.expressions[id].type_id;
+        let type_id = self.concretise(type_id, &frame.types);
+        let shape = self.expression_shape(id, frame);
+        self.make_sum(name, payload, type_id, &shape)
+    }
+
+    /// A function with the variables that it sees. Its size parameters have no values until it is applied.
+    fn make_closure(
+        &self,
+        id: TypedExpressionId,
+        lambda: &TypedLambda,
+        frame: &StaticFrame,
+    ) -> StaticValue {
+        let mut captured = frame.clone();
+        for &size in &lambda.size_parameters {
+            self.set_local(size, None, &mut captured);
+        }
+        StaticValue::Function(Rc::new(StaticFunction::Lambda(id, captured)))
     }
 
     /// Internalises an expression whose value is a scalar.

@@ -24,9 +24,10 @@ impl LlvmTranslator<'_> {
     /// Declares the capabilities and extensions that the module needs. The version rises where the options leave it
     /// open.
     pub(super) fn declare_capabilities(&mut self) {
-        let kind: &[Capability] = match self.is_shader() {
-            true => &[Capability::Shader],
-            false => &[Capability::Addresses, Capability::Kernel],
+        let kind: &[Capability] = if self.is_shader() {
+            &[Capability::Shader]
+        } else {
+            &[Capability::Addresses, Capability::Kernel]
         };
         let ceiling = RequirementCeiling {
             capabilities: (self.options.capabilities.as_ref())

@@ -355,9 +355,10 @@ impl<'a> BytecodeOpReader<'_, 'a> {
             } else {
                 (self.reader.read_type(data)?, true)
             };
-            let loc = match has_location {
-                true => self.reader.read_location(data)?,
-                false => MlirLoc::UNKNOWN,
+            let loc = if has_location {
+                self.reader.read_location(data)?
+            } else {
+                MlirLoc::UNKNOWN
             };
             arguments.push((ty, loc));
         }

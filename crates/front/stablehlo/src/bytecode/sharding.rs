@@ -100,9 +100,10 @@ impl<'a> BytecodeReader<'a> {
         let axes = self.join_attributes(data)?;
         let ids = data.signed_list()?;
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-        Ok(match ids.is_empty() {
-            true => format!("<[{axes}]>"),
-            false => format!("<[{axes}], device_ids=[{}]>", ids.join(", ")),
+        Ok(if ids.is_empty() {
+            format!("<[{axes}]>")
+        } else {
+            format!("<[{axes}], device_ids=[{}]>", ids.join(", "))
         })
     }
 

@@ -116,9 +116,10 @@ pub fn translate_for(
     for ((at, argument), name) in module.arguments(body).enumerate().zip(&names) {
         let ty = module.type_of(argument);
         let is_token = matches!(module.types.kind(ty), MlirTypeKind::Dialect { .. });
-        parameters.push(match is_token {
-            true => add_token(&mut t, name, argument),
-            false => add_parameter(&mut t, function, (at, name), argument, options)?,
+        parameters.push(if is_token {
+            add_token(&mut t, name, argument)
+        } else {
+            add_parameter(&mut t, function, at, name, argument, options)?
         });
     }
     let results = t.translate_block(body)?;
@@ -203,7 +204,8 @@ fn store_in_order(
 fn add_parameter(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
-    (at, name): (usize, &str),
+    at: usize,
+    name: &str,
     argument: Mlir,
     options: &TranslateOptions,
 ) -> TranslateResult<InterfaceTensor> {

@@ -231,15 +231,14 @@ impl ForeignTensor {
             return Ok(TranslatedValue::Token);
         };
         let stored = split_components(t, element, value, &self.stored_sizes())?;
-        let tensor = match self.layout.is_empty() {
-            true => stored,
-            false => {
-                let shape = self.sizes.iter().map(|size| DimExtent::Static(*size));
-                let layout = self.layout.clone();
-                t.gather_elements(&stored, &shape.collect(), |_, point| {
-                    layout.iter().map(|at| point[*at]).collect()
-                })?
-            }
+        let tensor = if self.layout.is_empty() {
+            stored
+        } else {
+            let shape = self.sizes.iter().map(|size| DimExtent::Static(*size));
+            let layout = self.layout.clone();
+            t.gather_elements(&stored, &shape.collect(), |_, point| {
+                layout.iter().map(|at| point[*at]).collect()
+            })?
         };
         Ok(TranslatedValue::Tensor(tensor))
     }
@@ -265,18 +264,17 @@ fn pass_operand(
     };
     let sizes = t.static_sizes(op, &tensor)?;
     let ty = ForeignTensor::new(t, op, tensor.element, sizes, layout)?;
-    let stored = match ty.layout.is_empty() {
-        true => tensor,
-        false => {
-            let layout = ty.layout.clone();
-            t.gather_elements(&tensor, &ty.stored_sizes(), |_, point| {
-                let at = |dimension| layout.iter().position(|d| *d == dimension);
-                let dimensions = 0..layout.len();
-                dimensions
-                    .filter_map(|d| at(d).map(|at| point[at]))
-                    .collect()
-            })?
-        }
+    let stored = if ty.layout.is_empty() {
+        tensor
+    } else {
+        let layout = ty.layout.clone();
+        t.gather_elements(&tensor, &ty.stored_sizes(), |_, point| {
+            let at = |dimension| layout.iter().position(|d| *d == dimension);
+            let dimensions = 0..layout.len();
+            dimensions
+                .filter_map(|d| at(d).map(|at| point[at]))
+                .collect()
+        })?
     };
     Ok((interleave_components(t, &stored)?, ty.to_foreign()))
 }
@@ -349,9 +347,10 @@ fn read_parameter(module: &MlirModule, attr: MlirAttr) -> Option<ForeignAttribut
         AttributeKind::Elements(_) | AttributeKind::Resource { .. } => {
             let elements = module.as_elements(attr)?;
             let count = usize::try_from(module.types.element_count(elements.ty)?).ok()?;
-            let data = match elements.splat {
-                true => elements.data.repeat(count),
-                false => elements.data.to_vec(),
+            let data = if elements.splat {
+                elements.data.repeat(count)
+            } else {
+                elements.data.to_vec()
             };
             ForeignAttribute::Array(name(module.types.element_type(elements.ty))?, data)
         }

@@ -158,9 +158,10 @@ pub(super) fn take_extremes(
     let fits = last.is_some_and(|size| 0 <= k && size.is_none_or(|size| k as u64 <= size));
     t.ensure_holds(op, fits, "takes more than there is")?;
     let index = t.result_element(op, 1)?;
-    let direction = match greatest {
-        true => ComparisonDirection::Greater,
-        false => ComparisonDirection::Less,
+    let direction = if greatest {
+        ComparisonDirection::Greater
+    } else {
+        ComparisonDirection::Less
     };
     let sorted = t.sort_last_dimension(op, operand, index, direction)?;
     shape[rank - 1] = DimExtent::Static(k as u64);

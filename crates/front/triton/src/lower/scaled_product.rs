@@ -34,16 +34,16 @@ impl<'m> TileLowering<'m, '_> {
             let scale = if has_scale { operands.next() } else { None };
             Ok((value, scale))
         };
-        let left = take_pair("lhs_scale")?;
-        let right = take_pair("rhs_scale")?;
+        let (left, left_scale) = take_pair("lhs_scale")?;
+        let (right, right_scale) = take_pair("rhs_scale")?;
         let (Some(sum), [result]) = (operands.next(), operation.results.as_slice()) else {
             return Err(malformed());
         };
         let [rows, columns] = *self.type_of(*result).dimensions() else {
             return Err(fault(&operation.place, "tt.dot_scaled needs matrices"));
         };
-        let left = self.describe_scaled(operation, left, "lhs", 1, rows)?;
-        let right = self.describe_scaled(operation, right, "rhs", 0, columns)?;
+        let left = self.describe_scaled(operation, left, left_scale, "lhs", 1, rows)?;
+        let right = self.describe_scaled(operation, right, right_scale, "rhs", 0, columns)?;
         let depth = left.shape[1];
         if right.shape[0] != depth {
             return Err(malformed());
@@ -62,7 +62,8 @@ impl<'m> TileLowering<'m, '_> {
     fn describe_scaled(
         &self,
         operation: &TileOperation,
-        (value, scale): (ValueId, Option<ValueId>),
+        value: ValueId,
+        scale: Option<ValueId>,
         side: &str,
         inner: usize,
         outer_size: u64,

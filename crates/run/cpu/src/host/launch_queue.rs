@@ -254,9 +254,10 @@ pub(crate) extern "C" fn capture_times(context: *const LaunchContext, event: u64
     let queue = unsafe { &*(*context).queue.cast::<LaunchQueue>() };
     let written = queue.with_state(|state| {
         state.captures.push((event, place));
-        match state.is_over(event) {
-            true => state.take_captures(&[event as usize]),
-            false => Vec::new(),
+        if state.is_over(event) {
+            state.take_captures(&[event as usize])
+        } else {
+            Vec::new()
         }
     });
     write_times(&written);

@@ -90,9 +90,10 @@ fn is_numbered(member: &str) -> bool {
 fn list_names<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     let count = names.len();
     let listed: Vec<&str> = names.take(MOST_LISTED).collect();
-    match count > MOST_LISTED {
-        true => format!("{}, and {} more", listed.join(", "), count - MOST_LISTED),
-        false => listed.join(", "),
+    if count > MOST_LISTED {
+        format!("{}, and {} more", listed.join(", "), count - MOST_LISTED)
+    } else {
+        listed.join(", ")
     }
 }
 

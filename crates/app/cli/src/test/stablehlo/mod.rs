@@ -104,10 +104,10 @@ fn gather_module_paths(folder: &Path, modules: &mut Vec<PathBuf>) -> Result<(), 
     entries.sort_by_key(fs::DirEntry::path);
     for entry in entries {
         let path = entry.path();
-        match entry.file_type().map_err(unreadable)?.is_dir() {
-            true => gather_module_paths(&path, modules)?,
-            false if is_module(&path) => modules.push(path),
-            false => {}
+        if entry.file_type().map_err(unreadable)?.is_dir() {
+            gather_module_paths(&path, modules)?;
+        } else if is_module(&path) {
+            modules.push(path);
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::translate::error::TranslateResult;
 use crate::translate::linear::{matrix_position, split_matrix_position};
 use crate::translate::scalar::{ElementValue, ScalarBuilder};
 use crate::translate::translator::{StablehloTranslator, TypedTensor};
-use spirula_tensor::ir::{AxisKind, DimExtent, StructuredOp, TensorShape, TensorValue};
+use spirula_tensor::ir::{AxisKind, DimExtent, StructuredOp, TensorShape};
 
 /// A factor of a product.
 #[derive(Clone, Copy)]
@@ -65,9 +65,9 @@ pub(super) fn multiply_matrices(
     };
     // The products that each part is a sum of, with their signs.
     let mut sums: Vec<Vec<(f64, TypedTensor)>> = vec![Vec::new(); element.component_count()];
-    for (first, a) in left.tensor.parts.iter().enumerate() {
-        for (second, b) in right.tensor.parts.iter().enumerate() {
-            let product = multiply_parts(t, op, (left, *a), (right, *b), shape, inner)?;
+    for first in 0..left.tensor.parts.len() {
+        for second in 0..right.tensor.parts.len() {
+            let product = multiply_parts(t, op, left, right, [first, second], shape, inner)?;
             let sign = left.part_sign(first) * right.part_sign(second);
             let both = if first + second == 2 { -sign } else { sign };
             sums[(first + second) % 2].push((both, product));
@@ -100,12 +100,13 @@ pub(super) fn multiply_matrices(
     })
 }
 
-/// The product of one part of each factor.
+/// The product of one part of each factor. `parts` has the number of the part of the left and of the right factor.
 fn multiply_parts(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
-    (left, a): (MatrixFactor<'_>, TensorValue),
-    (right, b): (MatrixFactor<'_>, TensorValue),
+    left: MatrixFactor<'_>,
+    right: MatrixFactor<'_>,
+    parts: [usize; 2],
     shape: &TensorShape,
     inner: u64,
 ) -> TranslateResult<TypedTensor> {
@@ -114,15 +115,17 @@ fn multiply_parts(
     let point = s.axis_indices();
     let (outer, row, column) = split_matrix_position(&point);
     let k = s.add_axis(DimExtent::Static(inner), AxisKind::Reduction);
-    let mut read = |factor: MatrixFactor<'_>, part, row, column| {
+    let mut read = |factor: MatrixFactor<'_>, part: usize, row, column| {
         let position = if factor.is_transposed {
             matrix_position(outer, column, row)
         } else {
             matrix_position(outer, row, column)
         };
-        t.read_element(&mut s, &TypedTensor::new(real, part), &position)
+        let tensor = TypedTensor::new(real, factor.tensor.parts[part]);
+        t.read_element(&mut s, &tensor, &position)
     };
-    let (a, b) = (read(left, a, row, k), read(right, b, k, column));
+    let a = read(left, parts[0], row, k);
+    let b = read(right, parts[1], k, column);
     let sum = t.sum_of_products(op, &mut s, &a, &b, None, real)?;
     Ok(t.finish_structured(s, &sum))
 }

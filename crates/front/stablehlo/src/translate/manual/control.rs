@@ -340,12 +340,11 @@ fn separate_branch(
         .collect();
     let mut results = Vec::new();
     for (at, block) in blocks.iter().enumerate() {
-        let conditions: Vec<TensorValue> = match at + 1 < blocks.len() {
-            true => per_shard.iter().map(|own| own[at]).collect(),
-            false => {
-                let others = per_shard.iter();
-                others.map(|own| t.negate_truths(own)).collect()
-            }
+        let conditions: Vec<TensorValue> = if at + 1 < blocks.len() {
+            per_shard.iter().map(|own| own[at]).collect()
+        } else {
+            let others = per_shard.iter();
+            others.map(|own| t.negate_truths(own)).collect()
         };
         let active = t.mask_conditions(conditions.clone());
         t.shards.active = Some(active.into());

@@ -95,8 +95,9 @@ impl HostProgramLowering<'_> {
     /// The values that the blocks of an operation use.
     pub(in crate::lower) fn collect_values_inside(
         &self,
-        (block, at): (TensorBlock, usize),
+        position: (TensorBlock, usize),
     ) -> Vec<TensorValue> {
+        let (block, at) = position;
         let inner = self.function.block(block).ops[at].kind.blocks();
         inner
             .flat_map(|block| self.collect_values_used(block))

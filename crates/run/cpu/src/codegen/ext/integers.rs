@@ -99,9 +99,10 @@ pub(super) fn difference_unsigned(lower: &mut ClifLowering, lane: LaneTypes, v: 
 /// Half of the bits in which two integers differ.
 fn half_difference(lower: &mut ClifLowering, v: &[Value], is_signed: bool) -> Value {
     let different = lower.builder.ins().bxor(v[0], v[1]);
-    match is_signed {
-        true => lower.builder.ins().sshr_imm_u(different, 1),
-        false => lower.builder.ins().ushr_imm_u(different, 1),
+    if is_signed {
+        lower.builder.ins().sshr_imm_u(different, 1)
+    } else {
+        lower.builder.ins().ushr_imm_u(different, 1)
     }
 }
 
@@ -144,9 +145,10 @@ fn short_integer(
 ) -> Value {
     let shift = i64::from(lane.from.bits().saturating_sub(24));
     let raised = lower.builder.ins().ishl_imm_u(value, shift);
-    match is_signed {
-        true => lower.builder.ins().sshr_imm_u(raised, shift),
-        false => lower.builder.ins().ushr_imm_u(raised, shift),
+    if is_signed {
+        lower.builder.ins().sshr_imm_u(raised, shift)
+    } else {
+        lower.builder.ins().ushr_imm_u(raised, shift)
     }
 }
 
