@@ -382,6 +382,18 @@ impl SpirvModule {
         SpirvWalk::of_function(self, func)
     }
 
+    /// The handles of [`SpirvModule::all_insts`], for walks that look at few of the instructions.
+    pub(crate) fn all_handles(&self) -> impl Iterator<Item = Inst> {
+        let mut walk = SpirvWalk::of_module(self);
+        std::iter::from_fn(move || walk.next_handle())
+    }
+
+    /// The opcode of an instruction.
+    #[inline]
+    pub(crate) fn opcode(&self, inst: Inst) -> Op {
+        split_first_word(self.words.words_from(self.nodes.start(inst))[0]).1
+    }
+
     /// Every instruction of the module in its logical order.
     pub fn all_insts(&self) -> impl Iterator<Item = InstRef<'_>> + Clone {
         SpirvWalk::of_module(self)

@@ -48,10 +48,29 @@ pub(super) struct RowCollector {
 
 struct SeenEnumerants {
     ops: Vec<bool>,
-    /// The mask of the last load or store.
-    memory_access: Option<u32>,
+    /// By row of the grammar: the last operands with requirements that were examined, if they are one or two words.
+    last_operands: Vec<[Option<u32>; 2]>,
+    /// All such operands, with their row.
+    operands: FxHashSet<(usize, [Option<u32>; 2])>,
     values: FxHashSet<(Kind, u32)>,
     ext: FxHashSet<(&'static str, u32)>,
+}
+
+impl SeenEnumerants {
+    /// Whether an instruction of this row with these last words was examined. All words before them are ids. Most
+    /// decorations, loads and stores are like one before them.
+    #[inline]
+    fn has_operands(&mut self, row: usize, words: &[u32]) -> bool {
+        let key = match *words {
+            [first] => [Some(first), None],
+            [first, second] => [Some(first), Some(second)],
+            _ => return false,
+        };
+        if std::mem::replace(&mut self.last_operands[row], key) == key {
+            return true;
+        }
+        !self.operands.insert((row, key))
+    }
 }
 
 impl RowCollector {
@@ -63,7 +82,8 @@ impl RowCollector {
             sets: imports.filter_map(set).collect(),
             seen: SeenEnumerants {
                 ops: vec![false; all_instructions().len()],
-                memory_access: None,
+                last_operands: vec![[None; 2]; all_instructions().len()],
+                operands: FxHashSet::default(),
                 values: FxHashSet::default(),
                 ext: FxHashSet::default(),
             },
@@ -76,35 +96,33 @@ impl RowCollector {
         self.seen.ops[row] && FIRST_ENUMERANTS[row] == u16::MAX
     }
 
-    /// Finds the needs of an instruction and its enumerants.
+    /// Finds the needs of an instruction, whose row of the grammar is given, and of its enumerants.
     #[inline]
-    pub fn collect_from_inst(&mut self, needs: &mut ModuleRequirements, inst: InstRef<'_>) {
-        let Some(row) = inst.op().row_index() else {
-            return;
-        };
+    pub fn collect_from_inst(
+        &mut self,
+        needs: &mut ModuleRequirements,
+        row: usize,
+        inst: InstRef<'_>,
+    ) {
         if !self.seen.ops[row] {
             self.seen.ops[row] = true;
             collect_from_opcode(needs, inst);
         }
         let first = usize::from(FIRST_ENUMERANTS[row]);
-        let Some(&word) = inst.words().get(first) else {
+        let Some(rest @ [_, ..]) = inst.words().get(first..) else {
             return;
         };
-        // Most loads and stores have the same memory operands as those before them.
-        if matches!(inst.op(), Op::Load | Op::Store)
-            && self.seen.memory_access.replace(word) == Some(word)
-        {
-            return;
+        // The needs of an extended instruction depend on its set as well.
+        if is_extended(inst) || !self.seen.has_operands(row, rest) {
+            self.collect_from_operands(needs, inst);
         }
-        self.collect_from_operands(needs, inst);
     }
 
     fn collect_from_operands(&mut self, needs: &mut ModuleRequirements, inst: InstRef<'_>) {
         if matches!(inst.op(), Op::Capability | Op::Extension) {
             return;
         }
-        let is_ext = matches!(inst.op(), Op::ExtInst | Op::ExtInstWithForwardRefsKHR);
-        let id = inst.get_id(0).filter(|_| is_ext);
+        let id = inst.get_id(0).filter(|_| is_extended(inst));
         let set = self.sets.iter().find(|set| Some(set.0) == id);
         let set = set.and_then(|set| set.1);
         // Operands of extended instructions have no needs of their own.
@@ -138,6 +156,10 @@ impl RowCollector {
             }
         }
     }
+}
+
+fn is_extended(inst: InstRef<'_>) -> bool {
+    matches!(inst.op(), Op::ExtInst | Op::ExtInstWithForwardRefsKHR)
 }
 
 fn require_row(

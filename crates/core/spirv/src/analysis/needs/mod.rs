@@ -94,13 +94,17 @@ impl ModuleRequirements {
     fn derive_from(mut self, module: &SpirvModule) -> Self {
         let mut rows = RowCollector::new(module);
         let mut rules = RequirementRules::new(module, &mut self);
-        for inst in module.all_insts() {
-            let row = inst.op().row_index();
+        for handle in module.all_handles() {
+            let Some(row) = module.opcode(handle).row_index() else {
+                rules.inspect_inst(module.inst(handle));
+                continue;
+            };
             // Most instructions have an opcode without operands or types to look at.
-            let is_done = row.is_some_and(|row| rows.is_done(row) && !rules.is_concerned(row));
-            if !is_done {
-                rows.collect_from_inst(rules.needs, inst);
-                rules.inspect_inst(inst);
+            if !rows.is_done(row) {
+                rows.collect_from_inst(rules.needs, row, module.inst(handle));
+            }
+            if rules.is_concerned(row) {
+                rules.inspect_inst(module.inst(handle));
             }
         }
         rules.finish_requirements();

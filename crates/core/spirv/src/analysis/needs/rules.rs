@@ -110,8 +110,6 @@ impl<'a> RequirementRules<'a> {
         let is_listed = matches!(
             row.op,
             Op::Variable
-                | Op::FunctionCall
-                | Op::ReturnValue
                 | Op::ImageRead
                 | Op::ImageSparseRead
                 | Op::ImageWrite
@@ -130,7 +128,9 @@ impl<'a> RequirementRules<'a> {
             Class::Atomic | Class::Barrier | Class::Memory | Class::Image
         );
         let is_typed = row.op.result_form() == ResultForm::Typed;
+        let passes_pointer = matches!(row.op, Op::FunctionCall | Op::ReturnValue);
         let is_ruled = is_listed
+            || passes_pointer && self.is_logical
             || matches!(row.class, Class::TypeDeclaration | Class::Atomic)
             || has_scope && self.is_vulkan_model
             || is_typed && self.is_logical;
