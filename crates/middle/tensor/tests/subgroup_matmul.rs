@@ -4,8 +4,8 @@ use spirula_kernel::ir::FragmentElement;
 use spirula_program::{ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarOp, ScalarType};
 use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceMachine, DeviceOptions, MatrixElement};
 use spirula_tensor::ir::{
-    AxisKind, DenseTensorType, DimExtent, NodeGraph, ScalarCombiner, ScalarNode, StructuredOp,
-    TensorConstant, TensorFunction, TensorReduction,
+    AxisKind, DenseTensorType, DimExtent, NodeGraph, OpKind, ProductPrecision, ScalarCombiner,
+    ScalarNode, StructuredOp, TensorConstant, TensorFunction, TensorReduction,
 };
 use spirula_tensor::schedule::{DispatchTuning, FragmentShape, MatrixProfile, ScheduleProfile};
 use spirula_tensor::{TensorBuilder, compile_function, evaluate_function};
@@ -57,6 +57,13 @@ const BRAIN: NarrowFactorType = NarrowFactorType {
     },
 };
 
+/// Factors that products in reduced precision split.
+const SINGLE: NarrowFactorType = NarrowFactorType {
+    stored: ScalarType::F32,
+    sum: ScalarType::F32,
+    widen: |_, x| x,
+};
+
 const BYTE: NarrowFactorType = NarrowFactorType {
     stored: ScalarType::I8,
     sum: ScalarType::I32,
@@ -102,6 +109,9 @@ fn product([m, n, k]: [u64; 3], turned: [bool; 2], of: NarrowFactorType) -> Tens
     });
     let element = op.body.intern_element(row, of.sum, &[j]);
     let result = op.body.apply_op(add, &[sum[0], element]);
+    if of.stored == ScalarType::F32 {
+        op.precision = ProductPrecision::Reduced;
+    }
     op.add_yield(result);
     let result = b.add_structured(op)[0];
     b.add_result(result, false);
@@ -144,6 +154,35 @@ fn narrow_products_are_multiplied_by_subgroups() {
             }
         }
     }
+}
+
+/// Products of `f32` in reduced precision are products of parts, where tiles are large enough.
+#[test]
+fn reduced_products_are_multiplied_in_parts() {
+    let mut doubled = profile();
+    if let Some(matrices) = &mut doubled.matrices {
+        matrices.buffers = 2;
+    }
+    for profile in [profile(), doubled] {
+        for size in [[256, 256, 256], [67, 83, 51], [128, 130, 72]] {
+            for turned in [[false, false], [true, false], [false, true]] {
+                let stage = scheduled(product(size, turned, SINGLE), profile);
+                assert!(stage.contains("bf16 by bf16 in 2 parts"), "{stage}");
+            }
+        }
+        for size in [[32, 256, 256], [256, 16, 256]] {
+            let stage = scheduled(product(size, [false, false], SINGLE), profile);
+            assert!(!stage.contains("parts"), "{stage}");
+        }
+    }
+    let mut full = product([256, 256, 256], [false, false], SINGLE);
+    for op in &mut full.block_mut(full.body()).ops {
+        if let OpKind::Structured(structured) = &mut op.kind {
+            structured.precision = ProductPrecision::Full;
+        }
+    }
+    let stage = scheduled(full, profile());
+    assert!(!stage.contains("parts"), "{stage}");
 }
 
 /// Tiles that are filled while others are used wait once a round, and what is read is 16 bytes at a
@@ -262,8 +301,11 @@ fn products_are_right_where_there_are_fragments() {
     for (info, profile) in able {
         let mut device =
             ComputeDevice::open(&info.id, &DeviceOptions::default()).expect("it opens");
-        for of in [HALF, BRAIN, BYTE] {
+        tried += u32::from(splits_well(&mut device, profile));
+        for of in [HALF, BRAIN, BYTE, SINGLE] {
             let cases = [
+                ([64, 96, 80], [false, true]),
+                ([67, 83, 51], [true, false]),
                 ([32, 64, 96], [false, false]),
                 ([35, 43, 51], [true, false]),
                 ([40, 24, 72], [false, true]),
@@ -285,17 +327,6 @@ fn is_right(
     of: NarrowFactorType,
 ) -> bool {
     let function = product(size, turned, of);
-    let mut stage = String::new();
-    let program = compile_function(
-        function.clone(),
-        profile,
-        &DispatchTuning::default(),
-        &mut |_, text| stage = text(),
-    );
-    let program = program.expect("the function compiles");
-    if !stage.contains("multiply") {
-        return false;
-    }
     let parameters = &function.block(function.body()).parameters;
     let arguments = parameters.iter().zip(1u32..).map(|(value, seed)| {
         let ty = function.ty(*value);
@@ -305,6 +336,128 @@ fn is_right(
     let arguments: Vec<TensorConstant> = arguments.collect();
     let expected =
         evaluate_function(&function, arguments.clone(), 1 << 30).expect("it has a meaning");
+    let Some((found, stage)) = multiply_on_device(device, profile, &function, arguments) else {
+        return false;
+    };
+    let different = found
+        .iter()
+        .zip(&expected[0].bytes)
+        .position(|(a, b)| a != b);
+    if let Some(at) = different {
+        let at = at / 4;
+        let (row, column) = (at as u64 / size[1], at as u64 % size[1]);
+        panic!("{size:?} {turned:?}: element {row}, {column}\n{stage}");
+    }
+    true
+}
+
+/// Numbers of all magnitudes, with infinities, NaN and the largest among them.
+fn single_numbers(count: u64, seed: u32, special: &[f32]) -> Vec<f32> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 8
+    };
+    let numbers = (0..count).map(|_| {
+        let (fraction, exponent) = (next() as f32 / (1 << 23) as f32 - 1.0, next() % 8);
+        fraction * (1 << exponent) as f32
+    });
+    let mut numbers: Vec<f32> = numbers.collect();
+    for (number, value) in special.iter().enumerate() {
+        let at = (number * 1009 + 67) % numbers.len();
+        numbers[at] = *value;
+    }
+    numbers
+}
+
+/// Whether products in parts were computed. Fails if any is further from the exact sum than documented, or differs where the
+/// exact sum is an infinity or NaN.
+fn splits_well(device: &mut ComputeDevice, profile: ScheduleProfile) -> bool {
+    let [m, n, k] = [128u64, 192, 96];
+    let function = product([m, n, k], [false, false], SINGLE);
+    let infinite = f32::INFINITY;
+    let special = [
+        infinite,
+        -infinite,
+        f32::NAN,
+        f32::MAX,
+        f32::MIN,
+        0.0,
+        -0.0,
+        1e-30,
+        1.5,
+    ];
+    let left = single_numbers(m * k, 1, &special);
+    let right = single_numbers(
+        k * n,
+        2,
+        &[infinite, f32::MAX, 0.0, 1e-30, f32::from_bits(0x7f80_0001)],
+    );
+    let row = vec![0.0; n as usize];
+    let constant = |numbers: &[f32], shape: &[u64]| TensorConstant {
+        ty: DenseTensorType::new(ScalarType::F32, shape),
+        bytes: numbers.iter().flat_map(|n| n.to_le_bytes()).collect(),
+    };
+    let arguments = vec![
+        constant(&left, &[m, k]),
+        constant(&right, &[k, n]),
+        constant(&row, &[n]),
+    ];
+    let Some((found, stage)) = multiply_on_device(device, profile, &function, arguments) else {
+        return false;
+    };
+    assert!(stage.contains("in 2 parts"), "{stage}");
+    let found = found.chunks_exact(4);
+    let found = found.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+    let (mut special, mut large) = (0, 0);
+    for (at, found) in (0u64..).zip(found) {
+        let (i, j) = (at / n, at % n);
+        let products = (0..k).map(|l| {
+            let (a, b) = (left[(i * k + l) as usize], right[(l * n + j) as usize]);
+            (f64::from(a) * f64::from(b), a * b)
+        });
+        let (mut exact, mut sizes, mut plain) = (0.0, 0.0, 0.0);
+        for (product, rounded) in products {
+            (exact, sizes, plain) = (exact + product, sizes + product.abs(), plain + rounded);
+        }
+        if !exact.is_finite() {
+            special += 1;
+            // Finite products may be infinite in `f32`.
+            let expected = [exact as f32, plain];
+            let is_alike = expected.contains(&found)
+                || found.is_nan() && expected.iter().any(|value| value.is_nan());
+            assert!(is_alike, "{i}, {j}: {found} for {exact} or {plain}");
+        } else if sizes < f64::from(f32::MAX) {
+            let error = (f64::from(found) - exact).abs();
+            assert!(error <= sizes / 32768.0, "{i}, {j}: {found} for {exact}");
+            large += u32::from(exact.abs() > 1e37);
+        }
+    }
+    assert!(
+        special > 100 && large > 10,
+        "{special} special results, {large} large ones"
+    );
+    true
+}
+
+/// The result of a function on a device and its last stage; `None` where it has no product by fragments.
+fn multiply_on_device(
+    device: &mut ComputeDevice,
+    profile: ScheduleProfile,
+    function: &TensorFunction,
+    arguments: Vec<TensorConstant>,
+) -> Option<(Vec<u8>, String)> {
+    let mut stage = String::new();
+    let program = compile_function(
+        function.clone(),
+        profile,
+        &DispatchTuning::default(),
+        &mut |_, text| stage = text(),
+    );
+    let program = program.expect("the function compiles");
+    if !stage.contains("multiply") {
+        return None;
+    }
     let inputs = arguments.into_iter().map(|constant| Data {
         element: constant.ty.element,
         unsigned: false,
@@ -322,15 +475,6 @@ fn is_right(
     let results = session
         .call_entry("main", &inputs)
         .unwrap_or_else(|e| panic!("{e}\n{stage}"));
-    let found = &results[0].as_ref().expect("a result").bytes;
-    let different = found
-        .iter()
-        .zip(&expected[0].bytes)
-        .position(|(a, b)| a != b);
-    if let Some(at) = different {
-        let at = at / 4;
-        let (row, column) = (at as u64 / size[1], at as u64 % size[1]);
-        panic!("{size:?} {turned:?}: element {row}, {column}\n{stage}");
-    }
-    true
+    let found = results[0].as_ref().expect("a result").bytes.clone();
+    Some((found, stage))
 }

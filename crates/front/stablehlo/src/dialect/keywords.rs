@@ -4,10 +4,8 @@ use super::properties::{AttributeConstraint, AttributeValue};
 use crate::mlir::{MlirAttr, MlirModule};
 
 /// Words of enumerations that no operation reads as a value.
-const UNREAD: &[(&str, &[&str])] = &[
-    ("precision", &["DEFAULT", "HIGH", "HIGHEST"]),
-    ("result_accuracy_mode", &["DEFAULT", "HIGHEST", "TOLERANCE"]),
-];
+const UNREAD: &[(&str, &[&str])] =
+    &[("result_accuracy_mode", &["DEFAULT", "HIGHEST", "TOLERANCE"])];
 
 macro_rules! define_enumerations {
     ($(
@@ -64,6 +62,12 @@ define_enumerations! {
         Inverse = "IFFT",
         Real = "RFFT",
         InverseReal = "IRFFT",
+    }
+    /// Precision of an operand of a product.
+    "precision" => PrecisionLevel {
+        Default = "DEFAULT",
+        High = "HIGH",
+        Highest = "HIGHEST",
     }
     /// Algorithm of a generator of random numbers.
     "rng_algorithm" => RngAlgorithm {

@@ -1,5 +1,6 @@
 //! Types of the values of attributes.
 
+use super::keywords::PrecisionLevel;
 use super::properties::{AttributeConstraint, AttributeValue};
 use crate::mlir::{AttributeKind, ElementsRef, MlirAttr, MlirModule, MlirType, MlirTypeKind};
 
@@ -215,18 +216,29 @@ impl<'m> AttributeValue<'m> for UnitAttribute {
     }
 }
 
-/// Precisions of the operands of a product, of which only the number is read.
-#[derive(Clone, Copy, Debug)]
+/// Precisions of the operands of a product. An operation without any has the default precision.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PrecisionConfig {
     pub count: usize,
+    /// Whether an operand has the highest precision.
+    pub is_highest: bool,
 }
 
 impl<'m> AttributeValue<'m> for PrecisionConfig {
     const CONSTRAINT: AttributeConstraint = AttributeConstraint::Precisions;
 
-    fn decode(module: &'m MlirModule, _name: &'static str, attr: MlirAttr) -> Option<Self> {
+    fn decode(module: &'m MlirModule, name: &'static str, attr: MlirAttr) -> Option<Self> {
         match module.attributes.kind(attr) {
-            AttributeKind::Array(list) => Some(PrecisionConfig { count: list.len() }),
+            AttributeKind::Array(list) => {
+                let levels = list
+                    .iter()
+                    .map(|level| PrecisionLevel::decode(module, name, *level));
+                let levels = levels.collect::<Option<Vec<_>>>()?;
+                Some(PrecisionConfig {
+                    count: levels.len(),
+                    is_highest: levels.contains(&PrecisionLevel::Highest),
+                })
+            }
             _ => None,
         }
     }

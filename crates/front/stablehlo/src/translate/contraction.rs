@@ -2,11 +2,12 @@
 
 use super::dims::merge_dims;
 use super::error::TranslateResult;
+use super::product::choose_precision;
 use super::scalar::ScalarBuilder;
 use super::translator::StablehloTranslator;
 use super::window::{WindowAttributes, WindowDimension, compute_windowed_shape, read_windows};
-use crate::dialect::records::{ConvolutionAttributes, DotGeneralAttributes};
-use crate::dialect::{DotNumbers, IntegerList, TensorLayout};
+use crate::dialect::records::{ConvolutionAttributes, DotAttributes, DotGeneralAttributes};
+use crate::dialect::{DotNumbers, IntegerList, PrecisionConfig, TensorLayout};
 use crate::mlir::MlirOp;
 use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{AxisKind, DimExtent, ScalarNode, StructuredOp, TensorShape};
@@ -44,11 +45,15 @@ pub(super) fn check_dimension_pairs(
 pub(super) fn dot_general(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let attributes: DotGeneralAttributes = t.read_attributes(op)?;
     let pairs = check_dimension_pairs(t, op, &attributes.dot_dimension_numbers)?;
-    translate_product(t, op, &pairs)
+    // An algorithm asks for its own precision, which full precision exceeds.
+    let mut config = attributes.precision_config.unwrap_or_default();
+    config.is_highest |= attributes.algorithm.is_some();
+    translate_product(t, op, &pairs, config)
 }
 
 /// `dot`: the last dimension of one with the first of the other.
 pub(super) fn translate_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let attributes: DotAttributes = t.read_attributes(op)?;
     let operand = t.tensor_operand(op, 0)?;
     let rank = t.tensor_shape(&operand).len();
     t.ensure_holds(op, rank > 0, "has an operand of rank 0")?;
@@ -56,7 +61,8 @@ pub(super) fn translate_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tran
         batch: [Vec::new(), Vec::new()],
         contracting: [vec![rank - 1], vec![0]],
     };
-    translate_product(t, op, &pairs)
+    let config = attributes.precision_config.unwrap_or_default();
+    translate_product(t, op, &pairs, config)
 }
 
 /// The index along each dimension of both operands, if it has one so far.
@@ -95,6 +101,7 @@ pub(super) fn translate_product(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     pairs: &DotDimensions,
+    config: PrecisionConfig,
 ) -> TranslateResult<()> {
     let (l, r) = (t.tensor_operand(op, 0)?, t.tensor_operand(op, 1)?);
     let result = t.result_element(op, 0)?;
@@ -110,6 +117,7 @@ pub(super) fn translate_product(
         t.read_element(&mut s, &l, &l_at),
         t.read_element(&mut s, &r, &r_at),
     );
+    s.precision = choose_precision(config, [values.0.element, values.1.element]);
     let value = t.sum_of_products(op, &mut s, &values.0, &values.1, None, result)?;
     let tensor = t.finish_structured(s, &value);
     t.bind_result(op, tensor)
@@ -234,6 +242,9 @@ fn translate_padded_convolution(
         t.read_element(&mut s, &l, &l_at),
         t.read_element(&mut s, &r, &r_at),
     );
+    let attributes: ConvolutionAttributes = t.read_attributes(op)?;
+    let config = attributes.precision_config.unwrap_or_default();
+    s.precision = choose_precision(config, [values.0.element, values.1.element]);
     let value = t.sum_of_products(op, &mut s, &values.0, &values.1, Some(guard), result)?;
     let tensor = t.finish_structured(s, &value);
     t.bind_result(op, tensor)

@@ -4,9 +4,12 @@ use super::element::{TensorElement, to_native_type};
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::StablehloTranslator;
+use crate::dialect::PrecisionConfig;
 use crate::mlir::{MlirFloat, MlirOp};
 use spirula_program::{ScalarOp as Scalar, ScalarType as Ty};
-use spirula_tensor::ir::{ScalarCombiner, ScalarNode, StructuredOp, TensorReduction};
+use spirula_tensor::ir::{
+    ProductPrecision, ScalarCombiner, ScalarNode, StructuredOp, TensorReduction,
+};
 
 /// The type that sums of products are accumulated in.
 pub(super) fn choose_accumulator_type(
@@ -34,6 +37,19 @@ pub(super) fn choose_accumulator_type(
             TensorElement::Int { width, signed }
         }
         other => other,
+    }
+}
+
+/// The precision of products of two elements whose operation has precisions. Only products of `f32` have parts.
+pub(super) fn choose_precision(
+    config: PrecisionConfig,
+    elements: [TensorElement; 2],
+) -> ProductPrecision {
+    let is_single = elements == [TensorElement::Float(MlirFloat::F32); 2];
+    if is_single && !config.is_highest {
+        ProductPrecision::Reduced
+    } else {
+        ProductPrecision::Full
     }
 }
 

@@ -136,7 +136,8 @@ pub(super) fn ragged_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transla
         ));
     };
     if pairs.batch[0].contains(&ragged) {
-        return translate_product(t, op, &pairs);
+        let config = attributes.precision_config.unwrap_or_default();
+        return translate_product(t, op, &pairs, config);
     }
     let groups = read_groups(t, op, &pairs, &shapes[0])?;
     let is_step = pairs.contracting[0].contains(&ragged);

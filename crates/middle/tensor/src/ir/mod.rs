@@ -22,8 +22,8 @@ pub use id::{ScalarNode, TensorBlock, TensorValue};
 pub use last_uses::{LastUses, find_last_uses};
 pub use node_graph::{NodeData, NodeGraph, NodeList};
 pub use structured::{
-    AxisKind, IterationAxis, ScalarCombiner, StructuredOp, StructuredYield, TensorReduction,
-    YieldDestination,
+    AxisKind, IterationAxis, ProductPrecision, ScalarCombiner, StructuredOp, StructuredYield,
+    TensorReduction, YieldDestination,
 };
 pub use types::{DenseTensorType, DimExtent, TensorShape};
 pub use update_in_place::mark_point_dependent;

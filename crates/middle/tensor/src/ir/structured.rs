@@ -18,6 +18,19 @@ pub struct StructuredOp {
     pub reductions: Vec<TensorReduction>,
     /// The results, in the order of the values that the operation defines.
     pub yields: Vec<StructuredYield>,
+    /// Precision of the products of a contraction.
+    pub precision: ProductPrecision,
+}
+
+/// Precision of the products of a contraction of `f32`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProductPrecision {
+    /// Products are rounded as `f32` is.
+    #[default]
+    Full,
+    /// Products may be computed from parts of their factors. The error of a product is at most 2^-15 of it. Infinities, NaN
+    /// and the largest finite numbers count as in full precision.
+    Reduced,
 }
 
 /// A dimension of an index space.

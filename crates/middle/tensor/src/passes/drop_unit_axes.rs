@@ -61,6 +61,7 @@ fn remove_unit_folds(op: &StructuredOp) -> Option<StructuredOp> {
     rest.replace_roots(|_| copies.next());
     simple.reductions = rest.reductions;
     simple.yields = rest.yields;
+    simple.precision = rest.precision;
     Some(simple)
 }
 

@@ -100,6 +100,7 @@ fn build_epilogue(
         Some(folded.yields[number].value)
     });
     joined.reductions = folded.reductions;
+    joined.precision = folded.precision;
     for value in values {
         joined.add_yield(value);
     }

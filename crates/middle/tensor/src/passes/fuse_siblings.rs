@@ -7,8 +7,8 @@
 
 use super::epilogue_fusion;
 use crate::ir::{
-    NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, StructuredYield, TensorFunction,
-    TensorOp, TensorValue, YieldDestination,
+    NodeData, NodeGraph, OpKind, ProductPrecision, ScalarNode, StructuredOp, StructuredYield,
+    TensorFunction, TensorOp, TensorValue, YieldDestination,
 };
 use crate::schedule::match_contraction;
 use spirula_program::ScalarType;
@@ -254,6 +254,9 @@ fn join_ops(
     let mut nodes = nodes.into_iter();
     let mut other = second.clone();
     other.replace_roots(|_| nodes.next());
+    if other.precision != joined.precision {
+        joined.precision = ProductPrecision::Full;
+    }
     joined.reductions.extend(other.reductions);
     joined.yields.extend(other.yields);
     let tensors = joined.collect_operands().len() + joined.yields.len();

@@ -157,8 +157,8 @@ impl ReductionSplit {
         let contraction = &reads.contraction;
         let batches = results / contraction.count_results(op)?.max(1);
         let tiles = batches * reads.tiles[0] * reads.tiles[1];
-        // Matrix units are fed faster than parts of their results are stored.
-        let is_slow = !reads.is_direct && !reads.is_in_matrices;
+        // Matrix units are fed faster than parts of their results are stored, unless factors have parts.
+        let is_slow = !reads.is_direct && (!reads.is_in_matrices || reads.is_in_parts);
         if !is_slow || tiles == 0 || tiles >= profile.busy {
             return None;
         }
@@ -317,6 +317,7 @@ impl ReductionSplit {
                 indices, inside, ..
             },
         ) = self.over_chunks();
+        op.precision = from.precision;
         let mut values = Vec::new();
         for reduction in &from.reductions {
             let types: Vec<ScalarType> =

@@ -115,6 +115,8 @@ pub(crate) struct ContractionReads {
     pub is_direct: bool,
     /// Whether subgroups multiply matrices.
     pub is_in_matrices: bool,
+    /// Whether they do so in parts.
+    pub is_in_parts: bool,
 }
 
 /// How the factors of an operation will be read, if it is a contraction that is tiled.
@@ -135,15 +137,19 @@ pub(crate) fn plan_reads(op: &StructuredOp, profile: &ScheduleProfile) -> Option
             tiles: sizes,
             is_direct: true,
             is_in_matrices: false,
+            is_in_parts: false,
         });
     }
-    let matrices = strategies::count_matrix_tiles(op, profile);
-    let tiles =
-        matrices.unwrap_or_else(|| [down.tile_count(sizes[0]), across.tile_count(sizes[1])]);
+    let matrices = strategies::plan_matrix_tiling(op, profile);
+    let tiles = match &matrices {
+        Some(tiling) => tiling.counts,
+        None => [down.tile_count(sizes[0]), across.tile_count(sizes[1])],
+    };
     Some(ContractionReads {
         contraction,
         tiles,
         is_direct: direct.is_some(),
         is_in_matrices: matrices.is_some(),
+        is_in_parts: matrices.is_some_and(|tiling| tiling.is_in_parts),
     })
 }

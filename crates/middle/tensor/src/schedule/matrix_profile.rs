@@ -45,7 +45,7 @@ impl MatrixProfile {
         let mut matrices = MatrixProfile {
             subgroup,
             memory,
-            tile: [128, 128, 32],
+            tile: [128, 128, 64],
             grid: [2, 2],
             buffers: 1,
             preferred: None,

@@ -138,8 +138,10 @@ pub struct PrefetchLoops {
 pub struct StagedNode {
     /// A node of the operation's body.
     pub node: ScalarNode,
-    /// Its type.
+    /// The type of its elements in the workgroup's memory.
     pub ty: ScalarType,
+    /// Number of parts of each element, of which each part has a tile: 1, or 2 for an `f32` as two `bf16` whose sum it is.
+    pub parts: u64,
     /// The tiles that it depends on, by their numbers. The last is the one along which elements are contiguous in
     /// the device's memory.
     pub tiles: Vec<usize>,
@@ -155,8 +157,10 @@ pub struct StagedNode {
 pub struct SubgroupMatmul {
     /// The fragments.
     pub shape: FragmentShape,
-    /// The factors as fragments hold them; nodes of the operation's body.
+    /// The factors as fragments hold them, or in parts; nodes of the operation's body.
     pub factors: [ScalarNode; 2],
+    /// Number of parts that fragments hold of each factor. Of two parts the products of the lower ones are left out.
+    pub parts: u64,
     /// Where fragments of the factors are loaded from.
     pub source: FragmentSource,
     /// Tiles of the rows, the columns and the reduced axes, by their numbers.

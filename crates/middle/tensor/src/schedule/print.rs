@@ -86,8 +86,12 @@ fn format_matmul(matrix: &SubgroupMatmul) -> String {
         rows.find(|(_, n)| *n == number)
             .map_or("", |(name, _)| name)
     };
+    let parts = match matrix.parts {
+        1 => String::new(),
+        count => format!(" in {count} parts"),
+    };
     format!(
-        "subgroups {} of {}x{} fragments {} {} by {} to {}, {} buffers",
+        "subgroups {} of {}x{} fragments {} {} by {}{parts} to {}, {} buffers",
         sizes(&matrix.grid),
         sizes(&matrix.counts),
         matrix.depth,

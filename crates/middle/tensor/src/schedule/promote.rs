@@ -24,7 +24,11 @@ pub(super) fn promote_factors(
         let depends = |at: &usize| nest.tiles[*at].axes.iter().any(|axis| axes[*axis]);
         let tiles = (0..nest.tiles.len()).filter(depends).collect();
         let tiles = move_fastest_last(nest, factor, tiles);
-        let ty = nest.op.body.ty(factor);
+        let parts = matmul.map_or(1, |m| m.parts);
+        let ty = match matmul {
+            Some(matmul) if parts > 1 => matmul.shape.factors[0].storage_type(),
+            _ => nest.op.body.ty(factor),
+        };
         let (layout, padding) = match matmul {
             Some(_) => (tiles.clone(), SubgroupMatmul::row_padding(ty)),
             None => choose_layout(nest, contraction, &tiles),
@@ -32,6 +36,7 @@ pub(super) fn promote_factors(
         staging.nodes.push(StagedNode {
             node: factor,
             ty,
+            parts,
             tiles,
             layout,
             padding,

@@ -44,6 +44,7 @@ pub(super) fn build_structured(
     });
     let mut op = StructuredOp {
         axes: axes.collect(),
+        precision: body.precision,
         ..StructuredOp::default()
     };
     let mut graph = NodeGraph::default();

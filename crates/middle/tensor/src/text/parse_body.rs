@@ -5,6 +5,7 @@ use super::syntax::{
     AxisSyntax, BodySyntax, DestinationSyntax, ExprArena, ExprKind, ExprList, ExprRef, FoldSyntax,
     YieldSyntax,
 };
+use crate::ir::ProductPrecision;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 use spirula_text::TextToken;
@@ -26,6 +27,9 @@ pub(super) fn parse_body(parser: &mut TensorParser) -> Result<BodySyntax, Source
                 extent: parser.parse_extent()?,
             })
         })?;
+    }
+    if parser.skip_word("reduced") {
+        body.precision = ProductPrecision::Reduced;
     }
     parser.expect_mark("{")?;
     while !parser.skip_mark("}") {

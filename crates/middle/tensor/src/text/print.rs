@@ -17,9 +17,9 @@
 
 use super::SYNTAX;
 use crate::ir::{
-    AxisKind, DimExtent, ForeignCall, MessagePiece, NodeData, NodeGraph, OpKind, ScalarCombiner,
-    ScalarNode, SizeRelation, StructuredOp, TensorBlock, TensorConstant, TensorFunction, TensorOp,
-    TensorReduction, TensorValue, YieldDestination,
+    AxisKind, DimExtent, ForeignCall, MessagePiece, NodeData, NodeGraph, OpKind, ProductPrecision,
+    ScalarCombiner, ScalarNode, SizeRelation, StructuredOp, TensorBlock, TensorConstant,
+    TensorFunction, TensorOp, TensorReduction, TensorValue, YieldDestination,
 };
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use std::fmt::Write;
@@ -267,7 +267,7 @@ fn format_extent(extent: DimExtent) -> String {
     }
 }
 
-/// The axes of a space.
+/// The axes of a space, and the word `reduced` where products are.
 pub(crate) fn format_axes(op: &StructuredOp) -> String {
     let numbered: Vec<usize> = (0..op.axes.len()).collect();
     let text = format_list(&numbered, |at| {
@@ -278,10 +278,14 @@ pub(crate) fn format_axes(op: &StructuredOp) -> String {
         };
         format!("{fold}d{at} < {}", format_extent(axis.extent))
     });
+    let reduced = match op.precision {
+        ProductPrecision::Full => "",
+        ProductPrecision::Reduced => " reduced",
+    };
     if text.is_empty() {
-        "a point".to_owned()
+        format!("a point{reduced}")
     } else {
-        text
+        format!("{text}{reduced}")
     }
 }
 

@@ -1,6 +1,6 @@
 //! Syntax of bodies: scalar expressions and the lines of structured operations, before they become nodes.
 
-use crate::ir::{DimExtent, TensorValue};
+use crate::ir::{DimExtent, ProductPrecision, TensorValue};
 use spirula_diagnostics::SourceLocation;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator};
 
@@ -124,6 +124,7 @@ pub(super) struct AxisSyntax {
 #[derive(Default)]
 pub(super) struct BodySyntax {
     pub axes: Vec<AxisSyntax>,
+    pub precision: ProductPrecision,
     pub arena: ExprArena,
     /// `n0 = …`, by number.
     pub lines: Vec<ExprList>,

@@ -29,8 +29,6 @@ attribute_record! {
     /// Attributes of `chlo.ragged_dot`.
     struct RaggedDotAttributes {
         ragged_dot_dimension_numbers: RaggedDotNumbers,
-    }
-    unread {
         precision_config: Option<PrecisionConfig>,
     }
 }

@@ -45,8 +45,6 @@ attribute_record! {
     struct DotGeneralAttributes {
         dot_dimension_numbers: DotNumbers,
         precision_config: Option<PrecisionConfig>,
-    }
-    unread {
         algorithm: Option<MlirAttr>,
     }
 }

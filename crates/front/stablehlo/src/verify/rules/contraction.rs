@@ -14,7 +14,7 @@ fn demand_product(
     shape: &[DimSize],
     precisions: Option<PrecisionConfig>,
 ) -> RuleResult {
-    if let Some(PrecisionConfig { count }) = precisions
+    if let Some(PrecisionConfig { count, .. }) = precisions
         && !matches!(count, 0 | 2)
     {
         return report_violation(format!("`precision_config` has {count} members, not 2"));

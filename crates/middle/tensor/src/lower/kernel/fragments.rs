@@ -13,6 +13,12 @@ use spirula_program::{ScalarOp, ScalarType};
 /// Number of elements of a vector of 16 bytes, of the type of sums.
 const VECTOR: usize = 4;
 
+/// The product of factors that have one part.
+const WHOLE_PRODUCTS: &[[u64; 2]] = &[[0, 0]];
+/// The products of two parts of both factors, 0 for the upper and 1 for the lower part. Each has a part in common with the
+/// product before.
+const PART_PRODUCTS: &[[u64; 2]] = &[[1, 0], [0, 0], [0, 1]];
+
 /// The fragments of a subgroup.
 #[derive(Default)]
 pub(super) struct SubgroupFragments {
@@ -83,18 +89,29 @@ impl DispatchLowering<'_> {
         let left = self.fragments.left.clone();
         let right = self.fragments.right.clone();
         let sums = self.fragments.sums.clone();
+        let products = if matrix.parts > 1 {
+            PART_PRODUCTS
+        } else {
+            WHOLE_PRODUCTS
+        };
         for step in 0..matrix.depth {
-            for (at, var) in left.iter().enumerate() {
-                self.load_fragment(matrix, 0, *var, at as u64, step);
-            }
-            for (at, var) in right.iter().enumerate() {
-                self.load_fragment(matrix, 1, *var, at as u64, step);
-            }
-            for (row, a) in left.iter().enumerate() {
-                for (column, b) in right.iter().enumerate() {
-                    let to = sums[row * right.len() + column];
-                    let factors = [*a, *b];
-                    self.push_fragment_op(FragmentOp::Accumulate { to, factors });
+            let mut loaded = [None; 2];
+            for parts in products {
+                for (side, vars) in [&left, &right].into_iter().enumerate() {
+                    let part = parts[side];
+                    if loaded[side] != Some(part) {
+                        for (at, var) in vars.iter().enumerate() {
+                            self.load_fragment(matrix, side, part, *var, at as u64, step);
+                        }
+                        loaded[side] = Some(part);
+                    }
+                }
+                for (row, a) in left.iter().enumerate() {
+                    for (column, b) in right.iter().enumerate() {
+                        let to = sums[row * right.len() + column];
+                        let factors = [*a, *b];
+                        self.push_fragment_op(FragmentOp::Accumulate { to, factors });
+                    }
                 }
             }
         }
@@ -148,11 +165,12 @@ impl DispatchLowering<'_> {
         self.push_fragment_op(FragmentOp::Load { to, from });
     }
 
-    /// Loads fragment `at` of a subgroup, at `step` along the reduction, of a factor.
+    /// Loads fragment `at` of a subgroup, at `step` along the reduction, of the part `number` of a factor.
     fn load_fragment(
         &mut self,
         matrix: &SubgroupMatmul,
         side: usize,
+        number: u64,
         to: VarId,
         at: u64,
         step: u64,
@@ -185,6 +203,12 @@ impl DispatchLowering<'_> {
         if let Some(loops) = prefetch.filter(|_| self.has_double_buffers()) {
             let current = self.loop_counter(loops.current);
             place = self.in_copy(side, place, current);
+        }
+        if number > 0 {
+            let size = self.tile_elements(staged);
+            let body = &mut self.e.body;
+            let first = body.intern_i64(number as i64 * size);
+            place = body.apply_op(ScalarOp::Add, &[place, first]);
         }
         // The first factor's rows are those of its tile, the second's are points of the reduction.
         let is_fold_last = staged.tiles.last() == Some(&steps);

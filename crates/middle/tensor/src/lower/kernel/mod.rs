@@ -9,6 +9,7 @@ mod look_back;
 mod lower_steps;
 mod saved_accumulators;
 mod shuffle_words;
+mod split_factors;
 mod store_results;
 mod tile_copies;
 mod tile_staging;
@@ -157,7 +158,7 @@ impl<'a> DispatchLowering<'a> {
         self.take_chunk();
         let copies = if self.has_double_buffers() { 2 } else { 1 };
         for (at, staged) in self.staged().iter().enumerate() {
-            let count = copies * self.tile_elements(staged);
+            let count = copies * staged.parts as i64 * self.tile_elements(staged);
             let memory = self.declare_shared(staged.ty, count);
             let value = self.staged_value(at);
             self.e.sources.insert(value, TensorStorage::Memory(memory));

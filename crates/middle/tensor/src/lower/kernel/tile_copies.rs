@@ -6,6 +6,7 @@
 
 use super::super::node_emitter::{NodeEmitter, TensorStorage};
 use super::DispatchLowering;
+use super::split_factors::split_factors;
 use super::tile_staging::GuardedNode;
 use crate::ir::{AffineSum, NodeData, ScalarNode, unflatten_index};
 use crate::schedule::PrefetchRound;
@@ -21,6 +22,8 @@ pub(super) struct TileCopyRun {
     inside: ScalarNode,
     /// Its place in the workgroup's memory, in words.
     to: ScalarNode,
+    /// The place of the lower parts of its elements, where elements have two parts.
+    lower: Option<ScalarNode>,
     memory: VarId,
     from: TileCopySource,
     /// Registers for it.
@@ -43,6 +46,7 @@ impl TileCopyRun {
     /// All nodes that the run needs.
     pub(super) fn collect_roots(&self) -> Vec<ScalarNode> {
         let mut roots = vec![self.inside, self.to];
+        roots.extend(self.lower);
         match &self.from {
             TileCopySource::Words { at, condition, .. } => roots.extend([*at, *condition]),
             TileCopySource::Elements(elements) => roots.extend(elements),
@@ -56,7 +60,7 @@ impl TileCopyRun {
             TileCopySource::Elements(elements) => {
                 let ty = e.body.ty(elements[0]);
                 let values = e.emit_nodes(elements);
-                let each = values.len() / WORDS;
+                let each = values.len() / self.held.len();
                 for (held, parts) in self.held.iter().zip(values.chunks(each)) {
                     let word = pack_word(e, ty, parts);
                     e.b.push_assignment(*held, word);
@@ -74,20 +78,36 @@ impl TileCopyRun {
                     }
                 }
                 e.emit_if(*condition, |e| {
-                    let from = words_at(e, *memory, *at);
-                    let to = self.held.clone().into();
-                    e.b.push_statement(StmtKind::ReadVector { to, from });
+                    for (number, held) in self.held.chunks(WORDS).enumerate() {
+                        let first = e.body.intern_i64((number * WORDS) as i64);
+                        let at = e.body.apply_op(ScalarOp::Add, &[*at, first]);
+                        let from = words_at(e, *memory, at);
+                        let to = held.into();
+                        e.b.push_statement(StmtKind::ReadVector { to, from });
+                    }
                 });
             }
         });
     }
 
+    fn write_words(&self, e: &mut NodeEmitter<'_>, at: ScalarNode, values: Vec<ExprId>) {
+        let to = words_at(e, self.memory, at);
+        let values = values.into();
+        e.b.push_statement(StmtKind::WriteVector { to, values });
+    }
+
     /// Writes its registers into the workgroup's memory.
     fn commit_registers(&self, e: &mut NodeEmitter<'_>) {
-        e.emit_if(self.inside, |e| {
-            let to = words_at(e, self.memory, self.to);
-            let values = self.held.iter().map(|held| e.b.read_var(*held)).collect();
-            e.b.push_statement(StmtKind::WriteVector { to, values });
+        e.emit_if(self.inside, |e| match self.lower {
+            Some(lower) => {
+                let [upper_words, lower_words] = split_factors(e, &self.held);
+                self.write_words(e, self.to, upper_words);
+                self.write_words(e, lower, lower_words);
+            }
+            None => {
+                let words = self.held.iter().map(|held| e.b.read_var(*held)).collect();
+                self.write_words(e, self.to, words);
+            }
         });
     }
 }
@@ -186,15 +206,22 @@ impl DispatchLowering<'_> {
             self.e.body = body;
             let to = self.in_round(at, to);
             let words = self.e.body.intern_i64(count / WORDS as i64);
+            let lower = (staged.parts > 1).then(|| {
+                let size = self.tile_elements(staged);
+                let size = self.e.body.intern_i64(size);
+                let lower = self.e.body.apply_op(ScalarOp::Add, &[to, size]);
+                self.e.body.apply_op(ScalarOp::SDiv, &[lower, words])
+            });
             let to = self.e.body.apply_op(ScalarOp::SDiv, &[to, words]);
             let from = self.find_copy_source(at, &first, &elements);
             let b = &mut self.e.b;
-            let held = (0..WORDS)
+            let held = (0..staged.parts as usize * WORDS)
                 .map(|_| b.declare_var("ahead", VariableType::Scalar(ScalarType::I32), false));
             let held = held.collect();
             runs.push(TileCopyRun {
                 inside,
                 to,
+                lower,
                 memory,
                 from,
                 held,
@@ -225,7 +252,8 @@ impl DispatchLowering<'_> {
         place: ScalarNode,
         round: ScalarNode,
     ) -> ScalarNode {
-        let size = self.tile_elements(&self.staged()[at]);
+        let staged = &self.staged()[at];
+        let size = staged.parts as i64 * self.tile_elements(staged);
         let body = &mut self.e.body;
         let (two, size) = (body.intern_i64(2), body.intern_i64(size));
         let copy = body.apply_op(ScalarOp::SMod, &[round, two]);
@@ -241,12 +269,12 @@ impl DispatchLowering<'_> {
         elements: &[GuardedNode],
     ) -> TileCopySource {
         let count = elements.len() as i64;
-        let ty = self.staged()[at].ty;
+        let ty = self.e.body.ty(elements[0].value);
         if let Some((memory, index)) = self.match_consecutive(elements, count)
             && self.ends_even(at, first, count)
         {
             let body = &mut self.e.body;
-            let words = body.intern_i64(count / WORDS as i64);
+            let words = body.intern_i64(4 / ty.size() as i64);
             return TileCopySource::Words {
                 memory,
                 at: body.apply_op(ScalarOp::SDiv, &[index, words]),

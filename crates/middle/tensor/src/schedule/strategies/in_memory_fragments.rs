@@ -237,6 +237,7 @@ impl SchedulePlan for InMemoryPlan {
                 sum: FragmentElement::F32,
             },
             factors: contraction.factors,
+            parts: 1,
             source: FragmentSource::InMemory,
             tiles: [0, 1, 2],
             grid: [1, 1],

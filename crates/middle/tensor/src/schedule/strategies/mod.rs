@@ -21,8 +21,8 @@ mod transpose;
 pub(crate) use cross_lane_reduce::CrossLaneAxes;
 pub(crate) use in_memory_fragments::plan_large_fragments;
 pub(crate) use serial::match_atomic_op;
-pub(super) use subgroup_matmul::count_matrix_tiles;
 pub(crate) use subgroup_matmul::is_matrix_product;
+pub(super) use subgroup_matmul::plan_matrix_tiling;
 
 use super::{ProfileSetting, SchedulePlan, ScheduleRequest};
 use std::fmt;

@@ -1,11 +1,15 @@
 //! Subgroup matmul strategy: products of narrow numbers by the matrix units of a device.
 //!
+//! Products of `f32` in reduced precision are products of parts. Each factor is the sum of two `bf16`, and three of the four
+//! products of parts are added. See Henry, Tang, Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For
+//! Higher-Precision Computations", 2019.
+//!
 //! The contraction is computed in tiles as others are, but the subgroups of a workgroup share a tile. Each has a part
 //! of it as fragments (`spirula_kernel::ir::Fragment`). It loads the fragments of the factors from the workgroup's
 //! memory and adds their products to sums that it keeps. At the end each sum is spilled to the workgroup's memory,
 //! from where each invocation takes the points that it finishes as in any other schedule.
 
-use crate::ir::{NodeGraph, ScalarNode, StructuredOp, unflatten_index};
+use crate::ir::{NodeGraph, ProductPrecision, ScalarNode, StructuredOp, unflatten_index};
 use crate::schedule::dispatch::nest_loops;
 use crate::schedule::distribute::{assign_loops, group_tile_rows};
 use crate::schedule::promote::promote_factors;
@@ -18,21 +22,46 @@ use crate::schedule::{
 use spirula_kernel::ir::FragmentElement;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
+/// Fewest rows and columns of a tile of products in parts.
+const LEAST_OF_PARTS: u64 = 64;
+
+/// Points of sums that products in parts are quicker for, even if there are fewer of them.
+const LONG_SUM: u64 = 512;
+
+/// Points of the reduction of a tile below which its sides shrink where memory is short, and not its depth.
+const LEAST_DEPTH: u64 = 32;
+
 /// Whether an operation is a product that a device's subgroups compute.
 pub(crate) fn is_matrix_product(op: &StructuredOp, profile: &ScheduleProfile) -> bool {
     MatmulTiles::from_op(&mut op.clone(), profile).is_some()
 }
 
-/// Number of tiles of such a product along rows and columns.
-pub(crate) fn count_matrix_tiles(op: &StructuredOp, profile: &ScheduleProfile) -> Option<[u64; 2]> {
+/// The tiles of such a product.
+pub(crate) struct MatrixTiling {
+    /// Number of tiles along rows and columns.
+    pub counts: [u64; 2],
+    /// Whether products are computed in parts.
+    pub is_in_parts: bool,
+}
+
+/// The tiles of an operation, if it is such a product.
+pub(crate) fn plan_matrix_tiling(
+    op: &StructuredOp,
+    profile: &ScheduleProfile,
+) -> Option<MatrixTiling> {
     let tiles = MatmulTiles::from_op(&mut op.clone(), profile)?;
-    Some([0, 1].map(|at| tiles.extents[at].div_ceil(tiles.tile[at])))
+    Some(MatrixTiling {
+        counts: tiles.counts(),
+        is_in_parts: tiles.parts > 1,
+    })
 }
 
 /// The tiles of a product by subgroups.
 struct MatmulTiles {
     shape: FragmentShape,
     factors: [ScalarNode; 2],
+    /// Number of parts of each factor.
+    parts: u64,
     /// Numbers of rows, columns and points of the reduction.
     extents: [u64; 3],
     /// The same of a tile.
@@ -49,7 +78,10 @@ impl MatmulTiles {
         let matrices = profile.matrices?;
         let contraction = match_contraction(op)?;
         let initial = op.body.as_literal(op.reductions[0].initial[0])?;
-        let is_zero = initial.bits == 0;
+        // Parts of reductions that are split begin with the neutral element of sums.
+        let negative_zero = u64::from((-0.0f32).to_bits());
+        let is_zero =
+            initial.bits == 0 || initial.ty == ScalarType::F32 && initial.bits == negative_zero;
         let folds = op.axes.len() - op.parallel_rank();
         if !is_zero || contraction.steps.len() != folds {
             return None;
@@ -59,10 +91,12 @@ impl MatmulTiles {
             ScalarType::I32 => FragmentElement::I32,
             _ => return None,
         };
-        let [a, b] = contraction.factors;
-        let (a, a_type) = match_narrow_factor(&mut op.body, a)?;
-        let (b, b_type) = match_narrow_factor(&mut op.body, b)?;
-        let shape = matrices.choose_shape([a_type, b_type], sum)?;
+        let MatmulFactors {
+            nodes,
+            types,
+            parts,
+        } = MatmulFactors::from_contraction(op, &contraction)?;
+        let shape = matrices.choose_shape(types, sum)?;
         let total = |axes: &[usize]| -> Option<u64> {
             let mut sizes = axes.iter().map(|at| op.axes[*at].extent.as_static());
             sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
@@ -81,31 +115,41 @@ impl MatmulTiles {
         }
         let mut tiles = MatmulTiles {
             shape,
-            factors: [a, b],
+            factors: nodes,
+            parts,
             extents,
             tile: matrices.tile,
             grid: matrices.grid,
             buffers: matrices.buffers,
         };
         tiles.shrink_to_fit(&matrices, batches, profile.busy);
-        Some(tiles)
+        tiles.deepen_to_fit(&matrices);
+        (parts == 1 || tiles.are_worth_parts(&matrices, batches, profile.busy)).then_some(tiles)
+    }
+
+    /// Number of tiles along rows and columns.
+    fn counts(&self) -> [u64; 2] {
+        [0, 1].map(|at| self.extents[at].div_ceil(self.tile[at]))
     }
 
     /// Shrinks tiles until there are enough of them, and they fit the memory.
     fn shrink_to_fit(&mut self, matrices: &MatrixProfile, batches: u64, busy: u64) {
-        let least = self.shape.size.map(u64::from);
+        let mut least = self.shape.size.map(u64::from);
         for (at, least) in least.iter().enumerate() {
             let whole = self.extents[at].next_multiple_of(*least);
             self.tile[at] = self.tile[at].clamp(*least, whole.next_power_of_two());
         }
         self.tile[2] = self.tile[2].next_multiple_of(least[2]);
+        if self.parts > 1 {
+            least[0] = least[0].max(LEAST_OF_PARTS);
+            least[1] = least[1].max(LEAST_OF_PARTS);
+        }
         loop {
-            for (grid, (tile, least)) in self.grid.iter_mut().zip(self.tile.iter().zip(least)) {
-                *grid = (*grid).min(tile / least).max(1);
+            let fragment = self.shape.size.map(u64::from);
+            for (grid, (tile, size)) in self.grid.iter_mut().zip(self.tile.iter().zip(fragment)) {
+                *grid = (*grid).min(tile / size).max(1);
             }
-            let tiles = batches
-                * self.extents[0].div_ceil(self.tile[0])
-                * self.extents[1].div_ceil(self.tile[1]);
+            let tiles = batches * self.counts().iter().product::<u64>();
             let is_large = self.memory_bytes() > matrices.memory;
             if !is_large && tiles >= busy {
                 return;
@@ -114,11 +158,36 @@ impl MatmulTiles {
             let sides = [larger, 1 - larger];
             let side = sides.into_iter().find(|at| self.tile[*at] > least[*at]);
             match side {
+                _ if is_large && self.tile[2] > LEAST_DEPTH.max(least[2]) => self.tile[2] /= 2,
                 _ if is_large && self.buffers > 1 => self.buffers = 1,
                 Some(at) if self.tile[at] > 2 * least[at] || is_large => self.tile[at] /= 2,
                 _ => return,
             }
         }
+    }
+
+    /// Makes tiles as deep as the profile asks for, if there is memory again after sides have shrunk.
+    fn deepen_to_fit(&mut self, matrices: &MatrixProfile) {
+        while self.tile[2] * 2 <= matrices.tile[2] {
+            self.tile[2] *= 2;
+            if self.memory_bytes() > matrices.memory {
+                self.tile[2] /= 2;
+                return;
+            }
+        }
+    }
+
+    /// Whether tiles are so large, and results so many, that products of parts are quicker than products of `f32`. Sums cost
+    /// the more at their end, the shorter they are.
+    fn are_worth_parts(&self, matrices: &MatrixProfile, batches: u64, busy: u64) -> bool {
+        let results = batches * self.extents[0] * self.extents[1];
+        let whole_tiles = results.div_ceil(matrices.tile[0] * matrices.tile[1]);
+        let enough = if self.extents[2] >= LONG_SUM {
+            busy
+        } else {
+            busy + busy / 2
+        };
+        self.tile[0].min(self.tile[1]) >= LEAST_OF_PARTS && whole_tiles >= enough
     }
 
     /// Bytes of the workgroup's memory that tiles and spilled sums take.
@@ -127,9 +196,42 @@ impl MatmulTiles {
         let [rows, columns, depth] = self.tile;
         // A tile may be stored either way.
         let stored = |side: u64, size: u64| (side * depth * size) + side.max(depth) * 16;
-        let tiles = stored(rows, sizes[0]) + stored(columns, sizes[1]);
+        let tiles = self.parts * (stored(rows, sizes[0]) + stored(columns, sizes[1]));
         let [m, n, _] = self.shape.size.map(u64::from);
         self.buffers * tiles + self.grid[0] * self.grid[1] * m * n * 4
+    }
+}
+
+/// The factors of a product that fragments hold.
+struct MatmulFactors {
+    nodes: [ScalarNode; 2],
+    types: [FragmentElement; 2],
+    /// Number of parts of each.
+    parts: u64,
+}
+
+impl MatmulFactors {
+    /// The factors of a contraction. Narrow factors may become new nodes of the body.
+    fn from_contraction(
+        op: &mut StructuredOp,
+        contraction: &ContractionAxes,
+    ) -> Option<MatmulFactors> {
+        let factors = contraction.factors;
+        let narrow = factors.map(|factor| match_narrow_factor(&mut op.body, factor));
+        if let [Some((a, a_type)), Some((b, b_type))] = narrow {
+            return Some(MatmulFactors {
+                nodes: [a, b],
+                types: [a_type, b_type],
+                parts: 1,
+            });
+        }
+        let is_float = factors.map(|factor| op.body.ty(factor) == ScalarType::F32);
+        let is_split = op.precision == ProductPrecision::Reduced && is_float == [true; 2];
+        is_split.then_some(MatmulFactors {
+            nodes: factors,
+            types: [FragmentElement::Bf16; 2],
+            parts: 2,
+        })
     }
 }
 
@@ -254,6 +356,7 @@ impl SchedulePlan for MatmulPlan {
         self.matmul = Some(SubgroupMatmul {
             shape: tiles.shape,
             factors: tiles.factors,
+            parts: tiles.parts,
             source: FragmentSource::Staged,
             tiles: [0, 1, 2],
             grid: tiles.grid,

@@ -145,6 +145,7 @@ impl SchedulePlan for TransposePlan {
             return;
         };
         let nodes = self.reads.elements.iter().map(|node| StagedNode {
+            parts: 1,
             node: *node,
             ty: nest.op.body.ty(*node),
             tiles: vec![1, 0],
