@@ -9,6 +9,7 @@
 //! - [`find_exported_module`]: the module of a function that `jax.export` serialised.
 //! - [`verify_module`]: verification of a module.
 //! - [`memory_layout`]: the order of dimensions in memory that a program asks for.
+//! - [`list_operations`]: the operations that are known.
 //! - [`sharding`]: layouts of tensors over several devices.
 //! - [`translate`]: translation of a module to the tensor IR.
 
@@ -18,10 +19,12 @@ mod exported;
 mod input;
 pub mod memory_layout;
 pub mod mlir;
+mod operation_list;
 pub mod sharding;
 pub mod translate;
 mod verify;
 
 pub use exported::find_exported_module;
 pub use input::read_module;
+pub use operation_list::{KnownOperation, list_operations};
 pub use verify::verify_module;

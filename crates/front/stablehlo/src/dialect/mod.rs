@@ -31,7 +31,9 @@ pub(crate) use keywords::{
 };
 pub(crate) use numbers::{DotNumbers, IndexingNumbers, TensorLayout};
 pub(crate) use opcode::{MlirOpcode, OpcodeTable};
-pub(crate) use operations::{AssemblyFormat, OpDefinition, TrailingTypes, full_operation_name};
+pub(crate) use operations::{
+    AssemblyFormat, OpDefinition, TrailingTypes, full_operation_name, list_definitions,
+};
 pub(crate) use properties::{
     AttributeConstraint, AttributeDefinition, AttributeRecord, MissingAttribute,
     normalise_attribute,

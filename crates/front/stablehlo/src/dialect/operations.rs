@@ -60,6 +60,11 @@ pub(crate) enum TrailingTypes {
     Tuple,
 }
 
+/// All rows of the tables.
+pub(crate) fn list_definitions() -> impl Iterator<Item = &'static OpDefinition> {
+    TABLES.iter().flat_map(|table| table.iter())
+}
+
 impl OpDefinition {
     /// The definition of an attribute that belongs to the operation.
     pub fn find_attribute(&self, name: &str) -> Option<&'static AttributeDefinition> {

@@ -64,3 +64,4 @@ pub use entry::{
 pub use error::{TranslateError, TranslateResult};
 pub use foreign::ForeignTargets;
 pub use result_check::{ResultCheck, ResultTolerance};
+pub(crate) use table::has_translation;

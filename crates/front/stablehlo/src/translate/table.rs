@@ -133,6 +133,13 @@ const ON_VALUES: &[(MlirOpcode, TranslateFn)] = &[
 static ELEMENT_TRANSLATIONS: OpcodeTable<TranslateFn> = OpcodeTable::from_rows(ON_ELEMENTS);
 static VALUE_TRANSLATIONS: OpcodeTable<TranslateFn> = OpcodeTable::from_rows(ON_VALUES);
 
+/// Whether an operation has a translation.
+pub(crate) fn has_translation(opcode: MlirOpcode) -> bool {
+    ELEMENT_TRANSLATIONS.get(opcode).is_some()
+        || VALUE_TRANSLATIONS.get(opcode).is_some()
+        || scalar::find_elementwise_function(opcode).is_some()
+}
+
 /// Translates an operation.
 pub(super) fn translate_operation(
     t: &mut StablehloTranslator<'_>,
