@@ -82,10 +82,10 @@ impl From<io::Error> for CommandFailure {
 }
 
 /// The exit code for a bad input, a failed check, or a file that cannot be written.
-const FAILURE: u8 = 1;
+pub const FAILURE: u8 = 1;
 
 /// The exit code for wrong usage.
-const WRONG_USAGE: u8 = 2;
+pub const WRONG_USAGE: u8 = 2;
 
 /// Reports a failure on standard error, and returns the exit code of the process.
 pub fn report_outcome(outcome: CommandResult) -> u8 {

@@ -3,6 +3,7 @@
 pub mod args;
 pub mod device_record;
 pub mod dump_kernels;
+pub mod environment;
 pub mod failure;
 pub mod features;
 pub mod files;

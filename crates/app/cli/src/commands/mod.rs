@@ -34,6 +34,7 @@ mod tune;
 mod val;
 mod version;
 
+use crate::cli::environment::describe_environment;
 use crate::cli::level::complete_level_arguments;
 use crate::cli::suggest::suggest_command;
 use crate::cli::verbosity::{add_verbosity_arguments, record_verbosity};
@@ -346,6 +347,11 @@ fn build_all_commands() -> clap::Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .after_help(describe_spirv_tools())
+        .after_long_help(format!(
+            "{}\n\n{}",
+            describe_spirv_tools(),
+            describe_environment()
+        ))
         .subcommands(
             COMMANDS
                 .iter()
