@@ -26,6 +26,7 @@ mod optimise;
 mod pkg;
 mod programs;
 mod reduce;
+mod reference;
 mod repl;
 mod run;
 mod rust;
