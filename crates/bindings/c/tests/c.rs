@@ -129,6 +129,34 @@ fn a_program_in_c_works_with_both_libraries() {
     expected.finish_comparison();
 }
 
+#[test]
+fn the_program_of_the_book_prints_a_module() {
+    let _held = HEADER.lock();
+    if Command::new("cc").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "there is no C compiler");
+        eprintln!("NOT TESTED: no cc");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let program = folder.path().join("modules");
+    let built = Command::new("cc")
+        .arg(here().join("examples/modules.c"))
+        .arg("-I")
+        .arg(here().join("include"))
+        .args(["-L", path(&libraries()), "-lspirula_c", "-o"])
+        .arg(&program)
+        .output()
+        .expect("the compiler starts");
+    assert!(built.status.success(), "{}", said(&built.stderr));
+    let run = Command::new(&program)
+        .env("LD_LIBRARY_PATH", libraries())
+        .env("DYLD_LIBRARY_PATH", libraries())
+        .output()
+        .expect("the program starts");
+    assert!(run.status.success(), "{}", said(&run.stderr));
+    assert!(said(&run.stdout).contains("OpTypeInt 32 0"));
+}
+
 fn path(path: &Path) -> &str {
     path.to_str().expect("the path is UTF-8")
 }
