@@ -29,3 +29,8 @@ pub fn run_command_line(arguments: &[OsString], restart: Vec<OsString>) -> u8 {
     cli::restart::set_restart_words(restart);
     cli::report_outcome(commands::run_command(arguments))
 }
+
+/// The code of the book's chapter on SPIR-V in Rust, which is tested with this documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/spirv-in-rust.md")]
+struct BookCode;
