@@ -1,5 +1,6 @@
 //! Tasks of the repository, run as `cargo xtask TASK`.
 
+mod book;
 mod c_interface;
 mod grammar;
 mod jax;
@@ -29,6 +30,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Build the book as HTML, and check its links
+    Book,
     /// Regenerate the SPIR-V tables from Khronos' machine-readable grammar
     Grammar {
         /// Folder with `spirv.core.grammar.json` and the `extinst.*.grammar.json` files
@@ -63,6 +66,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let done = match Args::parse().task {
+        Task::Book => find_repository_root().and_then(|root| book::build_book(&root)),
         Task::Grammar { folder } => grammar::generate_tables(&folder),
         Task::Tidy => find_repository_root().and_then(|root| tidy::check_tidiness(&root)),
         Task::Jax(options) => find_repository_root().and_then(|root| jax::run_jax(&root, &options)),

@@ -1,6 +1,6 @@
 //! The test command: rules of the house, format, lints, tests and corpora.
 
-use crate::{jax, opencl, tidy, tools, wheel};
+use crate::{book, jax, opencl, tidy, tools, wheel};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use std::ffi::OsString;
@@ -94,6 +94,7 @@ pub fn run_all_checks(root: PathBuf) -> Result<()> {
         ],
     )?;
     run.run_step("cargo", &["test", "--workspace"])?;
+    run.check_book()?;
     run.check_opencl(&drivers)?;
     run.check_jax()?;
     run.check_wheel()?;
@@ -185,6 +186,15 @@ impl Run {
         };
         let library = self.root.join("target/debug/deps/libspirula_pjrt.so");
         jax::check_plugin(&self.root, &python, &library, &self.environment)
+    }
+
+    /// Builds the book, and checks its links.
+    fn check_book(&mut self) -> Result<()> {
+        let program = tools::find_or_fetch_mdbook(&self.root.join("target"));
+        match self.require_tool("mdBook", program)? {
+            Some(_) => book::build_book(&self.root),
+            None => Ok(()),
+        }
     }
 
     /// Makes the Python package in the dev profile, and tests it.
