@@ -30,7 +30,12 @@ pub fn run_command_line(arguments: &[OsString], restart: Vec<OsString>) -> u8 {
     cli::report_outcome(commands::run_command(arguments))
 }
 
-/// The code of the book's chapter on SPIR-V in Rust, which is tested with this documentation.
+/// The code in Rust of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../README.md")]
+struct ReadmeCode;
+
+/// The code of the book's chapter on SPIR-V in Rust.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/spirv-in-rust.md")]
 struct BookCode;
