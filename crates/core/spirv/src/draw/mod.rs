@@ -160,14 +160,18 @@ impl<'a> GraphvizWriter<'a> {
             }
         });
         let blocks = blocks.collect();
-        let mut edges = Vec::new();
+        let mut edges: Vec<DrawnEdge> = Vec::new();
         for at in &rows.blocks {
+            let first = edges.len();
             for (target, label) in self.list_branches(cfg.block(*at)) {
                 let Some(to) = cfg.block_position(target) else {
                     continue;
                 };
                 let (from, to) = (rows.row_of(*at), rows.row_of(to));
-                edges.push(DrawnEdge { from, to, label });
+                match edges[first..].iter_mut().find(|edge| edge.to == to) {
+                    Some(edge) => edge.label += &format!(", {label}"),
+                    None => edges.push(DrawnEdge { from, to, label }),
+                }
             }
         }
         Ok(DrawnFunction {

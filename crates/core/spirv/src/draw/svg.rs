@@ -19,12 +19,17 @@ const BOX_FOOT: f64 = 10.0;
 /// Distance of nested boxes, and of lanes.
 const INDENT: f64 = 18.0;
 const LANE: f64 = 12.0;
+/// Distance of the edges that leave a block at one side, and width of a character of their labels.
+const EXIT: f64 = 14.0;
+const LABEL_CHARACTER: f64 = 6.7;
 /// Space around a function.
 const MARGIN: f64 = 24.0;
 /// Height of a function's title.
 const TITLE: f64 = 34.0;
 /// Most characters of a line.
 const MOST_CHARACTERS: usize = 110;
+/// Most characters of the label of an edge.
+const MOST_LABEL: usize = 40;
 /// Most lanes on a side. Edges beyond share them.
 const MOST_LANES: usize = 48;
 /// Most edges whose lanes are chosen so that they do not overlap.
@@ -123,6 +128,8 @@ struct FunctionLayout {
     boxes: Vec<PlacedRect>,
     /// Lane of each edge; none for an edge to the next row.
     lanes: Vec<Option<usize>>,
+    /// Number of edges that leave the block of each edge below it, at its side.
+    exits: Vec<usize>,
     /// Where the lanes begin on the left and on the right.
     lane_left: f64,
     lane_right: f64,
@@ -140,8 +147,14 @@ impl FunctionLayout {
         };
         let (on_left, on_right) = (used(true).unwrap_or(0), used(false).unwrap_or(0));
         let lane_left = MARGIN + on_left as f64 * LANE;
+        let exits = assign_exits(&function.edges, &lanes);
         let depths = function.rows.depths();
         let (begins, ends) = count_box_ends(function);
+        let mut most_exits = vec![0; function.blocks.len()];
+        let with_lanes = function.edges.iter().zip(&exits).zip(&lanes);
+        for ((edge, exit), _) in with_lanes.filter(|(_, lane)| lane.is_some()) {
+            most_exits[edge.from] = most_exits[edge.from].max(exit + 1);
+        }
         let (mut blocks, mut y) = (Vec::new(), top + TITLE);
         for (row, block) in function.blocks.iter().enumerate() {
             y += begins[row] as f64 * BOX_HEAD;
@@ -155,7 +168,10 @@ impl FunctionLayout {
                 x: lane_left + INDENT * (depths[row] + 1) as f64,
                 y,
                 width: characters.max().unwrap_or(0) as f64 * CHARACTER + 2.0 * PADDING,
-                height: lines.count() as f64 * LINE + PADDING,
+                height: f64::max(
+                    lines.count() as f64 * LINE + PADDING,
+                    most_exits[row] as f64 * EXIT + PADDING,
+                ),
             };
             blocks.push(rect);
             y = rect.bottom() + ends[row] as f64 * BOX_FOOT + GAP;
@@ -163,12 +179,20 @@ impl FunctionLayout {
         let boxes = enclose_boxes(&function.rows, &blocks);
         let all = blocks.iter().chain(&boxes).map(PlacedRect::right);
         let title = MARGIN + function.title.chars().count() as f64 * 10.0;
-        let lane_right = all.fold(title, f64::max) + LANE;
+        let edges = function.edges.iter().zip(&lanes);
+        let labels = edges
+            .filter(|(edge, lane)| lane.is_some() && edge.to > edge.from)
+            .map(|(edge, _)| {
+                let characters = edge.label.chars().count().min(MOST_LABEL);
+                blocks[edge.from].right() + characters as f64 * LABEL_CHARACTER
+            });
+        let lane_right = all.chain(labels).fold(title, f64::max) + LANE;
         FunctionLayout {
             top,
             blocks,
             boxes,
             lanes,
+            exits,
             lane_left,
             lane_right,
             right: lane_right + (on_right + 1) as f64 * LANE,
@@ -198,14 +222,15 @@ impl FunctionLayout {
             );
         }
         for (number, edge) in function.edges.iter().enumerate() {
-            self.write_edge(edge, self.lanes[number], out);
+            self.write_edge(edge, number, out);
         }
         for (block, rect) in function.blocks.iter().zip(&self.blocks) {
             write_block(block, rect, out);
         }
     }
 
-    fn write_edge(&self, edge: &DrawnEdge, lane: Option<usize>, out: &mut String) {
+    fn write_edge(&self, edge: &DrawnEdge, number: usize, out: &mut String) {
+        let (lane, exit) = (self.lanes[number], self.exits[number]);
         let (from, to) = (self.blocks[edge.from], self.blocks[edge.to]);
         let is_back = edge.to <= edge.from;
         let class = match edge.label.as_str() {
@@ -236,7 +261,7 @@ impl FunctionLayout {
                         "start",
                     )
                 };
-                let (y, ty) = (from.bottom() - 7.0, to.y + 9.0);
+                let (y, ty) = (from.bottom() - 7.0 - exit as f64 * EXIT, to.y + 9.0);
                 let path = format!("M{x:.1} {y:.1}H{side:.1}V{ty:.1}H{tx:.1}");
                 let label = if is_back { x - 5.0 } else { x + 5.0 };
                 (path, label, y - 3.0, anchor)
@@ -247,7 +272,7 @@ impl FunctionLayout {
             "<path class=\"e {class}\" marker-end=\"url(#a)\" d=\"{path}\"/>"
         );
         if !edge.label.is_empty() {
-            let label = escape_text(&edge.label);
+            let label = escape_text(&shorten_text(&edge.label, MOST_LABEL));
             let _ = writeln!(
                 out,
                 "<text class=\"l s\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{label}</text>"
@@ -341,6 +366,21 @@ fn assign_lanes(edges: &[DrawnEdge]) -> Vec<Option<usize>> {
     lanes
 }
 
+/// For each edge, how many edges leave its block below it at the same side. Edges in inner lanes leave lower, so that they do not
+/// cross those in outer ones.
+fn assign_exits(edges: &[DrawnEdge], lanes: &[Option<usize>]) -> Vec<usize> {
+    let side = |at: usize| (edges[at].from, edges[at].to <= edges[at].from);
+    let mut order: Vec<usize> = (0..edges.len()).filter(|at| lanes[*at].is_some()).collect();
+    order.sort_by_key(|at| (side(*at), lanes[*at], edges[*at].to));
+    let mut exits = vec![0; edges.len()];
+    for pair in order.windows(2) {
+        if side(pair[0]) == side(pair[1]) {
+            exits[pair[1]] = exits[pair[0]] + 1;
+        }
+    }
+    exits
+}
+
 fn write_rect(rect: &PlacedRect, class: &str, radius: u32, out: &mut String) {
     let PlacedRect {
         x,
@@ -361,14 +401,7 @@ fn write_block(block: &DrawnBlock, rect: &PlacedRect, out: &mut String) {
         .chain(block.lines.iter().map(|line| ("", line.as_str())));
     let mut y = rect.y + 15.0;
     for (class, line) in lines {
-        let shown: String = match line.chars().count() {
-            count if count > MOST_CHARACTERS => line
-                .chars()
-                .take(MOST_CHARACTERS - 1)
-                .chain(['…'])
-                .collect(),
-            _ => line.to_owned(),
-        };
+        let shown = shorten_text(line, MOST_CHARACTERS);
         let (x, text) = (rect.x + PADDING, escape_text(&shown));
         let _ = writeln!(
             out,
@@ -376,6 +409,14 @@ fn write_block(block: &DrawnBlock, rect: &PlacedRect, out: &mut String) {
         );
         y += LINE;
     }
+}
+
+/// The text, or its beginning where it has more characters.
+fn shorten_text(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most - 1).chain(['…']).collect()
 }
 
 /// Escapes text of an element.
