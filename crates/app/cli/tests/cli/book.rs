@@ -7,11 +7,12 @@
 //!
 //! - `<!-- file: NAME -->`: the block is the contents of a file in the folder.
 //! - `<!-- excerpt of: PATH -->`: the block is a part of a file of the repository.
-//! - `<!-- needs: PROGRAM ... -->`: the commands run where these programs are installed, or these files exist.
+//! - `<!-- needs: PROGRAM ... -->`: the commands run where these programs and headers of C are installed.
 //! - `<!-- writes: PATH -->`: the commands write a file of this name, and it is that of the repository. `BLESS=1` renews that one.
 //! - `<!-- not run: REASON -->`: the commands do not run here.
 
 use crate::harness::{ScratchFolder, own};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -125,7 +126,7 @@ fn check_document(root: &Path, document: &Path) -> Result<(), String> {
             }
             BlockRemark::Needs(programs) if block.language == "sh" => {
                 match programs.iter().find(|name| !is_installed(name)) {
-                    Some(missing) => eprintln!("NOT TESTED: {place}: there is no {missing}"),
+                    Some(missing) => tell_missing(&place, missing),
                     None => run_block(&place, block, &scratch)?,
                 }
             }
@@ -140,6 +141,14 @@ fn check_document(root: &Path, document: &Path) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Reports that commands do not run. Tests that pass do not capture this.
+fn tell_missing(place: &str, program: &str) {
+    let line = format!("NOT TESTED: {place}: there is no {program}\n");
+    std::io::stderr()
+        .write_all(line.as_bytes())
+        .expect("standard error");
 }
 
 /// Compares a file of the repository with the file of its name in the folder.
@@ -158,11 +167,15 @@ fn compare_file(place: &str, file: &Path, scratch: &ScratchFolder) -> Result<(),
     }
 }
 
-/// Whether a program is installed. A path names a file.
+/// Whether a program is installed, or a header of C.
 fn is_installed(name: &str) -> bool {
     match name {
         "clang" => find_clang().is_some(),
-        path if path.starts_with('/') => Path::new(path).is_file(),
+        header if header.ends_with(".h") => {
+            let mut check = Command::new("cc");
+            check.args(["-x", "c", "-fsyntax-only", "-include", header, "/dev/null"]);
+            check.output().is_ok_and(|output| output.status.success())
+        }
         name => find_program(name).is_some(),
     }
 }
