@@ -63,6 +63,17 @@ struct Run {
     loader_folder: Option<PathBuf>,
 }
 
+/// Packages of the workspace that are not published.
+const UNPUBLISHED: &[&str] = &[
+    "spirula-bench",
+    "spirula-differential",
+    "spirula-fuzz",
+    "spirula-mutant-futhark",
+    "spirula-random-futhark",
+    "spirula-testing",
+    "xtask",
+];
+
 /// Runs all checks that a change must pass. With `CI` set, a missing tool is a failure. Otherwise it is reported at the
 /// end. The corpora are no part of the repository, and are run where they are present.
 pub fn run_all_checks(root: PathBuf) -> Result<()> {
@@ -94,6 +105,7 @@ pub fn run_all_checks(root: PathBuf) -> Result<()> {
         ],
     )?;
     run.run_step("cargo", &["test", "--workspace"])?;
+    run.make_packages()?;
     run.check_book()?;
     run.check_opencl(&drivers)?;
     run.check_jax()?;
@@ -186,6 +198,16 @@ impl Run {
         };
         let library = self.root.join("target/debug/deps/libspirula_pjrt.so");
         jax::check_plugin(&self.root, &python, &library, &self.environment)
+    }
+
+    /// Makes the packages of all crates that are published, without building them. Their dependencies are known since the build.
+    fn make_packages(&mut self) -> Result<()> {
+        let mut arguments = vec!["package", "--workspace", "--offline", "--quiet"];
+        arguments.extend(["--no-verify", "--allow-dirty"]);
+        for package in UNPUBLISHED {
+            arguments.extend(["--exclude", package]);
+        }
+        self.run_step("cargo", &arguments)
     }
 
     /// Builds the book, and checks its links.

@@ -33,6 +33,19 @@ impl Manifest {
         self.path.starts_with("crates/")
     }
 
+    /// Whether the package may be published.
+    pub fn is_published(&self) -> bool {
+        !self.text.lines().any(|line| line == "publish = false")
+    }
+
+    /// Whether the manifest states a field of the package.
+    pub fn has_field(&self, field: &str) -> bool {
+        let own = self.text.split("\n[").next().unwrap_or_default();
+        own.lines()
+            .filter_map(|line| line.strip_prefix(field))
+            .any(|rest| rest.starts_with(".workspace = true") || rest.starts_with(" = "))
+    }
+
     /// Name of the package.
     pub fn package_name(&self) -> &str {
         let name = self

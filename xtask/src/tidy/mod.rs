@@ -2,7 +2,8 @@
 //!
 //! Each rule is a file: dependencies between crates ([`arrows`]), reasons of foreign dependencies ([`dependencies`]),
 //! places of unsafe code ([`unsafe_code`]), names of types ([`type_names`]), aliases and test-only files
-//! ([`definitions`]), links of documents ([`documents`]), lengths of files ([`lengths`]), and subjects of commits ([`subjects`]).
+//! ([`definitions`]), links of documents ([`documents`]), lengths of files ([`lengths`]), packages ([`packages`]), and subjects of
+//! commits ([`subjects`]).
 
 mod arrows;
 mod definitions;
@@ -10,6 +11,7 @@ mod dependencies;
 mod documents;
 mod lengths;
 mod manifest;
+mod packages;
 mod source;
 mod subjects;
 mod type_names;
@@ -285,6 +287,7 @@ pub fn check_tidiness(root: &Path) -> Result<()> {
     arrows::check_arrows(ARROWS, &manifests, &mut breaches);
     dependencies::check_dependency_reasons(root, &manifests, &mut breaches)?;
     documents::check_documents(root, &mut breaches)?;
+    packages::check_packages(root, &manifests, &mut breaches);
     unsafe_code::check_unsafe_code(root, &files, &mut breaches)?;
     type_names::check_type_names(&files, &mut breaches);
     definitions::check_definitions(&files, &mut breaches);
