@@ -19,10 +19,6 @@ pub fn run_cfg(args: &CfgArgs) -> CommandResult {
     if args.emit.is_none() {
         check_output_form(output, if is_picture { &["svg"] } else { &["dot"] })?;
     }
-    if is_picture && (args.dominators || args.post_dominators) {
-        let text = "trees of dominators are drawn for Graphviz only: --emit dot";
-        return Err(CommandFailure::Usage(text.to_owned()));
-    }
     let input = read_compilable_file(&args.from.path)?;
     let (input, module) = read_module(input, &args.how, None)?;
     let drawing = GraphvizOptions {

@@ -59,7 +59,7 @@ impl GraphvizOptions {
     }
 
     /// Draws the functions of a module that have a body as SVG. Blocks stand in the order of structured control flow,
-    /// with boxes around loops and selections. Trees of dominators are left out.
+    /// with boxes around loops and selections. Where dominators are requested, each block names its immediate one.
     ///
     /// # Errors
     /// Those of [`GraphvizOptions::draw_module`].
@@ -67,7 +67,7 @@ impl GraphvizOptions {
         let drawer = GraphvizWriter::new(module, self)?;
         let mut functions = Vec::new();
         for (_, func) in self.choose_functions(&drawer)? {
-            functions.push(drawer.describe_function(func)?);
+            functions.push(drawer.describe_function(self, func)?);
         }
         Ok(draw_svg(&functions))
     }
@@ -144,17 +144,32 @@ impl<'a> GraphvizWriter<'a> {
     }
 
     /// A function with its blocks and branches, for a drawing as SVG.
-    fn describe_function(&self, func: Func) -> Result<DrawnFunction, SourceDiagnostic> {
+    fn describe_function(
+        &self,
+        what: &GraphvizOptions,
+        func: Func,
+    ) -> Result<DrawnFunction, SourceDiagnostic> {
         let cfg = FlowGraph::from_function(self.module, &self.definitions, func)?;
         let dominators = BlockDominators::from_cfg(&cfg);
+        let post_dominators = what.post_dominators.then(|| PostDominators::from_cfg(&cfg));
+        let label = |at: u32| self.module.label(cfg.block(at));
         let rows = BlockRows::from_function(self.module, &cfg, &dominators);
         let blocks = rows.blocks.iter().map(|at| {
             let block = cfg.block(*at);
             let texts = self.module.body(block).filter(|_| !self.lines.is_empty());
             let texts = texts.map(|inst| self.lines[inst.handle().index()].clone());
+            let mut notes: Vec<String> = self.find_source(block).into_iter().collect();
+            let above = dominators.immediate_dominator(*at);
+            if let Some(above) = above.filter(|_| what.dominators) {
+                notes.push(format!("dominated by {}", label(above)));
+            }
+            let behind = post_dominators.as_ref();
+            if let Some(behind) = behind.and_then(|tree| tree.immediate_post_dominator(*at)) {
+                notes.push(format!("post-dominated by {}", label(behind)));
+            }
             DrawnBlock {
                 title: self.format_title(self.module.label(block)),
-                source: self.find_source(block),
+                notes,
                 lines: texts.map(Option::unwrap_or_default).collect(),
                 is_reachable: dominators.is_reachable(*at),
             }

@@ -40,8 +40,8 @@ const MOST_CHOSEN: usize = 4000;
 pub struct DrawnBlock {
     /// Its label and name.
     pub title: String,
-    /// Where its code comes from.
-    pub source: Option<String>,
+    /// Where its code comes from, and its dominators.
+    pub notes: Vec<String>,
     /// Its instructions.
     pub lines: Vec<String>,
     /// Whether it can be reached from the first block.
@@ -159,7 +159,7 @@ impl FunctionLayout {
         for (row, block) in function.blocks.iter().enumerate() {
             y += begins[row] as f64 * BOX_HEAD;
             let lines = std::iter::once(block.title.as_str())
-                .chain(block.source.as_deref())
+                .chain(block.notes.iter().map(String::as_str))
                 .chain(block.lines.iter().map(String::as_str));
             let characters = lines
                 .clone()
@@ -397,7 +397,7 @@ fn write_rect(rect: &PlacedRect, class: &str, radius: u32, out: &mut String) {
 fn write_block(block: &DrawnBlock, rect: &PlacedRect, out: &mut String) {
     write_rect(rect, if block.is_reachable { "b" } else { "b u" }, 4, out);
     let lines = std::iter::once(("t", block.title.as_str()))
-        .chain(block.source.as_deref().map(|source| ("s", source)))
+        .chain(block.notes.iter().map(|note| ("s", note.as_str())))
         .chain(block.lines.iter().map(|line| ("", line.as_str())));
     let mut y = rect.y + 15.0;
     for (class, line) in lines {

@@ -333,10 +333,10 @@ pub struct CfgArgs {
     /// Output file of a graph for Graphviz; `-`, or no name, is standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub dot: Option<PathBuf>,
-    /// Draw the dominator tree too
+    /// Show the immediate dominator of each block; for Graphviz, draw the tree too
     #[arg(long)]
     pub dominators: bool,
-    /// Draw the post-dominator tree too
+    /// Show the immediate post-dominator of each block; for Graphviz, draw the tree too
     #[arg(long)]
     pub post_dominators: bool,
     /// Show the instructions of each block
