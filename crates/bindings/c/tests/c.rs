@@ -157,6 +157,35 @@ fn the_program_of_the_book_prints_a_module() {
     assert!(said(&run.stdout).contains("OpTypeInt 32 0"));
 }
 
+#[test]
+fn pkg_config_finds_the_library() {
+    let text = include_str!("../spirula_c.pc");
+    let version = concat!("\nVersion: ", env!("CARGO_PKG_VERSION"), "\n");
+    assert!(text.contains(version), "{text}");
+    let asked = Command::new("pkg-config")
+        .args([
+            "--define-variable=prefix=/opt/spirula",
+            "--cflags",
+            "--libs",
+        ])
+        .arg("spirula_c")
+        .env("PKG_CONFIG_PATH", here())
+        .output();
+    let Ok(asked) = asked else {
+        eprintln!("NOT TESTED: no pkg-config");
+        return;
+    };
+    let flags = said(&asked.stdout);
+    assert!(asked.status.success(), "{}", said(&asked.stderr));
+    for flag in [
+        "-I/opt/spirula/include",
+        "-L/opt/spirula/lib",
+        "-lspirula_c",
+    ] {
+        assert!(flags.contains(flag), "{flags}");
+    }
+}
+
 fn path(path: &Path) -> &str {
     path.to_str().expect("the path is UTF-8")
 }
