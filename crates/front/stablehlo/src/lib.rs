@@ -2,7 +2,8 @@
 //!
 //! [`read_module`] reads every form of a program.
 //!
-//! - [`mlir`]: modules as data; reading MLIR text ([`mlir::parse_text`]) and printing it.
+//! - [`mlir`]: modules as data; reading MLIR text ([`mlir::parse_text`]), printing it, and building modules
+//!   ([`mlir::ModuleBuilder`]).
 //!   Operations of `mhlo` that StableHLO shares are read as StableHLO's, and custom assembly forms
 //!   become the generic form. So later stages see one form of each operation.
 //! - [`bytecode`]: reading MLIR bytecode and StableHLO's portable artifacts into the same modules.
@@ -24,6 +25,7 @@ pub mod sharding;
 pub mod translate;
 mod verify;
 
+pub use dialect::MlirOpcode;
 pub use exported::find_exported_module;
 pub use input::read_module;
 pub use operation_list::{KnownOperation, list_operations};

@@ -30,7 +30,8 @@ pub(crate) use keywords::{
     ComparisonDirection, ComparisonType, FftType, RngAlgorithm, TransposeKind, list_keywords,
 };
 pub(crate) use numbers::{DotNumbers, IndexingNumbers, TensorLayout};
-pub(crate) use opcode::{MlirOpcode, OpcodeTable};
+pub use opcode::MlirOpcode;
+pub(crate) use opcode::OpcodeTable;
 pub(crate) use operations::{
     AssemblyFormat, OpDefinition, TrailingTypes, full_operation_name, list_definitions,
 };

@@ -11,7 +11,9 @@ macro_rules! define_opcodes {
         /// An operation of a known dialect. Variants without the name of a dialect are StableHLO's,
         /// but for `Module` and `Func`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub(crate) enum MlirOpcode { $($name,)* }
+        pub enum MlirOpcode {
+            $(#[doc = concat!("`", $text, "`")] $name,)*
+        }
 
         /// All operations in the order of their numbers.
         const OPCODES: &[MlirOpcode] = &[$(MlirOpcode::$name),*];

@@ -194,7 +194,7 @@ impl MlirModule {
 
 impl MlirOpcode {
     /// The row of the operation.
-    pub fn definition(self) -> &'static OpDefinition {
+    pub(crate) fn definition(self) -> &'static OpDefinition {
         DEFINITIONS[self as usize]
     }
 }

@@ -6,6 +6,7 @@
 mod access;
 mod affine;
 mod attribute;
+mod builder;
 pub(crate) mod elements;
 mod float;
 mod id;
@@ -20,6 +21,7 @@ mod types;
 pub use access::ElementsRef;
 pub use affine::{AffineExpr, AffineMap, AffineOp, IntegerSet};
 pub use attribute::{AttributeKind, DialectBody, MlirAttr, MlirAttributes, NamedAttribute};
+pub use builder::{ModuleBuilder, OperationDraft};
 pub use elements::DenseElements;
 pub use float::{FLOATS, FloatSpecials, MlirFloat, MlirFloatFormat};
 pub use id::{MlirBlock, MlirOp, MlirRegion, MlirValue};

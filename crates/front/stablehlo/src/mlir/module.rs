@@ -191,12 +191,12 @@ impl MlirModule {
     }
 
     /// The operation code, if a dialect knows the operation.
-    pub(crate) fn opcode(&self, op: MlirOp) -> Option<MlirOpcode> {
+    pub fn opcode(&self, op: MlirOp) -> Option<MlirOpcode> {
         self.ops[op.index()].opcode
     }
 
     /// Whether the operation returns from a function or a region.
-    pub(crate) fn is_return(&self, op: MlirOp) -> bool {
+    pub fn is_return(&self, op: MlirOp) -> bool {
         matches!(
             self.opcode(op),
             Some(MlirOpcode::FuncReturn | MlirOpcode::Return | MlirOpcode::SdyReturn)
@@ -325,7 +325,8 @@ impl MlirModule {
 
 /// Construction of modules, for the readers.
 impl MlirModule {
-    pub(crate) fn intern_text(&mut self, text: &str) -> MlirSymbol {
+    /// The symbol of a text.
+    pub fn intern_text(&mut self, text: &str) -> MlirSymbol {
         self.strings.intern(text)
     }
 
@@ -434,7 +435,7 @@ impl MlirModule {
     }
 
     /// An integer attribute.
-    pub(crate) fn integer_attribute(&mut self, value: i64, width: u32) -> MlirAttr {
+    pub fn integer_attribute(&mut self, value: i64, width: u32) -> MlirAttr {
         let ty = self.types.integer_type(width);
         self.attributes.intern(AttributeKind::Integer {
             value: value.into(),
@@ -443,7 +444,7 @@ impl MlirModule {
     }
 
     /// `array<i64: …>`
-    pub(crate) fn integers_attribute(&mut self, values: &[i64]) -> MlirAttr {
+    pub fn integers_attribute(&mut self, values: &[i64]) -> MlirAttr {
         let element = self.types.integer_type(64);
         let bytes = values.iter().flat_map(|value| value.to_le_bytes());
         let data = bytes.collect();
