@@ -28,14 +28,11 @@ impl EntryShardings {
     /// # Errors
     /// When there is no such function, or a sharding is malformed.
     pub fn read(module: &MlirModule, entry: &str) -> Result<EntryShardings, SourceDiagnostic> {
-        let function = module.find_function(entry).ok_or_else(|| {
-            let place = module.source_location(module.root());
-            SourceDiagnostic::error(place, format!("there is no function @{entry}"))
-        })?;
-        let parameters = read_list(module, function, "arg_attrs")?;
-        let given = read_list(module, function, "res_attrs")?;
+        let function = find_entry(module, entry)?;
+        let given = EntryShardings::read_given(module, entry)?;
+        let parameters = given.parameters;
         let mut results = find_result_shardings(module, function, &parameters);
-        for (result, given) in results.iter_mut().zip(given) {
+        for (result, given) in results.iter_mut().zip(given.results) {
             if let Some(mut given) = given {
                 if let Some(found) = result {
                     given.fill_open_dimensions(found);
@@ -48,6 +45,28 @@ impl EntryShardings {
             results,
         })
     }
+
+    /// Reads the shardings that a function gives. Results without one have none, even if one follows from the arguments.
+    ///
+    /// # Errors
+    /// Those of [`EntryShardings::read`].
+    pub fn read_given(
+        module: &MlirModule,
+        entry: &str,
+    ) -> Result<EntryShardings, SourceDiagnostic> {
+        let function = find_entry(module, entry)?;
+        Ok(EntryShardings {
+            parameters: read_list(module, function, "arg_attrs")?,
+            results: read_list(module, function, "res_attrs")?,
+        })
+    }
+}
+
+fn find_entry(module: &MlirModule, entry: &str) -> Result<MlirOp, SourceDiagnostic> {
+    module.find_function(entry).ok_or_else(|| {
+        let place = module.source_location(module.root());
+        SourceDiagnostic::error(place, format!("there is no function @{entry}"))
+    })
 }
 
 /// The sharding of each dictionary in a list of attributes.

@@ -17,4 +17,4 @@ pub use entry::EntryShardings;
 pub use layout::{ShardSlice, TensorSharding};
 pub use mesh::{AxisReference, DeviceMesh, MeshAxis};
 pub(crate) use replica_groups::read_replica_groups;
-pub(crate) use text::{read_manual_axes, read_sharding_list};
+pub use text::{read_manual_axes, read_sharding, read_sharding_list};

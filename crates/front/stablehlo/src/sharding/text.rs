@@ -11,15 +11,12 @@ struct ShardingText<'m> {
 }
 
 /// Reads `<@mesh, [{"x"}, {?}], replicated={"y"}>`.
-pub(crate) fn read_sharding(module: &MlirModule, attr: MlirAttr) -> Option<TensorSharding> {
+pub fn read_sharding(module: &MlirModule, attr: MlirAttr) -> Option<TensorSharding> {
     ShardingText::of_attribute(module, attr)?.read_whole(ShardingText::read_sharding)
 }
 
 /// Reads `<[<@mesh, [{"x"}]>, …]>`: a sharding for each value.
-pub(crate) fn read_sharding_list(
-    module: &MlirModule,
-    attr: MlirAttr,
-) -> Option<Vec<TensorSharding>> {
+pub fn read_sharding_list(module: &MlirModule, attr: MlirAttr) -> Option<Vec<TensorSharding>> {
     ShardingText::of_attribute(module, attr)?.read_whole(|text| {
         text.expect("<")?;
         let list = text.read_list("[", "]", ShardingText::read_sharding)?;
@@ -29,7 +26,7 @@ pub(crate) fn read_sharding_list(
 }
 
 /// Reads `<manual_axes{"x", "y"}>`.
-pub(crate) fn read_manual_axes(module: &MlirModule, attr: MlirAttr) -> Option<Vec<String>> {
+pub fn read_manual_axes(module: &MlirModule, attr: MlirAttr) -> Option<Vec<String>> {
     ShardingText::of_attribute(module, attr)?.read_whole(|text| {
         text.expect("<")?;
         text.eat("manual_axes");
