@@ -71,6 +71,14 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-tensor",
         ],
     ),
+    (
+        "spirula-partition",
+        &[
+            "spirula-diagnostics",
+            "spirula-entity",
+            "spirula-stablehlo",
+        ],
+    ),
     ("spirula-triton", &["spirula-diagnostics"]),
     ("spirula-wgsl", &["spirula-diagnostics"]),
     ("spirula-glslang", &["spirula-diagnostics"]),

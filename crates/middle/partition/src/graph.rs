@@ -1,0 +1,147 @@
+//! Graph of a program: its operations in order, with calls inlined.
+//!
+//! A function that is called twice stands in the graph twice, so that each call has layouts of its own.
+
+use crate::layout::ShardLayout;
+use crate::mesh::MeshAtom;
+use crate::rule::ShardingRule;
+use spirula_entity::define_ids;
+use spirula_stablehlo::mlir::{MlirOp, MlirType, MlirValue};
+
+define_ids! {
+    /// A value of the graph.
+    pub struct GraphValue: "v";
+    /// A rule of the graph.
+    pub struct GraphRule: "rule";
+}
+
+/// A value of the graph.
+#[derive(Clone, Debug)]
+pub struct GraphValueData {
+    /// Type in the program.
+    pub ty: MlirType,
+    /// Sizes; none of a value that is no tensor.
+    pub shape: Vec<u64>,
+    /// Bytes of an element.
+    pub element_bytes: u64,
+    /// Whether devices may have parts of it.
+    pub is_divisible: bool,
+}
+
+/// Atoms that must split the dimensions of a value.
+#[derive(Clone, Debug)]
+pub struct LayoutPin {
+    /// The value.
+    pub value: GraphValue,
+    /// The atoms of each dimension.
+    pub dims: Vec<Vec<MeshAtom>>,
+    /// Whether more atoms may split each dimension.
+    pub open: Vec<bool>,
+}
+
+/// Tensors whose dimensions correspond by a rule.
+#[derive(Clone, Debug)]
+pub struct PropagationEdge {
+    /// The rule.
+    pub rule: GraphRule,
+    /// The tensors in the order of the rule.
+    pub tensors: Vec<GraphValue>,
+}
+
+/// Kind of a node.
+#[derive(Clone, Debug)]
+pub enum GraphNodeKind {
+    /// An operation of tensors.
+    Operation,
+    /// Each result is an operand in the result's layout.
+    Relayout,
+    /// `while`: blocks of the condition and of the body.
+    Loop,
+    /// `if` and `case`: a block for each branch.
+    Branch,
+    /// A manual computation, whose operands and results have these layouts.
+    Manual {
+        /// Layouts of the operands.
+        inputs: Vec<ShardLayout>,
+        /// Layouts of the results.
+        outputs: Vec<ShardLayout>,
+    },
+}
+
+/// An operation of the graph.
+#[derive(Clone, Debug)]
+pub struct GraphNode {
+    /// The operation of the program.
+    pub op: MlirOp,
+    /// Its kind.
+    pub kind: GraphNodeKind,
+    /// Its operands.
+    pub operands: Vec<GraphValue>,
+    /// Its results.
+    pub results: Vec<GraphValue>,
+    /// Values that regions which are copied take from outside.
+    pub captures: Vec<(MlirValue, GraphValue)>,
+    /// The rule, if the operation has one.
+    pub rule: Option<GraphRule>,
+    /// Blocks of control flow.
+    pub blocks: Vec<GraphBlock>,
+    /// Whether it stands in a manual computation, whose tensors are parts already.
+    pub is_manual: bool,
+}
+
+/// A block of the graph.
+#[derive(Clone, Debug, Default)]
+pub struct GraphBlock {
+    /// Its arguments.
+    pub arguments: Vec<GraphValue>,
+    /// Its operations.
+    pub nodes: Vec<GraphNode>,
+    /// What it returns.
+    pub returned: Vec<GraphValue>,
+}
+
+/// A program as a graph.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramGraph {
+    /// All values.
+    pub values: Vec<GraphValueData>,
+    /// All rules.
+    pub rules: Vec<ShardingRule>,
+    /// All tensors that correspond.
+    pub edges: Vec<PropagationEdge>,
+    /// Pairs of values that have one layout.
+    pub ties: Vec<(GraphValue, GraphValue)>,
+    /// Values whose layouts are given.
+    pub pins: Vec<LayoutPin>,
+    /// The entry point.
+    pub body: GraphBlock,
+}
+
+impl ProgramGraph {
+    /// A value.
+    pub fn value(&self, value: GraphValue) -> &GraphValueData {
+        &self.values[value.index()]
+    }
+
+    /// A rule.
+    pub fn rule(&self, rule: GraphRule) -> &ShardingRule {
+        &self.rules[rule.index()]
+    }
+
+    /// Adds a rule.
+    pub fn add_rule(&mut self, rule: ShardingRule) -> GraphRule {
+        self.rules.push(rule);
+        GraphRule::new(self.rules.len() - 1)
+    }
+
+    /// Adds an edge between two tensors of one shape.
+    pub fn add_identity_edge(&mut self, from: GraphValue, to: GraphValue) {
+        let shape = self.value(from).shape.clone();
+        let is_same = self.value(to).shape == shape;
+        if is_same && self.value(from).is_divisible && self.value(to).is_divisible {
+            let rule = self.add_rule(ShardingRule::new_identity(&shape));
+            let tensors = vec![from, to];
+            self.edges.push(PropagationEdge { rule, tensors });
+        }
+    }
+}

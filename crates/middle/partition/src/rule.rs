@@ -1,0 +1,120 @@
+//! Sharding rules: which dimensions of the operands and results of an operation correspond.
+//!
+//! A rule has factors, as in Shardy. Each dimension of each tensor is a product of factors, the outermost first. A device
+//! that has a part of a factor has that part in every tensor. A dimension without factors must be whole on every device.
+
+/// A number of a factor in its rule.
+pub type FactorIndex = usize;
+
+/// A factor of dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShardingFactor {
+    /// Its size.
+    pub size: u64,
+    /// Whether no result has it: the parts of the devices are partial results.
+    pub is_reduced: bool,
+}
+
+/// The way in which partial results are combined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PartialCombination {
+    /// They are summands.
+    #[default]
+    Sum,
+    /// The operation's own region combines two elements.
+    Region,
+}
+
+/// The factors of the dimensions of all tensors of an operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShardingRule {
+    /// The factors.
+    pub factors: Vec<ShardingFactor>,
+    /// The factors of each dimension of each tensor: operands, then results.
+    pub tensors: Vec<Vec<Vec<FactorIndex>>>,
+    /// The way in which partial results are combined.
+    pub combination: PartialCombination,
+    /// The property that has a size for each dimension of the first operand.
+    pub size_list: Option<&'static str>,
+    /// Whether the operation reads and writes each element of its tensors once, without arithmetic to speak of.
+    pub is_cheap: bool,
+}
+
+impl ShardingRule {
+    /// A rule by which all tensors of these shapes are whole on every device.
+    pub fn new_whole(shapes: &[Vec<u64>]) -> ShardingRule {
+        ShardingRule {
+            tensors: shapes
+                .iter()
+                .map(|shape| vec![Vec::new(); shape.len()])
+                .collect(),
+            ..ShardingRule::default()
+        }
+    }
+
+    /// Adds a factor.
+    pub fn add_factor(&mut self, size: u64) -> FactorIndex {
+        let is_reduced = false;
+        self.factors.push(ShardingFactor { size, is_reduced });
+        self.factors.len() - 1
+    }
+
+    /// Adds a factor that no result has.
+    pub fn add_reduced_factor(&mut self, size: u64) -> FactorIndex {
+        let is_reduced = true;
+        self.factors.push(ShardingFactor { size, is_reduced });
+        self.factors.len() - 1
+    }
+
+    /// Makes a factor the inner part of a dimension. A dimension that does not exist is of no account.
+    pub fn set_factor(&mut self, tensor: usize, dimension: usize, factor: FactorIndex) {
+        let tensor = self.tensors.get_mut(tensor);
+        if let Some(factors) = tensor.and_then(|dims| dims.get_mut(dimension)) {
+            factors.push(factor);
+        }
+    }
+
+    /// Adds a factor that dimensions of several tensors are.
+    pub fn join_dimensions(&mut self, size: u64, dimensions: &[(usize, usize)]) {
+        let factor = self.add_factor(size);
+        for (tensor, dimension) in dimensions {
+            self.set_factor(*tensor, *dimension, factor);
+        }
+    }
+
+    /// The rule of two tensors of one shape whose elements correspond.
+    pub fn new_identity(shape: &[u64]) -> ShardingRule {
+        let shapes = [shape.to_vec(), shape.to_vec()];
+        let mut rule = ShardingRule::new_whole(&shapes);
+        for (at, size) in shape.iter().enumerate() {
+            rule.join_dimensions(*size, &[(0, at), (1, at)]);
+        }
+        rule.is_cheap = true;
+        rule
+    }
+
+    /// Number of operations of one device on whole tensors, in terms of elements.
+    pub fn count_points(&self) -> f64 {
+        self.factors
+            .iter()
+            .map(|factor| factor.size as f64)
+            .product()
+    }
+
+    /// Whether dimensions that have factors are their products, and no tensor has a factor twice.
+    pub fn fits(&self, shapes: &[Vec<u64>]) -> bool {
+        self.tensors.len() == shapes.len()
+            && self.tensors.iter().zip(shapes).all(|(dims, shape)| {
+                let mut seen = vec![false; self.factors.len()];
+                dims.len() == shape.len()
+                    && dims.iter().zip(shape).all(|(factors, size)| {
+                        let is_new = factors
+                            .iter()
+                            .all(|factor| !std::mem::replace(&mut seen[*factor], true));
+                        let sizes = factors.iter().map(|factor| self.factors[*factor].size);
+                        let product = sizes.fold(1u64, u64::saturating_mul);
+                        is_new && (factors.is_empty() || product == *size)
+                    })
+            })
+    }
+}
