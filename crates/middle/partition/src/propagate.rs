@@ -3,12 +3,12 @@
 //! Each edge of the graph is a rule over tensors. The layouts of its tensors are projected to the factors of the rule, the
 //! longest list of atoms of each factor is found, and the dimensions that are open are extended by it. Layouts only grow, and
 //! a tensor has each atom once, so that an edge is visited at most once for each of its tensors and atoms. Edges of operations
-//! that move or map elements come first, as in Shardy.
+//! that move or map elements come first, as in Shardy, and those of broadcasts last.
 
 use crate::graph::{GraphValue, ProgramGraph, PropagationEdge};
 use crate::layout::ShardLayout;
 use crate::mesh::{AtomicMesh, MeshAtom};
-use crate::rule::ShardingRule;
+use crate::rule::{PropagationStage, ShardingRule};
 use spirula_entity::UnionFind;
 use std::collections::VecDeque;
 
@@ -140,8 +140,13 @@ pub fn propagate_layouts(graph: &ProgramGraph, mesh: &AtomicMesh) -> ValueLayout
         values,
         users,
     };
-    propagation.run_edges(|rule| rule.is_cheap);
-    propagation.run_edges(|_| true);
+    for stage in [
+        PropagationStage::Mapping,
+        PropagationStage::Work,
+        PropagationStage::Expansion,
+    ] {
+        propagation.run_edges(|rule| rule.stage <= stage);
+    }
     propagation.values
 }
 

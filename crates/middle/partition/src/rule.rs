@@ -25,6 +25,19 @@ pub enum PartialCombination {
     Region,
 }
 
+/// When layouts propagate through an operation: the layouts of early ones decide where several are at odds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PropagationStage {
+    /// Operations that map or move elements.
+    Mapping,
+    /// Operations with work of their own.
+    #[default]
+    Work,
+    /// Operations whose results are larger than their operands, so that their layouts matter less than those of the
+    /// tensors that the results meet.
+    Expansion,
+}
+
 /// The factors of the dimensions of all tensors of an operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShardingRule {
@@ -38,6 +51,8 @@ pub struct ShardingRule {
     pub size_list: Option<&'static str>,
     /// Whether the operation reads and writes each element of its tensors once, without arithmetic to speak of.
     pub is_cheap: bool,
+    /// When layouts propagate through the operation.
+    pub stage: PropagationStage,
 }
 
 impl ShardingRule {
@@ -90,6 +105,7 @@ impl ShardingRule {
             rule.join_dimensions(*size, &[(0, at), (1, at)]);
         }
         rule.is_cheap = true;
+        rule.stage = PropagationStage::Mapping;
         rule
     }
 

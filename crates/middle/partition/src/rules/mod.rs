@@ -15,7 +15,7 @@ mod indexing;
 mod movement;
 mod structured;
 
-use crate::rule::ShardingRule;
+use crate::rule::{PropagationStage, ShardingRule};
 use spirula_stablehlo::MlirOpcode;
 use spirula_stablehlo::mlir::{MlirModule, MlirOp};
 
@@ -57,6 +57,7 @@ impl RuleContext<'_> {
     fn cheap_rule(&self) -> ShardingRule {
         ShardingRule {
             is_cheap: true,
+            stage: PropagationStage::Mapping,
             ..self.whole_rule()
         }
     }

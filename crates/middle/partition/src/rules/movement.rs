@@ -1,7 +1,7 @@
 //! Rules of operations that move elements.
 
 use super::{RuleContext, RuleRow};
-use crate::rule::ShardingRule;
+use crate::rule::{PropagationStage, ShardingRule};
 use spirula_stablehlo::MlirOpcode as Op;
 
 pub(super) const RULES: &[RuleRow] = &[
@@ -26,6 +26,7 @@ fn transpose_dimensions(context: &RuleContext<'_>) -> Option<ShardingRule> {
 /// Dimensions of the result that the operand lacks, or of which it has one element, are split freely.
 fn broadcast_dimensions(context: &RuleContext<'_>) -> Option<ShardingRule> {
     let mut rule = context.cheap_rule();
+    rule.stage = PropagationStage::Expansion;
     let from = context.operand(0)?;
     let order = context.positions("broadcast_dimensions")?;
     for (to, size) in context.result(0)?.iter().enumerate() {
@@ -41,6 +42,7 @@ fn broadcast_dimensions(context: &RuleContext<'_>) -> Option<ShardingRule> {
 /// The operand's dimensions are the last ones of the result.
 fn prefix_dimensions(context: &RuleContext<'_>) -> Option<ShardingRule> {
     let mut rule = context.cheap_rule();
+    rule.stage = PropagationStage::Expansion;
     let (from, to) = (context.operand(0)?.len(), context.result(0)?);
     let first = to.len().checked_sub(from)?;
     for (at, size) in to.iter().enumerate() {
