@@ -38,6 +38,8 @@ pub(crate) struct GraphBuilder<'m> {
     known: FxHashMap<MlirValue, GraphValue>,
     /// The functions whose calls are being inlined.
     calls: Vec<MlirOp>,
+    /// The first value of each sharding group.
+    groups: FxHashMap<Option<i64>, GraphValue>,
     depth: usize,
     nodes: usize,
     /// Number of manual computations around.
@@ -64,6 +66,7 @@ pub(crate) fn build_graph(
         graph: ProgramGraph::default(),
         known: FxHashMap::default(),
         calls: vec![function],
+        groups: FxHashMap::default(),
         depth: 0,
         nodes: 0,
         manual: 0,
@@ -144,7 +147,10 @@ impl GraphBuilder<'_> {
                     let message = "a tensor of unknown size cannot be partitioned";
                     return self.error(op, message);
                 };
-                (sizes, has_parts && encoding.is_none() && self.manual == 0)
+                // Positions are computed as numbers of 32 bits.
+                let is_small = sizes.iter().all(|size| i32::try_from(*size).is_ok());
+                let has_parts = has_parts && is_small && encoding.is_none();
+                (sizes, has_parts && self.manual == 0)
             }
             MlirTypeKind::UnrankedTensor(_) => {
                 return self.error(op, "a tensor of unknown rank cannot be partitioned");
@@ -215,6 +221,10 @@ impl GraphBuilder<'_> {
             return self.error(op, message);
         }
         let layout = ShardLayout { dims };
+        let atoms: usize = layout.dims.iter().map(Vec::len).sum();
+        if layout.used_atoms().count_ones() as usize != atoms {
+            return self.error(op, "a sharding splits a tensor by one axis twice");
+        }
         if !data.is_divisible && !layout.is_replicated() {
             return self.error(op, "a sharding splits a value that has no parts");
         }
@@ -305,6 +315,10 @@ impl GraphBuilder<'_> {
             Some(Op::If | Op::Case) => self.flatten_branch(op, operands, nodes),
             Some(Op::SdyManualComputation) => self.flatten_manual(op, operands, nodes),
             Some(Op::SdyShardingConstraint) => self.flatten_constraint(op, operands, nodes),
+            Some(Op::SdyShardingGroup) => {
+                self.join_group(op, operands[0]);
+                Ok(())
+            }
             _ => self.flatten_plain(op, operands, nodes),
         }
     }
@@ -479,6 +493,16 @@ impl GraphBuilder<'_> {
         self.graph.add_identity_edge(operands[0], results[0]);
         nodes.push(self.make_node(op, GraphNodeKind::Relayout, operands, results));
         Ok(())
+    }
+
+    /// Values of a group have layouts alike.
+    fn join_group(&mut self, op: MlirOp, value: GraphValue) {
+        let attr = self.module.find_attribute(op, "group_id");
+        let group = attr.and_then(|attr| self.module.as_integer(attr));
+        let first = *self.groups.entry(group).or_insert(value);
+        if first != value {
+            self.graph.add_identity_edge(first, value);
+        }
     }
 
     /// A manual computation over all axes that its shardings use. Its body is for one device already.

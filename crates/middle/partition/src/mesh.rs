@@ -107,6 +107,14 @@ impl AtomicMesh {
             }
         }
         let reference = reference.unwrap_or_default();
+        if let Some(ids) = &reference.device_ids {
+            let mut sorted = ids.clone();
+            sorted.sort_unstable();
+            if !sorted.into_iter().eq(0..ids.len() as u64) {
+                let message = "the devices of a mesh are not numbered from zero on";
+                return Err(SourceDiagnostic::error(place, message));
+            }
+        }
         bounds.push(reference.device_count().max(1));
         bounds.sort_unstable();
         bounds.dedup();

@@ -26,6 +26,7 @@ impl LocalEmitter<'_> {
         }
         let Some(rule) = node.rule else {
             self.note_gathered(node);
+            self.note_effects(node);
             return self.emit_copy(node);
         };
         let graph = self.graph;
@@ -87,6 +88,29 @@ impl LocalEmitter<'_> {
                 .push(SourceDiagnostic::warning(place, message));
         }
         *self.report.gathered.entry(name).or_default() += 1;
+    }
+
+    /// Warns of an operation with effects, which was to run once.
+    fn note_effects(&mut self, node: &GraphNode) {
+        let source = self.source;
+        let flag = source.find_attribute(node.op, "has_side_effect");
+        let has_effect = match source.opcode(node.op) {
+            Some(MlirOpcode::CustomCall) => {
+                flag.and_then(|flag| source.as_integer(flag)) == Some(1)
+            }
+            Some(
+                MlirOpcode::Infeed | MlirOpcode::Outfeed | MlirOpcode::Send | MlirOpcode::Recv,
+            ) => true,
+            _ => false,
+        };
+        if has_effect && !node.is_manual && self.mesh.device_count() > 1 {
+            let name = source.op_name(node.op);
+            let message = format!("`{name}` has an effect, which each device has");
+            let place = source.source_location(node.op);
+            self.report
+                .warnings
+                .push(SourceDiagnostic::warning(place, message));
+        }
     }
 
     /// An operation on whole tensors.

@@ -30,7 +30,6 @@ pub(super) const RULES: &[RuleRow] = &[
             Op::CreateToken,
             Op::AfterAll,
             Op::GetDimensionSize,
-            Op::SdyShardingGroup,
         ],
         keep_whole,
     ),
