@@ -1,7 +1,7 @@
 //! Programs with shardings of their own.
 
 use super::compare::{PartitionVerdict, SkipReason, compare_program};
-use spirula_partition::PartitionReport;
+use spirula_partition::{PartitionOptions, PartitionReport, partition_module};
 use spirula_stablehlo::mlir::parse_text;
 
 /// The report of a program whose results are equal.
@@ -126,20 +126,104 @@ func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
     );
 }
 
-#[test]
-fn shardings_that_do_not_divide_are_refused() {
-    let text = r#"
-sdy.mesh @mesh = <["x"=4]>
-func.func @main(%a: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<6xf32> {
-  return %a : tensor<6xf32>
-}"#;
+/// The message of the error of a partitioning.
+fn find_error(text: &str) -> String {
     let module = parse_text(text.as_bytes()).expect("a program");
-    let verdict = compare_program(&module, None, &[], 1 << 20);
-    let PartitionVerdict::Wrong(message) = verdict else {
-        panic!("it is partitioned");
+    match partition_module(&module, "main", &PartitionOptions::default()) {
+        Ok(_) => panic!("it is partitioned"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn wrong_shardings_are_refused() {
+    let cases = [
+        (
+            r#"["x"=4]"#,
+            r#"[{"x"}, {}]"#,
+            "4 devices do not divide dimension 0 of 6",
+        ),
+        (
+            r#"["x"=2, "y"=2]"#,
+            r#"[{"x"}, {"x"}]"#,
+            "a sharding splits a tensor by one axis twice",
+        ),
+        (
+            r#"["x"=2]"#,
+            r#"[{"x"}]"#,
+            "a sharding of 1 dimensions is for a tensor of 2",
+        ),
+        (
+            r#"["x"=4]"#,
+            r#"[{"x":(3)2}, {}]"#,
+            "a sharding has a wrong part of axis",
+        ),
+        (
+            r#"["x"=2], device_ids=[1, 2]"#,
+            r#"[{"x"}, {}]"#,
+            "the devices of a mesh are not numbered from zero on",
+        ),
+        (
+            r#"["x"=2]"#,
+            r#"[{}, {}], unreduced={"x"}"#,
+            "a tensor that is a sum over devices is not supported",
+        ),
+    ];
+    for (mesh, sharding, wanted) in cases {
+        let text = format!(
+            r#"
+sdy.mesh @mesh = <{mesh}>
+func.func @main(%a: tensor<6x4xf32> {{sdy.sharding = #sdy.sharding<@mesh, {sharding}>}}) -> tensor<6x4xf32> {{
+  return %a : tensor<6x4xf32>
+}}"#
+        );
+        let message = find_error(&text);
+        assert!(message.contains(wanted), "{sharding}: {message}");
+    }
+}
+
+#[test]
+fn recursion_and_unknown_sizes_are_refused() {
+    let recursive = r#"
+func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @main(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"#;
+    assert!(find_error(recursive).contains("a function calls itself"));
+    let dynamic = r#"
+func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
+  return %a : tensor<?xf32>
+}"#;
+    assert!(find_error(dynamic).contains("unknown size"));
+}
+
+/// The number of operations does not depend on the number of devices.
+#[test]
+fn programs_for_many_devices_are_no_longer() {
+    let count = |side: u64| {
+        let body: String = (0..200)
+            .map(|at| {
+                format!(
+                    "  %p{at} = stablehlo.dot_general %x{at}, %w, contracting_dims = [1] x [0] : \
+                     (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>\n  \
+                     %x{} = stablehlo.tanh %p{at} : tensor<4096x4096xf32>\n",
+                    at + 1
+                )
+            })
+            .collect();
+        let text = format!(
+            r#"
+sdy.mesh @mesh = <["x"={side}, "y"={side}]>
+func.func @main(%x0: tensor<4096x4096xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{"y"}}]>}},
+                %w: tensor<4096x4096xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"y"}}, {{}}]>}}) -> tensor<4096x4096xf32> {{
+{body}
+  return %x200 : tensor<4096x4096xf32>
+}}"#
+        );
+        let module = parse_text(text.as_bytes()).expect("a program");
+        let options = PartitionOptions::default();
+        let partitioned = partition_module(&module, "main", &options).expect("it is partitioned");
+        partitioned.module.op_count()
     };
-    assert!(
-        message.contains("4 devices do not divide dimension 0 of 6"),
-        "{message}"
-    );
+    assert_eq!(count(2), count(64));
 }
