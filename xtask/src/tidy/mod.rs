@@ -159,6 +159,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-futhark",
             "spirula-kernel",
             "spirula-opt",
+            "spirula-partition",
             "spirula-program",
             "spirula-segment",
             "spirula-soac",

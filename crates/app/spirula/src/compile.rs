@@ -31,6 +31,8 @@ pub struct IntermediateProgram {
     pub program: KernelProgram,
     /// The entry point in the types of its source, for tensor programs.
     pub tensors: Option<TensorSignature>,
+    /// Warnings.
+    pub diagnostics: Vec<SourceDiagnostic>,
 }
 
 /// A tensor program with its schedules, before it becomes kernels.
@@ -87,9 +89,17 @@ pub type StageObserver<'a> = dyn FnMut(&str, &dyn Fn() -> String) + 'a;
 /// The first stage of tensor programs: its name and its description.
 const TRANSLATE: (&str, &str) = ("translate", "Makes structured operations of StableHLO's");
 
+/// The stage before, of programs for several devices.
+pub(crate) const PARTITION: (&str, &str) = (
+    "partition",
+    "Makes the program of one device of a StableHLO program for several (--partitions)",
+);
+
 /// Names and descriptions of the stages that tensor programs pass through, in their order.
 pub fn list_tensor_stages() -> impl Iterator<Item = (&'static str, &'static str)> {
-    [TRANSLATE].into_iter().chain(spirula_tensor::list_stages())
+    [PARTITION, TRANSLATE]
+        .into_iter()
+        .chain(spirula_tensor::list_stages())
 }
 
 /// Compiles an input of any accepted format.
@@ -154,10 +164,12 @@ impl CompileInput {
             SourceProgram::Kernels(program) => Ok(IntermediateProgram {
                 program: *program,
                 tensors: None,
+                diagnostics: Vec::new(),
             }),
             SourceProgram::Combinators(entries) => lower_combinators(entries, options),
             SourceProgram::TensorSource(source) => {
-                lower_tensors_to_kernels(source.translate_to_tensors(options)?, options, watch)
+                let tensors = source.translate_to_tensors(options, watch)?;
+                lower_tensors_to_kernels(tensors, options, watch)
             }
             SourceProgram::Module(_)
             | SourceProgram::ModuleSource(_)
@@ -183,7 +195,8 @@ impl CompileInput {
             let error = SourceDiagnostic::error(SourceLocation::Unknown, message);
             return Err(CompileError::from_translate_fault(error));
         };
-        let function = source.translate_to_tensors(options)?.function;
+        let tensors = source.translate_to_tensors(options, &mut |_, _| {})?;
+        let function = tensors.function;
         let (profile, tuning) = (options.profile, &options.tuning);
         let scheduled =
             spirula_tensor::schedule_function(function, profile, tuning, &mut |_, _| {});
@@ -228,6 +241,7 @@ impl CompileInput {
                 let kernels = self.into_kernels(options, watch)?;
                 let program = compile_kernels(&kernels)?;
                 tensors = kernels.tensors;
+                diagnostics.extend(kernels.diagnostics);
                 CompileOutput::Program(Box::new(program))
             }
             SourceProgram::Compiled(program) => {
@@ -274,6 +288,7 @@ fn lower_combinators(
     Ok(IntermediateProgram {
         program,
         tensors: None,
+        diagnostics: Vec::new(),
     })
 }
 
@@ -286,6 +301,7 @@ fn lower_tensors_to_kernels(
     let TensorProgram {
         function,
         signature,
+        diagnostics,
     } = tensors;
     watch(TRANSLATE.0, &|| spirula_tensor::print_function(&function));
     let (profile, tuning) = (options.profile, &options.tuning);
@@ -293,6 +309,7 @@ fn lower_tensors_to_kernels(
     Ok(IntermediateProgram {
         program: program.map_err(CompileError::from_translate_fault)?,
         tensors: Some(signature),
+        diagnostics,
     })
 }
 

@@ -23,6 +23,8 @@ pub struct CompileOptions {
     pub foreign: ForeignTargets,
     /// Layouts in memory of the arguments and results of StableHLO; by default rows.
     pub layouts: EntryLayouts,
+    /// Number of devices over which a StableHLO program with shardings is partitioned; by default it is not.
+    pub partitions: Option<u64>,
     /// The kind of device that tensor programs are scheduled for.
     pub profile: ScheduleProfile,
     /// Schedules of single dispatches.

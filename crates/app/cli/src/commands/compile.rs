@@ -239,6 +239,7 @@ pub fn compile_options(how: &LoweringArgs, entry: Option<&str>) -> CompileOption
         target: how.target_env,
         llvm: how.llvm.library_options(),
         function: entry.map(str::to_owned),
+        partitions: how.partitions,
         profile: how
             .schedule
             .as_ref()

@@ -1,5 +1,6 @@
 //! Sources: inputs as their front ends read them.
 
+use crate::compile::StageObserver;
 use crate::error::CompileError;
 use crate::options::CompileOptions;
 use crate::signature::TensorSignature;
@@ -43,12 +44,15 @@ pub trait ModuleSource: fmt::Debug {
 
 /// A program that is translated to the tensor IR.
 pub trait TensorSource: fmt::Debug {
-    /// Translates the function that the options choose as the entry point.
+    /// Translates the function that the options choose as the entry point. `watch` observes the stages before.
     ///
     /// # Errors
     /// When there is no such function, it is invalid, or it needs something that is missing.
-    fn translate_to_tensors(&self, options: &CompileOptions)
-    -> Result<TensorProgram, CompileError>;
+    fn translate_to_tensors(
+        &self,
+        options: &CompileOptions,
+        watch: &mut StageObserver<'_>,
+    ) -> Result<TensorProgram, CompileError>;
 }
 
 /// A function in the tensor IR with the types of its source.
@@ -58,4 +62,6 @@ pub struct TensorProgram {
     pub function: TensorFunction,
     /// Its parameters, results and checks.
     pub signature: TensorSignature,
+    /// Warnings.
+    pub diagnostics: Vec<SourceDiagnostic>,
 }

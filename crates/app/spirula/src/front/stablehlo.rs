@@ -4,11 +4,13 @@ use super::format::{
     FormatMarks, FormatReader, FrontEnd, InputFormat, LineMatch, TextMarks, starts_with_any,
 };
 use super::source::{SourceProgram, TensorProgram, TensorSource};
+use crate::compile::{PARTITION, StageObserver};
 use crate::error::{CompileError, CompileStage};
 use crate::options::CompileOptions;
 use crate::signature::TensorSignature;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_stablehlo::mlir::MlirModule;
+use spirula_partition::{PartitionOptions, partition_module, wrap_as_manual};
+use spirula_stablehlo::mlir::{MlirModule, SsaNumbering};
 use spirula_stablehlo::translate::{TranslateError, TranslateOptions, translate_for};
 use spirula_tensor::ir::{OpKind, TensorFunction};
 use std::fmt;
@@ -132,8 +134,9 @@ impl TensorSource for StablehloText {
     fn translate_to_tensors(
         &self,
         options: &CompileOptions,
+        watch: &mut StageObserver<'_>,
     ) -> Result<TensorProgram, CompileError> {
-        let mut translated = self.module.translate_to_tensors(options)?;
+        let mut translated = self.module.translate_to_tensors(options, watch)?;
         self.locate_foreign_calls(&mut translated.function);
         Ok(translated)
     }
@@ -143,6 +146,7 @@ impl TensorSource for MlirModule {
     fn translate_to_tensors(
         &self,
         options: &CompileOptions,
+        watch: &mut StageObserver<'_>,
     ) -> Result<TensorProgram, CompileError> {
         let entry = options.function.as_deref().unwrap_or(DEFAULT_FUNCTION);
         let choices = TranslateOptions {
@@ -151,7 +155,19 @@ impl TensorSource for MlirModule {
             foreign: options.foreign.clone(),
             layouts: options.layouts.clone(),
         };
-        let translated = translate_for(self, entry, &choices);
+        let mut diagnostics = Vec::new();
+        let partitioned = match options.partitions {
+            Some(devices) => Some(partition_for(
+                self,
+                entry,
+                devices,
+                watch,
+                &mut diagnostics,
+            )?),
+            None => None,
+        };
+        let module = partitioned.as_ref().unwrap_or(self);
+        let translated = translate_for(module, entry, &choices);
         let translated = translated.map_err(to_compile_error)?;
         Ok(TensorProgram {
             function: translated.function,
@@ -160,8 +176,33 @@ impl TensorSource for MlirModule {
                 results: translated.results,
                 checks: translated.checks,
             },
+            diagnostics,
         })
     }
+}
+
+/// The program that runs the parts of all devices of a program for several, one operation after the other.
+fn partition_for(
+    module: &MlirModule,
+    entry: &str,
+    devices: u64,
+    watch: &mut StageObserver<'_>,
+    diagnostics: &mut Vec<SourceDiagnostic>,
+) -> Result<MlirModule, CompileError> {
+    let options = PartitionOptions {
+        devices: Some(devices),
+        ..PartitionOptions::default()
+    };
+    let mut partitioned =
+        partition_module(module, entry, &options).map_err(CompileError::from_translate_fault)?;
+    watch(PARTITION.0, &|| {
+        let report = partitioned.report.to_string();
+        let report: String = report.lines().map(|line| format!("// {line}\n")).collect();
+        let text = partitioned.module.to_generic_text(SsaNumbering::Unique);
+        report + &text
+    });
+    diagnostics.append(&mut partitioned.report.warnings);
+    Ok(wrap_as_manual(&partitioned, module))
 }
 
 fn to_compile_error(error: TranslateError) -> CompileError {

@@ -87,6 +87,9 @@ pub struct LoweringArgs {
     /// Schedules for single dispatches of tensor programs, from spirula tune
     #[arg(long, value_name = "FILE")]
     pub tuned: Option<PathBuf>,
+    /// Devices over which a StableHLO program is partitioned by its shardings; their parts run on one device
+    #[arg(long, value_name = "N")]
+    pub partitions: Option<u64>,
     #[command(flatten)]
     pub llvm: LlvmArgs,
 }
