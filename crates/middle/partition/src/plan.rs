@@ -7,7 +7,7 @@
 use crate::layout::ShardLayout;
 use crate::mesh::{AtomicMesh, MeshAtom};
 use crate::propagate::{join_factors, project_layout};
-use crate::reshard::plan_reshard;
+use crate::reshard::{ReshardStep, plan_reshard};
 use crate::rule::ShardingRule;
 
 /// Cost of a multiplication and an addition, in bytes that devices exchange in that time.
@@ -172,7 +172,7 @@ impl PlanContext<'_> {
                 let count = change
                     .steps
                     .iter()
-                    .filter(|(step, _)| !matches!(step, crate::reshard::ReshardStep::Slice { .. }));
+                    .filter(|(step, _)| !matches!(step, ReshardStep::Slice { .. }));
                 change.bytes + COLLECTIVE_COST * count.count() as f64
             });
             cost += changes.min_by(f64::total_cmp).unwrap_or(0.0);

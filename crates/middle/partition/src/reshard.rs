@@ -191,10 +191,8 @@ pub(crate) fn permutation_sources(
             if pairs.iter().any(|pair| pair.0 == *atom) {
                 continue;
             }
-            let same = |other: &MeshAtom| match keeps {
-                true => other == atom,
-                false => mesh.size(*other) == mesh.size(*atom),
-            };
+            let same =
+                |other: &MeshAtom| other == atom || !keeps && mesh.size(*other) == mesh.size(*atom);
             if let Some(at) = left.iter().position(same) {
                 pairs.push((*atom, left.remove(at)));
             }

@@ -1,6 +1,6 @@
 //! Loops, branches and manual computations.
 
-use super::LocalEmitter;
+use super::emitter::LocalEmitter;
 use crate::PartitionResult;
 use crate::graph::{GraphBlock, GraphNode, GraphValue};
 use crate::layout::ShardLayout;

@@ -1,14 +1,13 @@
 //! Functions of the local program.
 
-use super::LocalEmitter;
+use super::emitter::LocalEmitter;
 use crate::PartitionResult;
-use crate::graph::ProgramGraph;
+use crate::graph::{GraphValue, ProgramGraph};
 use crate::layout::ShardLayout;
 use crate::mesh::AtomicMesh;
 use crate::propagate::ValueLayouts;
 use crate::report::PartitionReport;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirula_stablehlo::MlirOpcode;
 use spirula_stablehlo::mlir::{
     AttributeKind, MlirAttr, MlirModule, MlirOp, MlirType, MlirTypeKind, MlirValue, ModuleBuilder,
     NamedAttribute, OperationDraft,
@@ -54,7 +53,7 @@ pub(crate) fn emit_program(
     emitter.emit_entry(function)?;
     emitter.emit_kept_functions(function);
     let body = &graph.body;
-    let layouts_of = |values: &[crate::graph::GraphValue]| {
+    let layouts_of = |values: &[GraphValue]| {
         let layouts = values.iter().map(|value| layouts.layout(*value).clone());
         layouts.collect::<Vec<_>>()
     };
@@ -86,7 +85,7 @@ impl LocalEmitter<'_> {
     fn emit_entry(&mut self, function: MlirOp) -> PartitionResult<()> {
         let source = self.source;
         let body = &self.graph.body;
-        let types = |emitter: &mut Self, values: &[crate::graph::GraphValue]| {
+        let types = |emitter: &mut Self, values: &[GraphValue]| {
             let types = values.iter().map(|value| {
                 let layout = emitter.layouts.layout(*value).clone();
                 emitter.local_type(*value, &layout)
@@ -173,6 +172,5 @@ impl LocalEmitter<'_> {
             self.builder
                 .copy_operation(source, function, &mut FxHashMap::default());
         }
-        debug_assert_eq!(source.opcode(entry), Some(MlirOpcode::Func));
     }
 }

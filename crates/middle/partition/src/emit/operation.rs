@@ -1,6 +1,6 @@
 //! Operations of tensors: the plan of each, and its local form.
 
-use super::LocalEmitter;
+use super::emitter::LocalEmitter;
 use crate::PartitionResult;
 use crate::graph::{GraphNode, GraphValue};
 use crate::layout::ShardLayout;

@@ -1,6 +1,6 @@
 //! The position of the device that runs the program, and groups of devices.
 
-use super::{LocalEmitter, ScopedEntry};
+use super::emitter::{LocalEmitter, ScopedEntry};
 use crate::PartitionResult;
 use crate::mesh::MeshAtom;
 use spirula_stablehlo::mlir::{

@@ -1,11 +1,11 @@
 //! Collectives that change layouts, and that combine partial results.
 
-use super::LocalEmitter;
+use super::emitter::LocalEmitter;
 use crate::PartitionResult;
 use crate::graph::{GraphNode, GraphValue};
 use crate::layout::ShardLayout;
 use crate::mesh::MeshAtom;
-use crate::reshard::{ReshardStep, permutation_sources, plan_reshard};
+use crate::reshard::{ReshardPlan, ReshardStep, permutation_sources, plan_reshard};
 use crate::rule::PartialCombination;
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
@@ -29,7 +29,7 @@ impl LocalEmitter<'_> {
             (plan, from, *local)
         });
         let best = plans.min_by(|a, b| {
-            let key = |plan: &crate::reshard::ReshardPlan| (plan.bytes, plan.steps.len());
+            let key = |plan: &ReshardPlan| (plan.bytes, plan.steps.len());
             let (a, b) = (key(&a.0), key(&b.0));
             a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
         });

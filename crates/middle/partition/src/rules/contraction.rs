@@ -1,6 +1,6 @@
 //! Rules of products, convolutions and reductions.
 
-use super::{RuleContext, RuleRow};
+use super::context::{RuleContext, RuleRow};
 use crate::rule::{PartialCombination, ShardingRule};
 use spirula_stablehlo::MlirOpcode as Op;
 use spirula_stablehlo::mlir::{AttributeKind, MlirModule, MlirOp, MlirTypeKind, MlirValue};

@@ -1,6 +1,6 @@
 //! Rules of operations that compute each element from the elements at its place.
 
-use super::{RuleContext, RuleRow};
+use super::context::{RuleContext, RuleRow};
 use crate::rule::ShardingRule;
 use spirula_stablehlo::MlirOpcode as Op;
 

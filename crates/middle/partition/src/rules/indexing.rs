@@ -1,6 +1,6 @@
 //! Rules of slices, gathers and scatters.
 
-use super::{RuleContext, RuleRow};
+use super::context::{RuleContext, RuleRow};
 use crate::rule::ShardingRule;
 use spirula_stablehlo::MlirOpcode as Op;
 

@@ -1,6 +1,6 @@
 //! Rules of operations that move elements.
 
-use super::{RuleContext, RuleRow};
+use super::context::{RuleContext, RuleRow};
 use crate::rule::{PropagationStage, ShardingRule};
 use spirula_stablehlo::MlirOpcode as Op;
 

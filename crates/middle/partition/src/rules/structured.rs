@@ -1,6 +1,6 @@
 //! Rules of operations that keep some dimensions whole: windows, sorts, linear algebra and others.
 
-use super::{RuleContext, RuleRow};
+use super::context::{RuleContext, RuleRow};
 use crate::rule::ShardingRule;
 use spirula_stablehlo::MlirOpcode as Op;
 

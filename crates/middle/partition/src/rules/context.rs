@@ -1,0 +1,88 @@
+//! Operations whose rules are asked for, and rows of the table of rules.
+
+use crate::rule::{PropagationStage, ShardingRule};
+use spirula_stablehlo::MlirOpcode;
+use spirula_stablehlo::mlir::{MlirModule, MlirOp};
+
+/// An operation whose rule is asked for.
+#[derive(Debug)]
+pub struct RuleContext<'m> {
+    /// The module.
+    pub module: &'m MlirModule,
+    /// The operation.
+    pub op: MlirOp,
+    /// Shapes of the operands, then of the results.
+    pub shapes: Vec<Vec<u64>>,
+    /// Number of operands.
+    pub operands: usize,
+}
+
+/// A function that gives the rule of an operation.
+pub(super) type RuleFunction = fn(&RuleContext<'_>) -> Option<ShardingRule>;
+
+/// Operations, and the function that gives their rules.
+pub(super) type RuleRow = (&'static [MlirOpcode], RuleFunction);
+
+impl RuleContext<'_> {
+    /// A rule without factors.
+    pub(super) fn whole_rule(&self) -> ShardingRule {
+        ShardingRule::new_whole(&self.shapes)
+    }
+
+    /// The same for an operation that moves elements.
+    pub(super) fn cheap_rule(&self) -> ShardingRule {
+        ShardingRule {
+            is_cheap: true,
+            stage: PropagationStage::Mapping,
+            ..self.whole_rule()
+        }
+    }
+
+    /// Shape of an operand.
+    pub(super) fn operand(&self, at: usize) -> Option<&[u64]> {
+        let shapes = self.shapes.get(..self.operands)?;
+        shapes.get(at).map(Vec::as_slice)
+    }
+
+    /// Shape of a result.
+    pub(super) fn result(&self, at: usize) -> Option<&[u64]> {
+        self.shapes.get(self.operands + at).map(Vec::as_slice)
+    }
+
+    /// Number of results.
+    pub(super) fn result_count(&self) -> usize {
+        self.shapes.len() - self.operands
+    }
+
+    /// The integers of an attribute as positions.
+    pub(super) fn positions(&self, name: &str) -> Option<Vec<usize>> {
+        to_positions(&self.module.find_integers(self.op, name)?)
+    }
+
+    /// The integers of a field of the dimension numbers.
+    pub(super) fn field_positions(&self, attribute: &str, name: &str) -> Option<Vec<usize>> {
+        let numbers = self.module.find_attribute(self.op, attribute)?;
+        to_positions(&self.module.field_integers(numbers, name))
+    }
+
+    /// The integer of an attribute as a position.
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
+        let value = self
+            .module
+            .as_integer(self.module.find_attribute(self.op, name)?)?;
+        usize::try_from(value).ok()
+    }
+
+    /// Integers for each dimension, the same for all where the attribute is absent.
+    pub(super) fn integers_or(&self, name: &str, default: i64, count: usize) -> Vec<i64> {
+        let found = self.module.find_integers(self.op, name);
+        found.unwrap_or_else(|| vec![default; count])
+    }
+}
+
+fn to_positions(integers: &[i64]) -> Option<Vec<usize>> {
+    integers
+        .iter()
+        .map(|at| usize::try_from(*at).ok())
+        .collect()
+}
