@@ -73,11 +73,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "spirula-partition",
-        &[
-            "spirula-diagnostics",
-            "spirula-entity",
-            "spirula-stablehlo",
-        ],
+        &["spirula-diagnostics", "spirula-entity", "spirula-stablehlo"],
     ),
     ("spirula-triton", &["spirula-diagnostics"]),
     ("spirula-wgsl", &["spirula-diagnostics"]),

@@ -5,6 +5,7 @@ use crate::front::{InputFormat, SourceProgram, TensorProgram, detect_input_forma
 use crate::optimise::{KernelOrigin, optimise_kernels};
 use crate::options::CompileOptions;
 use crate::signature::TensorSignature;
+use crate::stages::{StageObserver, TRANSLATE};
 use crate::vulkan::{compile_for_vulkan, is_vulkan, split_rare_types};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_kernel::ir::KernelProgram;
@@ -81,25 +82,6 @@ pub struct CompiledInput {
     pub tensors: Option<TensorSignature>,
     /// Warnings and notes.
     pub diagnostics: Vec<SourceDiagnostic>,
-}
-
-/// Observer of stages. It receives the name of each stage, and a function that prints the result of the stage.
-pub type StageObserver<'a> = dyn FnMut(&str, &dyn Fn() -> String) + 'a;
-
-/// The first stage of tensor programs: its name and its description.
-const TRANSLATE: (&str, &str) = ("translate", "Makes structured operations of StableHLO's");
-
-/// The stage before, of programs for several devices.
-pub(crate) const PARTITION: (&str, &str) = (
-    "partition",
-    "Makes the program of one device of a StableHLO program for several (--partitions)",
-);
-
-/// Names and descriptions of the stages that tensor programs pass through, in their order.
-pub fn list_tensor_stages() -> impl Iterator<Item = (&'static str, &'static str)> {
-    [PARTITION, TRANSLATE]
-        .into_iter()
-        .chain(spirula_tensor::list_stages())
 }
 
 /// Compiles an input of any accepted format.

@@ -26,13 +26,13 @@ mod optimise;
 mod options;
 mod relocate;
 mod signature;
+mod stages;
 mod vulkan;
 
 pub use c_library::{CLibraryFiles, CLibraryParts, generate_c_library};
 pub use compile::{
     CompileInput, CompileOutput, CompiledInput, IntermediateProgram, ScheduledProgram,
-    StageObserver, compile_combinators, compile_input, list_tensor_stages, read_input,
-    read_located_input,
+    compile_combinators, compile_input, read_input, read_located_input,
 };
 pub use error::{CompileError, CompileStage};
 pub use front::{
@@ -47,8 +47,10 @@ pub use signature::TensorSignature;
 pub use spirula_kernel::ir::FragmentElement;
 pub use spirula_llvm::AllowedExtensions;
 pub use spirula_stablehlo::translate::{ForeignTargets, KnownArguments, ScatterWindows};
+pub use spirula_tensor::ir::ProductPrecision;
 pub use spirula_tensor::schedule::{
     DispatchTuning, FragmentShape, MatrixProfile, ProfileSetting, ScheduleProfile,
     ScheduleStrategy, TensorDispatch,
 };
+pub use stages::{StageObserver, list_tensor_stages};
 pub use vulkan::split_rare_types;

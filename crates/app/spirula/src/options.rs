@@ -4,6 +4,7 @@ use spirula_segment::profile::SegmentProfile;
 use spirula_spirv::target::SpirvTarget;
 use spirula_stablehlo::memory_layout::EntryLayouts;
 use spirula_stablehlo::translate::{ForeignTargets, KnownArguments, ScatterWindows};
+use spirula_tensor::ir::ProductPrecision;
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
 
 /// Options of a compilation.
@@ -25,6 +26,8 @@ pub struct CompileOptions {
     pub layouts: EntryLayouts,
     /// Number of devices over which a StableHLO program with shardings is partitioned; by default it is not.
     pub partitions: Option<u64>,
+    /// Precision of products of `f32` in StableHLO; by default that of each operation.
+    pub precision: Option<ProductPrecision>,
     /// The kind of device that tensor programs are scheduled for.
     pub profile: ScheduleProfile,
     /// Schedules of single dispatches.

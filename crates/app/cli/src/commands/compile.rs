@@ -240,6 +240,7 @@ pub fn compile_options(how: &LoweringArgs, entry: Option<&str>) -> CompileOption
         llvm: how.llvm.library_options(),
         function: entry.map(str::to_owned),
         partitions: how.partitions,
+        precision: how.precision.map(Into::into),
         profile: how
             .schedule
             .as_ref()

@@ -299,7 +299,7 @@ fn collect_variables(folder: &Path, found: &mut BTreeSet<String>) {
         if path.is_dir() {
             if !matches!(
                 &*name,
-                "tests" | "target" | "test" | "suite" | "node_modules"
+                "tests" | "examples" | "target" | "test" | "suite" | "node_modules"
             ) {
                 collect_variables(&path, found);
             }

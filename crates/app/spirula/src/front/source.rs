@@ -1,9 +1,9 @@
 //! Sources: inputs as their front ends read them.
 
-use crate::compile::StageObserver;
 use crate::error::CompileError;
 use crate::options::CompileOptions;
 use crate::signature::TensorSignature;
+use crate::stages::StageObserver;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_kernel::ir::KernelProgram;
 use spirula_program::CompiledProgram;

@@ -4,10 +4,10 @@ use super::format::{
     FormatMarks, FormatReader, FrontEnd, InputFormat, LineMatch, TextMarks, starts_with_any,
 };
 use super::source::{SourceProgram, TensorProgram, TensorSource};
-use crate::compile::{PARTITION, StageObserver};
 use crate::error::{CompileError, CompileStage};
 use crate::options::CompileOptions;
 use crate::signature::TensorSignature;
+use crate::stages::{PARTITION, StageObserver};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_partition::{PartitionOptions, partition_module, wrap_as_manual};
 use spirula_stablehlo::mlir::{MlirModule, SsaNumbering};
@@ -168,7 +168,10 @@ impl TensorSource for MlirModule {
         };
         let module = partitioned.as_ref().unwrap_or(self);
         let translated = translate_for(module, entry, &choices);
-        let translated = translated.map_err(to_compile_error)?;
+        let mut translated = translated.map_err(to_compile_error)?;
+        if let Some(precision) = options.precision {
+            translated.function.set_product_precision(precision);
+        }
         Ok(TensorProgram {
             function: translated.function,
             signature: TensorSignature {

@@ -1,6 +1,9 @@
 //! Functions: values, blocks and operations.
 
-use super::{DenseTensorType, DimExtent, ScalarCombiner, StructuredOp, TensorBlock, TensorValue};
+use super::{
+    DenseTensorType, DimExtent, ProductPrecision, ScalarCombiner, StructuredOp, TensorBlock,
+    TensorValue,
+};
 use spirula_diagnostics::SourceLocation;
 use spirula_program::{ForeignSignature, ScalarType};
 
@@ -179,6 +182,17 @@ pub struct TensorSort {
 }
 
 impl TensorFunction {
+    /// Sets the precision of the products of all operations.
+    pub fn set_product_precision(&mut self, precision: ProductPrecision) {
+        for block in self.block_ids() {
+            for op in &mut self.block_mut(block).ops {
+                if let OpKind::Structured(structured) = &mut op.kind {
+                    structured.precision = precision;
+                }
+            }
+        }
+    }
+
     /// The block that runs; its parameters and results are the function's.
     pub fn body(&self) -> TensorBlock {
         TensorBlock::new(0)

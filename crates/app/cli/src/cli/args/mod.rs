@@ -13,8 +13,8 @@ pub use testing::*;
 use crate::cli::llvm::LlvmArgs;
 use crate::cli::schedule::{ScheduleParser, ScheduleSpec};
 use crate::cli::{CommandFailure, files};
-use clap::Args as ClapArgs;
-use spirula::DispatchTuning;
+use clap::{Args as ClapArgs, ValueEnum};
+use spirula::{DispatchTuning, ProductPrecision};
 use spirula_spirv::target::SpirvTarget;
 use std::path::PathBuf;
 
@@ -74,6 +74,24 @@ pub struct InputValidation {
     pub skip_validation: bool,
 }
 
+/// The precision of products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProductPrecisionArg {
+    /// That of `f32`
+    Full,
+    /// An error of at most 2^-15 of each product, where matrix units are quicker for it
+    Reduced,
+}
+
+impl From<ProductPrecisionArg> for ProductPrecision {
+    fn from(arg: ProductPrecisionArg) -> ProductPrecision {
+        match arg {
+            ProductPrecisionArg::Full => ProductPrecision::Full,
+            ProductPrecisionArg::Reduced => ProductPrecision::Reduced,
+        }
+    }
+}
+
 /// Options of the compilation of an input to SPIR-V.
 #[derive(ClapArgs)]
 pub struct LoweringArgs {
@@ -87,6 +105,9 @@ pub struct LoweringArgs {
     /// Schedules for single dispatches of tensor programs, from spirula tune
     #[arg(long, value_name = "FILE")]
     pub tuned: Option<PathBuf>,
+    /// Precision of products of `f32` in StableHLO programs; by default that of each operation
+    #[arg(long, value_name = "PRECISION")]
+    pub precision: Option<ProductPrecisionArg>,
     /// Devices over which a StableHLO program is partitioned by its shardings; their parts run on one device
     #[arg(long, value_name = "N")]
     pub partitions: Option<u64>,
