@@ -20,7 +20,7 @@ pub struct IdUse {
 /// Def-use chains: for each id its definition and its uses. Callers report each change to keep them up to date.
 ///
 /// The uses of an unedited module are packed, those of each id side by side: six bytes for each use. Later
-/// changes are recorded in [`UseEdits`], which is created with the first one. Recording a change takes time
+/// changes are recorded in `UseEdits`, which is created with the first one. Recording a change takes time
 /// proportional to the instruction's operands, iterating over an id's uses to their number.
 #[derive(Clone, Debug)]
 pub struct DefUse {
