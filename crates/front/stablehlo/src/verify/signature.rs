@@ -99,7 +99,8 @@ fn verify_constraint(
         AttributeConstraint::Elements => module.as_elements(attr).is_some(),
         AttributeConstraint::Precisions => match found {
             AttributeKind::Array(list) => {
-                list.iter().all(|&attr| module.as_keyword(attr).is_some())
+                let mut kinds = list.iter().map(|attr| module.attributes.kind(*attr));
+                kinds.all(|kind| is_of_dialect(check, kind, "precision"))
             }
             _ => false,
         },

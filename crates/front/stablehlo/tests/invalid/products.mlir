@@ -79,3 +79,10 @@ func.func @f(%a: tensor<4x8xf32>, %m: tensor<4xf32>) {
   %0 = "stablehlo.batch_norm_inference"(%a, %m, %m, %m, %m) <{epsilon = 0.1 : f32, feature_index = 1 : i64}> : (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<4x4xf32>) {
+  %0 = "stablehlo.dot_general"(%a, %a) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions=[1], rhs_contracting_dimensions=[0]>, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision MEDIUM>]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return
+}
