@@ -121,7 +121,7 @@ pub struct SuiteOptions {
     failures: Option<PathBuf>,
 }
 
-/// What the list says of a program.
+/// The entry of the list for a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProgramKind {
     /// It has test cases.

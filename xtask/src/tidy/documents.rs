@@ -2,6 +2,7 @@
 //!
 //! Anchors are made as GitHub and mdBook make them: lower case, spaces as `-`, without other punctuation.
 
+use super::sentences;
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,6 +31,7 @@ pub fn check_documents(root: &Path, breaches: &mut Vec<String>) -> Result<()> {
     for document in &documents {
         let text = fs::read_to_string(document)?;
         let name = document.strip_prefix(root).unwrap_or(document).display();
+        sentences::check_sentences(&name.to_string(), &text, breaches);
         for link in find_links(&text) {
             if let Some(fault) = find_link_fault(document, &text, &link)? {
                 breaches.push(format!("{name}:{}: {fault}", link.line));

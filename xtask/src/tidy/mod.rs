@@ -2,7 +2,7 @@
 //!
 //! Each rule is a file: dependencies between crates ([`arrows`]), reasons of foreign dependencies ([`dependencies`]),
 //! places of unsafe code ([`unsafe_code`]), names of types ([`type_names`]), aliases and test-only files
-//! ([`definitions`]), links of documents ([`documents`]), lengths of files ([`lengths`]), packages ([`packages`]), and subjects of
+//! ([`definitions`]), links of documents ([`documents`]), lengths of files ([`lengths`]), sentences ([`sentences`]), packages ([`packages`]), and subjects of
 //! commits ([`subjects`]).
 
 mod arrows;
@@ -12,6 +12,7 @@ mod documents;
 mod lengths;
 mod manifest;
 mod packages;
+mod sentences;
 mod source;
 mod subjects;
 mod type_names;
@@ -297,6 +298,7 @@ pub fn check_tidiness(root: &Path) -> Result<()> {
     type_names::check_type_names(&files, &mut breaches);
     definitions::check_definitions(&files, &mut breaches);
     lengths::check_file_lengths(&files, &mut breaches);
+    sentences::check_comments(&files, &mut breaches);
     subjects::check_commit_subjects(root, &mut breaches);
     ensure!(
         breaches.is_empty(),

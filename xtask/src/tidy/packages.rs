@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// Files that a package contains beside its sources. Links to those of the root are enough.
 const FILES: &[&str] = &["LICENSE-APACHE", "LICENSE-MIT"];
-/// What its manifest states, itself or as the workspace does.
+/// The value that its manifest states, itself or as the workspace does.
 const FIELDS: &[&str] = &[
     "description",
     "license",

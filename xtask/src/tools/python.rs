@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Makes a virtual environment with packages, and returns the path of its interpreter. What was in the folder is removed.
+/// Makes a virtual environment with packages, and returns the path of its interpreter. Files of the folder are removed.
 ///
 /// # Errors
 /// When there is no Python, or a package cannot be installed.

@@ -19,7 +19,7 @@ use spirula_spirv::link::LinkOptions;
 use spirula_spirv::reflect::subgroup_demands;
 use std::sync::{Arc, LazyLock};
 
-/// What is built.
+/// The product of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuildGoal {
     /// An executable, by `clBuildProgram`.
@@ -59,7 +59,7 @@ pub struct BuildFailure {
 pub struct BuildRequest<'a> {
     /// The program.
     pub program: &'a ClProgram,
-    /// What is built.
+    /// The product of a build.
     pub goal: BuildGoal,
     /// The text of the options, as the caller gave it.
     pub option_text: &'a str,

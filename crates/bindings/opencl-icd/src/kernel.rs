@@ -34,7 +34,7 @@ pub struct ClKernel {
     pub interface: EntryInterface,
     /// Its workgroup memory and attributes.
     pub facts: KernelFacts,
-    /// What callers may ask about its parameters.
+    /// Facts of its parameters that callers may ask for.
     pub parameters: Vec<ArgumentSlot>,
     arguments: Mutex<Vec<Option<StoredArgument>>>,
     count: Arc<AtomicUsize>,
@@ -314,7 +314,7 @@ impl ArgumentSlot {
     }
 }
 
-/// What the module says about the parameters of a kernel.
+/// Facts of the module about the parameters of a kernel.
 fn describe_parameters(image: &ProgramImage, interface: &EntryInterface) -> Vec<ArgumentSlot> {
     let definitions = IdDefinitions::from_module(&image.module);
     let types = image.find_argument_texts("kernel_arg_type", &interface.name);

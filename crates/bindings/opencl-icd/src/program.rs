@@ -41,7 +41,7 @@ pub struct ClProgram {
 
 declare_object!(ClProgram, "program", CL_INVALID_PROGRAM);
 
-/// What was built for a device.
+/// The build for a device.
 #[derive(Clone)]
 pub struct DeviceBuild {
     /// `CL_BUILD_…`.

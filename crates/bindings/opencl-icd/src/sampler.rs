@@ -16,7 +16,7 @@ pub struct ClSampler {
     pub(crate) handle: ObjectHandle<ClSampler>,
     /// Its context.
     pub context: Arc<ClContext>,
-    /// What it was created with.
+    /// The properties of its creation.
     pub facts: SamplerFacts,
     /// The properties that it was created with, as words.
     pub property_words: Vec<u64>,
@@ -25,7 +25,7 @@ pub struct ClSampler {
 
 declare_object!(ClSampler, "sampler", CL_INVALID_SAMPLER);
 
-/// What a sampler is created with.
+/// The properties of a sampler at its creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SamplerFacts {
     /// Whether coordinates reach from 0 to 1.

@@ -1,8 +1,8 @@
 //! Boundary to C: structs bounded by their `struct_size`, errors for panics, and answers of functions that are not
 //! implemented.
 //!
-//! A function works on a copy of its struct of arguments, in which the fields that the caller does not know are zero. What
-//! the caller knows is copied back. So a caller of an older or newer interface is served without a check of each field.
+//! A function works on a copy of its struct of arguments, in which the fields that the caller does not know are zero. The
+//! fields that it knows are copied back. So a caller of an older or newer interface is served without a check of each field.
 
 use crate::error::{PluginError, PluginResult, catch_panic};
 use crate::generated::PjrtError;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// The session of a program on a device.
 type DeviceSession<'p> = ProgramSession<'p, DeviceMachine<'static>>;
 
-/// What happens with the results of a program.
+/// The use of the results of a program.
 pub trait ProgramEnd:
     FnOnce(&mut DeviceState, Vec<ResidentValue>) -> PluginResult<()> + Send + 'static
 {
@@ -143,7 +143,7 @@ impl<E: ProgramEnd> RunningProgram<E> {
     }
 }
 
-/// What a program does after some of its steps.
+/// The state of a program after some of its steps.
 enum StepOutcome {
     /// It has ended with these results.
     Ended(Vec<ResidentValue>),

@@ -47,7 +47,7 @@ impl VisibleElements {
     }
 }
 
-/// What a view of an array refers to. It lives as long as the view.
+/// The sizes that a view of an array refers to. It lives as long as the view.
 struct ViewLayout {
     shape: Vec<isize>,
     strides: Vec<isize>,

@@ -202,7 +202,7 @@ fn find_type(array: &DeviceArray) -> PyResult<DlpackType> {
     })
 }
 
-/// What a consumer of a tensor asks for.
+/// The demands of a consumer of a tensor.
 pub struct DlpackRequest {
     /// Whether it names a stream.
     pub has_stream: bool,

@@ -226,7 +226,7 @@ fn separate_results(
     }
 }
 
-/// The tuple of a call's results. What the program printed goes to `sys.stderr`.
+/// The tuple of a call's results. Printed text of the program goes to `sys.stderr`.
 ///
 /// # Errors
 /// When the call failed.

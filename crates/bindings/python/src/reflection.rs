@@ -65,7 +65,7 @@ impl PythonEntryPoint {
     }
 }
 
-/// What a module has and needs.
+/// The contents and needs of a module.
 #[pyclass(name = "Reflection", module = "spirula", frozen, get_all)]
 pub struct PythonReflection {
     /// The version of SPIR-V, such as "1.6".

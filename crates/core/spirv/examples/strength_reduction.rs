@@ -12,7 +12,7 @@ use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{binary, text, verify};
 use std::process::ExitCode;
 
-/// What an operation with a power of two becomes.
+/// The replacement of an operation with a power of two.
 enum Cheaper {
     /// A shift by the exponent.
     Shift(Op),

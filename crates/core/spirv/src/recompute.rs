@@ -8,7 +8,7 @@ use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_diagnostics::SourceDiagnostic;
 
 /// Has a module declare the capabilities and extensions that it needs: what it declares and does not
-/// use goes, what is missing comes. What cannot be derived from its instructions stays. Returns whether
+/// use goes, what is missing comes. Declarations that cannot be derived from its instructions stay. Returns whether
 /// anything changed.
 ///
 /// ```

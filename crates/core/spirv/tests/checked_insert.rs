@@ -59,7 +59,7 @@ fn is_valid(module: &SpirvModule) -> bool {
     verify::verify_words(module.to_words(), &verify::VerifyOptions::default()).is_ok()
 }
 
-/// What comes of putting an instruction somewhere in a fresh module: the error's text.
+/// The error's text for an instruction that is put somewhere in a fresh module.
 fn refusal(place: impl Fn(&SpirvModule) -> InsertPosition, op: Op, words: &[u32]) -> String {
     let mut module = module();
     let before = module.to_words();

@@ -46,7 +46,7 @@ OpBranch %loop
 %end = OpLabel
 OpUnreachable";
 
-/// What an edit of that loop leaves.
+/// The rest of that loop after an edit.
 fn edited(edit: impl FnOnce(&mut SpirvModule, &IdWords, Block)) -> String {
     let mut module = module(LOOP);
     let header = module.function(module.functions()[0]).blocks[1];

@@ -36,7 +36,7 @@ fn is_valid(module: &SpirvModule) -> bool {
     verify::verify_module(module, &options).is_ok()
 }
 
-/// Everything that there is to do with a module and another one. What the verifier says of a module
+/// Everything that there is to do with a module and another one. The verdict of the verifier on a module
 /// that was valid is checked.
 fn exercise(module: &SpirvModule, other: &SpirvModule) {
     let was_valid = is_valid(module);

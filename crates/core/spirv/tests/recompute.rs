@@ -138,7 +138,7 @@ fn a_ceiling_names_what_needs_more() {
     assert!(error.message.contains("SPV_VENDOR_something"), "{error}");
 }
 
-/// What is done with narrow numbers besides moving them needs them whole, be it declared or not.
+/// Operations on narrow numbers besides moves need them whole, be it declared or not.
 #[test]
 fn numbers_that_are_computed_with_need_their_capability() {
     let uses = [
@@ -252,7 +252,7 @@ fn pointers_that_are_chosen_need_variable_pointers() {
     assert_eq!(declared(&plain), [Capability::Shader, Capability::Linkage]);
 }
 
-/// What says which kind of module it is stays, although something else implies it.
+/// The capability that states the kind of module stays, although another implies it.
 #[test]
 fn the_kind_of_a_module_stays_declared() {
     let source = "OpCapability Shader\nOpCapability Matrix\nOpCapability Geometry\n\

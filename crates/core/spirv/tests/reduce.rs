@@ -56,7 +56,7 @@ fn what_does_not_hold_is_not_reduced() {
     assert!(never.is_none());
 }
 
-/// What extended instructions describe goes with what it describes, be it in functions or outside.
+/// Descriptions by extended instructions go with what they describe, be it in functions or outside.
 #[test]
 fn descriptions_go() {
     let source = "OpCapability Shader

@@ -69,7 +69,7 @@ fn the_corpus_stays_valid() {
     assert!(changed * 4 > count, "only {changed} of {count} changed");
 }
 
-/// What the verifier says, and the validator where there is one.
+/// The verdicts of the verifier, and of the validator where there is one.
 fn verdict(
     module: &SpirvModule,
     options: &verify::VerifyOptions,

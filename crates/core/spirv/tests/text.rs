@@ -12,7 +12,7 @@ use spirula_testing::{GoldenFiles, list_files};
 use std::fs;
 use std::path::Path;
 
-/// What becomes of a text.
+/// The outcome of a text.
 fn outcome(name: &str, source: &str) -> String {
     let options = ParseOptions::default();
     let words = match parse_assembly(source, &options) {

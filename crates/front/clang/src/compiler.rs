@@ -86,7 +86,7 @@ impl ClangCompiler {
         &self.version
     }
 
-    /// What outputs depend on besides jobs: the version, and the options of every run.
+    /// Inputs of outputs besides jobs: the version, and the options of every run.
     pub(crate) fn identity(&self) -> String {
         format!("{} {}", self.version, USUAL_OPTIONS.join(" "))
     }

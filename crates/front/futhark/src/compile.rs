@@ -33,7 +33,7 @@ pub struct CheckedSource {
     pub program: TypedProgram,
     /// The types with sizes of its definitions.
     pub shapes: ShapeTable,
-    /// What is allowed but probably not intended.
+    /// Warnings: constructs that are allowed but probably not intended.
     pub warnings: Vec<FileFault>,
 }
 

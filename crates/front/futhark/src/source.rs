@@ -48,7 +48,7 @@ pub struct SourceFiles {
     pub imports: FxHashMap<(FileId, SourceNameId), FileId>,
     /// The types of the functions that the prelude takes from the compiler.
     pub intrinsics: FileId,
-    /// What is in scope everywhere.
+    /// Names in scope everywhere.
     pub prelude: FileId,
     /// The main file.
     pub main: FileId,

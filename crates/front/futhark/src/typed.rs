@@ -55,7 +55,7 @@ pub struct TypedProgram {
     pub ascriptions: Vec<ValueAscription>,
     /// The type parameters of local functions that have some.
     pub local_type_parameters: FxHashMap<LocalId, Vec<TypeParameterId>>,
-    /// What is allowed but probably not intended.
+    /// Warnings: constructs that are allowed but probably not intended.
     pub warnings: Vec<SourceFault>,
     /// The values of local functions, which are polymorphic in sizes.
     pub local_functions: FxHashSet<TypedExpressionId>,

@@ -36,7 +36,7 @@ fn files_give_what_stands_beside_them() {
     expected.finish_comparison();
 }
 
-/// What has no counterpart, and what the refusal says.
+/// Features without a counterpart, and the text of the refusal.
 const REFUSED: &[(&str, &str)] = &[
     (
         "%t = OpTypeImage %void 2D 0 0 1 0 Unknown ReadOnly\n",

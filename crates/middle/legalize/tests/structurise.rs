@@ -15,7 +15,7 @@ use spirula_spirv::target::SpirvTarget;
 use spirula_spirv::{Id, IdMap, verify};
 use spirula_testing::SpirvValTool;
 
-/// What ends a block, its targets as numbers of blocks.
+/// The end of a block, its targets as numbers of blocks.
 #[derive(Clone, Debug, PartialEq)]
 enum RandomBlockEnd {
     Return,
@@ -128,7 +128,7 @@ fn tangled(ends: &[RandomBlockEnd]) -> SpirvModule {
     shader(ends, &above.collect::<Vec<_>>())
 }
 
-/// What a shader logs until it ends or has logged enough, its questions answered by a generator.
+/// The log of a shader until it ends or has logged enough, its questions answered by a generator.
 fn trace(module: &SpirvModule, seed: u32) -> Vec<u32> {
     let definitions = IdDefinitions::from_module(module);
     let func = module.functions()[0];
@@ -262,7 +262,7 @@ fn two_entries() {
     check(&ends, SpirvValTool::find_program().as_ref()).unwrap();
 }
 
-/// What follows many ways out of a function does not nest.
+/// Code after many ways out of a function does not nest.
 #[test]
 fn many_returns() {
     let mut ends = Vec::new();
@@ -274,7 +274,7 @@ fn many_returns() {
     check(&ends, SpirvValTool::find_program().as_ref()).unwrap();
 }
 
-/// What comes one after the other does not nest.
+/// Constructs one after the other do not nest.
 #[test]
 fn many_selections_and_loops() {
     let mut ends = Vec::new();

@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// What passes took.
+/// The time that passes took.
 #[derive(Default)]
 struct Times {
     began: Option<ProcessTime>,

@@ -96,7 +96,7 @@ pub struct GraphBlock {
     pub arguments: Vec<GraphValue>,
     /// Its operations.
     pub nodes: Vec<GraphNode>,
-    /// What it returns.
+    /// Its results.
     pub returned: Vec<GraphValue>,
 }
 

@@ -39,7 +39,7 @@ pub struct PartitionedModule {
     pub parameters: Vec<ShardLayout>,
     /// Layouts of the results.
     pub results: Vec<ShardLayout>,
-    /// What was done.
+    /// The report of the work.
     pub report: PartitionReport,
 }
 

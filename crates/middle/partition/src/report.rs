@@ -13,7 +13,7 @@ pub struct CollectiveCount {
     pub bytes: f64,
 }
 
-/// What a partitioning did.
+/// The report of a partitioning.
 #[derive(Clone, Debug, Default)]
 pub struct PartitionReport {
     /// Operations of the program with its calls inlined.

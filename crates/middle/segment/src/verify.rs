@@ -1,4 +1,4 @@
-//! What holds of every function of the segmented form.
+//! Rules of the segmented form, which hold of every function.
 //!
 //! 1. The soac program that it means keeps the rules of the soac form. So variables are bound once, in front of their uses.
 //! 2. Only a map may have no dimension.

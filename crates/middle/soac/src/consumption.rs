@@ -210,7 +210,7 @@ pub fn verify_consumption(function: &SoacFunction) -> Result<(), String> {
     SharingFacts::examine(function).map(|_| ())
 }
 
-/// What a function consumes, and what its arrays share elements with.
+/// The parameters that a function consumes, and those that its arrays share elements with.
 pub(crate) struct SharingFacts<'f> {
     verifier: ConsumptionVerifier<'f>,
     /// The variables whose elements are consumed, parameters among them.
@@ -229,7 +229,7 @@ impl<'f> SharingFacts<'f> {
         Ok(SharingFacts { verifier, consumed })
     }
 
-    /// What made the elements of arrays that share those of others.
+    /// The makers of the elements of arrays that share those of others.
     pub(crate) fn into_origins(self) -> FxHashMap<SoacVariableId, ElementOrigins> {
         self.verifier.origins
     }
@@ -269,7 +269,7 @@ pub(crate) fn verify_callee(
 /// State of the verifier.
 struct ConsumptionVerifier<'f> {
     function: &'f SoacFunction,
-    /// What made the elements of arrays that share those of others.
+    /// The makers of the elements of arrays that share those of others.
     origins: FxHashMap<SoacVariableId, ElementOrigins>,
     /// The variables whose elements were changed.
     consumed: FxHashSet<SoacVariableId>,

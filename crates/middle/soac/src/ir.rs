@@ -75,7 +75,7 @@ pub enum SoacType {
     Scalar(ScalarType),
     /// A regular array of at least one dimension. Its sizes are operands of type `i64`, outermost first.
     Array(ScalarType, Vec<SoacOperand>),
-    /// The proof that a check held. What is unsafe without the check names it.
+    /// The proof that a check held. Operations that are unsafe without the check name it.
     Certificate,
     /// Arrays that are only written, by [`SoacOperation::Accumulate`].
     Accumulator,

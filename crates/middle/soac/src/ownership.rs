@@ -110,14 +110,14 @@ fn copy_shared_results(
 /// State of the copying of results.
 struct ResultCopier<'f> {
     variables: &'f mut EntityArena<SoacVariableId, SoacVariable>,
-    /// What made the elements of arrays that share those of others.
+    /// The makers of the elements of arrays that share those of others.
     origins: FxHashMap<SoacVariableId, ElementOrigins>,
     /// The parameters that are not consumed.
     lent: EntitySet<SoacVariableId>,
 }
 
 impl ResultCopier<'_> {
-    /// What made the elements of an array.
+    /// The makers of the elements of an array.
     fn origins_of(&self, operand: SoacOperand) -> ElementOrigins {
         match operand {
             SoacOperand::Variable(id)

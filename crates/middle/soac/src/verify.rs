@@ -1,4 +1,4 @@
-//! What holds of every program of the soac form.
+//! Rules of the soac form, which hold of every program.
 //!
 //! 1. A variable is bound once, in front of its uses.
 //! 2. The operands of a scalar operator have its types; other operands have the number of dimensions that is needed.

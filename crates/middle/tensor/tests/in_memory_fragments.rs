@@ -177,7 +177,7 @@ fn products_are_right() {
     }
 }
 
-/// What is computed of a factor is stored before where that is little beside the product; sizes that
+/// Values computed of a factor are stored before where that is little beside the product; sizes that
 /// are not worth it are tiled as ever.
 #[test]
 fn factors_are_made_matrices() {

@@ -238,7 +238,7 @@ fn other_products_stay() {
     assert!(!stage.contains("multiply"), "{stage}");
 }
 
-/// What a device multiplies, as schedules have it.
+/// The fragments that a device multiplies, as schedules have them.
 fn of_device(info: &DeviceInfo) -> Option<ScheduleProfile> {
     let number = |element| match element {
         MatrixElement::F16 => Some(FragmentElement::F16),

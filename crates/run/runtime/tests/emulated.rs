@@ -38,7 +38,7 @@ const FLOATS: &[&str] = &[
     "FNegate %x",
 ];
 
-/// What stores the result of each operation, the constants that it takes, and how many results there are.
+/// The code that stores the result of each operation, the constants that it takes, and the number of results.
 fn operations(is_float: bool, width: u32) -> (String, String, usize) {
     let mut results = String::new();
     let mut count = 0;

@@ -24,7 +24,7 @@ fn shader() -> SpirvModule {
     .unwrap()
 }
 
-/// What the kernel writes over eight invocations behind four that are left out.
+/// The results of the kernel over eight invocations after four that are left out.
 fn run(device: &mut ComputeDevice, module: &SpirvModule) -> Vec<i32> {
     let values: Vec<u8> = (1..=12_i32).flat_map(i32::to_le_bytes).collect();
     let from = device.upload_data(&values).unwrap();

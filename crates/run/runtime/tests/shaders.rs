@@ -1,4 +1,4 @@
-//! What kernels do besides computing with their arguments, once they are shaders: on the processor, and on
+//! Effects of kernels besides computing with their arguments, once they are shaders: on the processor, and on
 //! Vulkan where there is a device.
 
 use spirula_runtime::{

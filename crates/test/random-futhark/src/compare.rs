@@ -23,7 +23,7 @@ const FUEL: u64 = 2_000_000;
 pub struct FormDifference {
     /// The form.
     pub form: &'static str,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
 }
 

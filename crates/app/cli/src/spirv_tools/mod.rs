@@ -16,7 +16,7 @@ use spirula_opt::PassPipeline;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// What the name of a program of SPIRV-Tools follows in the name of our command.
+/// The part of our command's name before the name of a program of SPIRV-Tools.
 pub const PREFIX: &str = "as-";
 
 /// A program of SPIRV-Tools.

@@ -26,7 +26,7 @@ struct CodeBlock {
     output: Option<String>,
 }
 
-/// What a comment says about the block after it.
+/// The remark of a comment about the block after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum BlockRemark {
     #[default]

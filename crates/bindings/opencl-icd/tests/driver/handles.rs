@@ -178,7 +178,7 @@ fn other_calls(samples: &SampleObjects, kind: ObjectKind) -> Vec<HandleCall<'_>>
 
 unsafe extern "C" fn ignore_status(_: cl_event, _: cl_int, _: *mut c_void) {}
 
-/// What is no object of a kind: numbers, addresses, a released object, and objects of other kinds.
+/// Handles that are no object of a kind: numbers, addresses, a released object, and objects of other kinds.
 fn wrong_handles(samples: &SampleObjects, kind: ObjectKind, place: &mut u64) -> Vec<*mut c_void> {
     let released = SampleObjects::new();
     let gone = released.find(kind).raw;

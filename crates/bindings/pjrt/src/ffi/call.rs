@@ -79,7 +79,7 @@ pub struct HostCallSites {
     sites: Mutex<HashMap<usize, Arc<CallSite>>>,
 }
 
-/// What a call keeps from execution to execution.
+/// The data that a call keeps from execution to execution.
 struct CallSite {
     attributes: AttributeList,
     states: StageStates,
@@ -214,7 +214,7 @@ impl CallSite {
 struct BufferList {
     kinds: Vec<u32>,
     pointers: Vec<*const FfiBuffer>,
-    /// What the pointers are to.
+    /// The targets of the pointers.
     _buffers: Box<[FfiBuffer]>,
     /// The sizes that the buffers refer to.
     _sizes: Vec<Vec<i64>>,
@@ -252,7 +252,7 @@ struct AttributeList {
     kinds: Vec<u32>,
     names: Vec<*const FfiByteSpan>,
     values: Vec<*const c_void>,
-    /// What the names and values are.
+    /// The targets of the names and values.
     _spans: Box<[FfiByteSpan]>,
     _texts: Vec<String>,
     _values: Vec<AttributeContent>,

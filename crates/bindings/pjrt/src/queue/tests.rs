@@ -80,7 +80,7 @@ fn callers_are_answered_while_a_job_waits_for_the_host() {
     assert_eq!(event.wait(), Ok(()));
 }
 
-/// What the function of an event in the next test gets.
+/// The arguments that the function of an event in the next test gets.
 struct AddressQuestion {
     queue: Arc<DeviceQueue>,
     answer: Mutex<std::sync::mpsc::Sender<PluginResult<u32>>>,

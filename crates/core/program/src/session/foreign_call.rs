@@ -30,7 +30,7 @@ pub struct PausedCall {
 }
 
 impl PausedCall {
-    /// What is called.
+    /// The function that is called.
     ///
     /// # Panics
     /// When the call belongs to another program.

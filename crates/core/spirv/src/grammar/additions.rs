@@ -36,7 +36,7 @@ use super::types::{
 };
 use std::fmt;
 
-/// What is to be added to the grammar; see the module of this type's documentation for an example.
+/// Additions to the grammar; see the module of this type's documentation for an example.
 ///
 /// ```
 /// # use spirula_spirv::grammar::GrammarAdditions;

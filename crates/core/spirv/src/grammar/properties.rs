@@ -1,4 +1,4 @@
-//! Opcode properties: sets of opcodes that analyses and passes ask for. What running an instruction does is in
+//! Opcode properties: sets of opcodes that analyses and passes ask for. The effects of running an instruction are in
 //! [`InstructionEffects`](super::InstructionEffects).
 
 use super::{InstructionClass, Op};

@@ -6,7 +6,7 @@ use crate::grammar::Op;
 
 impl SpirvModule {
     /// Makes the sampled images of a block again in another block that uses them, with their decorations. The first
-    /// block dominates the second. Whoever divides a block calls it, as a sampled image does not cross blocks. Cost:
+    /// block dominates the second. Passes that divide a block call it, as a sampled image does not cross blocks. Cost:
     /// linear in both blocks, and in the annotations where there is such a use.
     pub fn copy_sampled_images(&mut self, ids: &IdWords, from: Block, to: Block) {
         let made = self.body(from).filter(|i| i.op() == Op::SampledImage);

@@ -58,7 +58,7 @@ const MOST_IDS: u32 = 1 << 30;
 /// Specialisation constants stay as they are: where two modules use the same `SpecId`, it sets both.
 ///
 /// # Errors
-/// What keeps the modules apart; see [`LinkError`].
+/// The reasons that keep the modules apart; see [`LinkError`].
 pub fn link_modules(
     mut modules: Vec<SpirvModule>,
     options: &LinkOptions,

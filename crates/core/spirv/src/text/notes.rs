@@ -19,7 +19,7 @@ const TITLES: [&str; 3] = [
     "Types, variables and constants",
 ];
 
-/// What is known for the comments of later lines.
+/// The facts known for the comments of later lines.
 #[derive(Debug)]
 pub struct DisassemblyNotes {
     column: usize,

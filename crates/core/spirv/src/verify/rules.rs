@@ -41,7 +41,7 @@ rules! {
     OperandClass = 5, "operands are of the right class",
         "Types are used where types are expected, values where values are (section 2.16.1).";
     Capabilities = 6, "capabilities are declared",
-        "What needs a capability stands in modules that declare one that enables it, and environments \
+        "Instructions and enumerants stand in modules that declare a capability that enables them, and environments \
          take only capabilities that they know (sections 2.16.1 and 3.31).";
     Versions = 7, "versions and extensions fit",
         "Features of a version of SPIR-V or of an extension are used in modules that declare it (section 2.16.1).";

@@ -55,7 +55,7 @@ impl SourceChecker<'_> {
         }
     }
 
-    /// Checks a binding. What it binds stays in scope.
+    /// Checks a binding. Its names stay in scope.
     fn check_binding(&mut self, binding: &LetBinding) -> CheckResult<TypedBinding> {
         match &binding.kind {
             LetKind::Pattern {

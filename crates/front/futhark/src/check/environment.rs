@@ -39,7 +39,7 @@ impl ModuleScope {
     }
 }
 
-/// What a name of the term name space stands for.
+/// The meaning of a name of the term name space.
 #[derive(Clone, Debug)]
 pub enum TermBinding {
     /// A value.
@@ -48,14 +48,14 @@ pub enum TermBinding {
     Module(ModuleValue, ProgramPlace),
     /// A variable of an expression, with its type parameters if it is a local function that has some.
     Local(LocalId, Option<Rc<TypeScheme>>),
-    /// A definition that has a fault, with the place of its name. What uses it is not reported again.
+    /// A definition that has a fault, with the place of its name. Its uses are not reported again.
     Faulty(ProgramPlace),
 }
 
 /// A value with its type.
 #[derive(Clone, Debug)]
 pub struct ValueBinding {
-    /// What it refers to.
+    /// The entity that it refers to.
     pub target: ValueTarget,
     /// Its type.
     pub scheme: Rc<TypeScheme>,
@@ -67,7 +67,7 @@ pub struct ValueBinding {
     pub place: ProgramPlace,
 }
 
-/// What a value refers to.
+/// The entity that a value refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueTarget {
     /// A definition.

@@ -68,7 +68,7 @@ impl SourceChecker<'_> {
         })
     }
 
-    /// What is known of a type that is not determined.
+    /// The facts known of a type that is not determined.
     fn describe_unknown(&mut self, id: TypeId) -> Option<String> {
         let id = self.resolve(id);
         let TypeForm::Variable(variable) = self.program.types.form(id) else {

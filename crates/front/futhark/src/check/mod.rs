@@ -153,15 +153,15 @@ struct SourceChecker<'a> {
     files: &'a SourceFiles,
     program: TypedProgram,
     variables: VariableTable,
-    /// What names stand for where the checker is.
+    /// The meanings of names where the checker is.
     scope: ModuleScope,
-    /// What was changed in `scope` since the last declaration, to be undone.
+    /// The changes of `scope` since the last declaration, to be undone.
     changes: Vec<ScopeChange>,
     /// The file that is checked.
     file: FileId,
     /// The names of the files that are checked already.
     file_scopes: FxHashMap<FileId, Rc<ModuleScope>>,
-    /// What names stand for at the beginning of each file.
+    /// The meanings of names at the beginning of each file.
     initial: ModuleScope,
     faults: Vec<SourceFault>,
     /// The types with sizes of all definitions.

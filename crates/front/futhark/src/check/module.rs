@@ -26,7 +26,7 @@ impl SourceChecker<'_> {
         }
     }
 
-    /// What is in scope before the prelude: the built-in types, the functions of the compiler and their operators.
+    /// Names in scope before the prelude: the built-in types, the functions of the compiler and their operators.
     pub(super) fn check_intrinsics(&mut self) -> CheckResult<ModuleScope> {
         for scalar in PrimitiveType::all() {
             let name = self.program.names.intern(scalar.spelling());

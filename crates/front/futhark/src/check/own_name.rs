@@ -15,7 +15,7 @@ use crate::typed::{DefinitionId, TypedDefinition, TypedKind};
 pub(super) enum OwnName {
     /// The definition.
     Itself,
-    /// What the name means around the definition.
+    /// The meaning of the name around the definition.
     Earlier,
 }
 

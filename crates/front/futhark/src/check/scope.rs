@@ -64,7 +64,7 @@ impl SourceChecker<'_> {
         }
     }
 
-    /// What a qualified name stands for, and how many of its parts are modules and the term; the rest are fields.
+    /// The meaning of a qualified name, and how many of its parts are modules and the term; the rest are fields.
     pub(super) fn find_term(&self, path: &QualifiedName) -> CheckResult<(TermBinding, usize)> {
         let parts: Vec<SourceName> = path.modules.iter().copied().chain([path.name]).collect();
         let mut scope = &self.scope;

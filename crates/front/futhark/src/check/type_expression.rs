@@ -27,7 +27,7 @@ pub(super) struct WrittenType {
     pub(super) liftedness: TypeLiftedness,
 }
 
-/// What stands for the parameters of an abbreviation.
+/// The arguments for the parameters of an abbreviation.
 #[derive(Default)]
 struct TypeSubstitution {
     types: FxHashMap<TypeParameterId, WrittenType>,

@@ -85,7 +85,7 @@ impl ScalarClass {
     }
 }
 
-/// What is known of a variable.
+/// The facts known of a variable.
 #[derive(Clone, Debug, Default)]
 pub enum VariableState {
     /// Nothing.
@@ -143,7 +143,7 @@ impl VariableTable {
         types.intern(TypeForm::Variable(id))
     }
 
-    /// What is known of a variable.
+    /// The facts known of a variable.
     pub fn state(&self, id: TypeVariableId) -> &VariableState {
         &self.states[id.index()]
     }
@@ -323,7 +323,7 @@ impl VariableTable {
         required
     }
 
-    /// What is known of a variable that two variables became.
+    /// The facts known of a variable that two variables became.
     fn merge_states(
         &mut self,
         types: &mut TypeTable,

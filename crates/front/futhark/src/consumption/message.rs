@@ -8,7 +8,7 @@ use crate::syntax::tree::SourceNameId;
 use crate::typed::{LocalId, ProgramPlace, TypedExpressionId};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
-/// What to write where memory must not be shared.
+/// The advice where memory must not be shared.
 const COPY_HINT: &str = "use a copy, which shares no memory: `copy x`";
 
 impl ConsumptionChecker<'_> {

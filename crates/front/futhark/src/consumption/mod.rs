@@ -44,7 +44,7 @@ pub(crate) fn check_consumption(program: &TypedProgram, files: &SourceFiles) -> 
     checker.faults
 }
 
-/// What is known of a variable.
+/// The facts known of a variable.
 #[derive(Clone, Debug)]
 struct LocalAliases {
     tree: AliasTree,

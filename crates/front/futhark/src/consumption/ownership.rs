@@ -26,7 +26,7 @@ pub(super) enum OwnershipForm {
     Function(OwnershipId, OwnershipId),
 }
 
-/// What a type with uniqueness consists of, functions counted by themselves.
+/// The parts of a type with uniqueness, functions counted by themselves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OwnershipSummary {
     /// Number of parts that have memory, up to a limit. A function is one.
@@ -77,7 +77,7 @@ impl OwnershipTable {
         self.forms.get(id)
     }
 
-    /// What a type consists of.
+    /// The parts of a type.
     pub(super) fn summary(&self, id: OwnershipId) -> OwnershipSummary {
         self.summaries[id.index()]
     }

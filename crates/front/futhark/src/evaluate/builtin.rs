@@ -9,7 +9,7 @@ use crate::typed::IntrinsicId;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator};
 use std::rc::Rc;
 
-/// What evaluates a function.
+/// The code of a function.
 type BuiltinFunction =
     fn(&mut ProgramEvaluator<'_>, &[TypeId], Vec<EvaluatedValue>) -> EvaluateResult<EvaluatedValue>;
 

@@ -270,7 +270,7 @@ impl SourcePrinter<'_> {
         }
     }
 
-    /// Prints a chain of bindings. What follows a binding has a layout of its own.
+    /// Prints a chain of bindings. The expression after a binding has a layout of its own.
     fn print_let(&mut self, bindings: &[LetBinding], body: ExpressionId) -> PrintResult<()> {
         let end = self.expression_range(body);
         for binding in bindings {

@@ -11,7 +11,7 @@ use spirula_diagnostics::SourceDiagnostic;
 /// The place of a token that was not expected.
 pub(super) type PrintResult<T> = Result<T, TextRange>;
 
-/// What stands between two tokens.
+/// The space between two tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TokenGap {
     Nothing,

@@ -57,7 +57,7 @@ enum KeyMark {
 pub(super) struct CallTranslation<'b> {
     /// The function that gets a parameter for each operand, if it is made.
     target: Option<&'b mut SoacBuilder>,
-    /// What is static.
+    /// The static parts.
     pub(super) key: Vec<u64>,
     /// The operands that are passed.
     pub(super) operands: Vec<SoacOperand>,

@@ -10,7 +10,7 @@ use spirula_soac::ir::{
     SoacBody, SoacLoopForm, SoacOperand, SoacOperation, SoacType, SoacVariableId,
 };
 
-/// What makes a value.
+/// The code that makes a value.
 type ValueMaker<'a, 'p> =
     &'a mut dyn FnMut(&mut SourceInternaliser<'p>) -> InternaliseResult<StaticValue>;
 
@@ -274,7 +274,7 @@ impl<'p> SourceInternaliser<'p> {
     }
 }
 
-/// What came of an attempt to make a loop.
+/// The outcome of an attempt to make a loop.
 enum LoopAttempt {
     /// The value of the loop.
     Done(StaticValue),

@@ -68,7 +68,7 @@ const MAX_INLINED: usize = 200_000;
 ///
 /// # Errors
 ///
-/// What the form cannot express yet, with its place.
+/// A construct that the form cannot express yet, with its place.
 pub fn internalise_entry(
     files: &SourceFiles,
     program: &TypedProgram,

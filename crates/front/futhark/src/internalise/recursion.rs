@@ -44,7 +44,7 @@ struct RecursiveResults {
     leaves: Vec<SoacOperand>,
 }
 
-/// What belongs to the function that is made.
+/// The parts of the function that is made.
 struct OuterFunction {
     builder: SoacBuilder,
     call_places: Vec<ProgramPlace>,

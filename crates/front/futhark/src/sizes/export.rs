@@ -1,4 +1,4 @@
-//! What inference found, in the terms of typed source.
+//! Results of inference, in the terms of typed source.
 
 use super::SizeInference;
 use super::facts::{ProducedSizes, SizeInstance};

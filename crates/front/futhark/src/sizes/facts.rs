@@ -26,7 +26,7 @@ pub struct SizeFacts {
     pub infix: FxHashSet<TypedExpressionId>,
 }
 
-/// What stands for the parameters of a value, in terms of the variables where it is used.
+/// The arguments for the parameters of a value, in terms of the variables where it is used.
 #[derive(Clone, Debug, Default)]
 pub struct SizeInstance {
     /// The sizes for the size parameters.

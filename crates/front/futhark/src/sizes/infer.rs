@@ -395,7 +395,7 @@ impl SizeInference<'_> {
         produced
     }
 
-    /// Infers a binding. What it binds stays in scope.
+    /// Infers a binding. Its names stay in scope.
     fn infer_binding(&mut self, binding: &TypedBinding) -> SizeResult<BindingScope> {
         if let TypedKind::Lambda(lambda) = &self.program.expressions[binding.value].kind
             && let TypedPatternKind::Local(local) = self.program.patterns[binding.pattern].kind
@@ -530,7 +530,7 @@ impl SizeInference<'_> {
     }
 }
 
-/// What a binding binds.
+/// The names of a binding.
 struct BindingScope {
     locals: Vec<LocalId>,
     /// The size that the only variable is.

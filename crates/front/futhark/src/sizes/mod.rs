@@ -81,7 +81,7 @@ enum LocalShape {
     Scheme(Arc<ShapedScheme>),
 }
 
-/// What is found about the definition at hand, with variables of inference.
+/// The facts found about the definition at hand, with variables of inference.
 #[derive(Debug, Default)]
 struct SizeRecord {
     /// The sizes and types for the parameters of values that are used.

@@ -13,7 +13,7 @@ use crate::typed::{
 };
 use rustc_hash::FxHashMap;
 
-/// What becomes of sizes that are not written.
+/// The treatment of sizes that are not written.
 pub(super) enum UnwrittenSizes {
     /// Variables of inference.
     Found(VariableRequest),

@@ -85,7 +85,7 @@ impl SizeInference<'_> {
         }
     }
 
-    /// A size without parts that are replaced. What remains of it may have to be replaced as a whole.
+    /// A size without parts that are replaced. The rest of it may have to be replaced as a whole.
     fn replace_size(
         &mut self,
         size: SizeId,

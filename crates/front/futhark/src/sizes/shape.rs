@@ -35,7 +35,7 @@ pub enum SizeForm {
     Unknown,
 }
 
-/// What a compound size does with its parts.
+/// The operation of a compound size on its parts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SizeHead {
     /// A number that is no `i64`, or a truth value.
@@ -121,7 +121,7 @@ pub struct AbstractShape {
     pub shape: ShapedTypeId,
 }
 
-/// What stands for parameters.
+/// The arguments for parameters.
 #[derive(Clone, Debug, Default)]
 pub struct ShapeSubstitution {
     /// The sizes for variables.

@@ -109,7 +109,7 @@ pub struct SizeVariables {
     pub enclosing: Vec<LocalId>,
 }
 
-/// What a new variable is for.
+/// The purpose of a new variable.
 #[derive(Clone, Copy, Debug)]
 pub struct VariableRequest {
     /// Why it is made.

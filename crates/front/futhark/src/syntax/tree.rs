@@ -355,7 +355,7 @@ pub enum RangeBound {
 pub struct LetBinding {
     /// Where it stands, from `let` to the end of the value.
     pub range: TextRange,
-    /// What it binds.
+    /// The pattern or function that it binds.
     pub kind: LetKind,
     /// The value, or the body of the function.
     pub value: ExpressionId,
@@ -547,7 +547,7 @@ pub enum TypeKind {
     Unique(TypeExpressionId),
     /// `t u` or `t [e]`
     Application {
-        /// What is applied.
+        /// The type that is applied.
         constructor: TypeExpressionId,
         /// The argument.
         argument: TypeArgument,
@@ -584,7 +584,7 @@ pub enum TypeArgument {
 pub struct TypeParameter {
     /// Its name.
     pub name: SourceName,
-    /// What may stand for it.
+    /// Its kind, which decides the arguments that may stand for it.
     pub kind: TypeParameterKind,
 }
 

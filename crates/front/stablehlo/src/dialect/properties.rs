@@ -41,7 +41,7 @@ pub(crate) enum AttributeConstraint {
 pub(crate) struct AttributeDefinition {
     /// Its name in the generic form.
     pub name: &'static str,
-    /// What its value has to be.
+    /// The constraint of its value.
     pub constraint: AttributeConstraint,
     /// Whether it may be missing.
     pub is_optional: bool,

@@ -29,7 +29,7 @@ impl MlirModule {
             .map(|&(_, attr)| attr)
     }
 
-    /// What an attribute of an operation is.
+    /// The kind of an attribute of an operation.
     fn find_attribute_kind(&self, op: MlirOp, name: &str) -> Option<&AttributeKind> {
         Some(self.attributes.kind(self.find_attribute(op, name)?))
     }

@@ -48,7 +48,7 @@ impl MlirTypes {
     /// 23, or are packed from the lowest bit on, as in bytecode.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The fault.
     pub(crate) fn elements_of_bytes(
         &self,
         ty: MlirType,

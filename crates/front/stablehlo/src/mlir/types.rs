@@ -57,7 +57,7 @@ pub enum MlirTypeKind {
         shape: Box<[DimSize]>,
         /// Type of the elements.
         element: MlirType,
-        /// Such as `#stablehlo.bounds<16>`.
+        /// An attribute of the tensor, for example `#stablehlo.bounds<16>`.
         encoding: Option<MlirAttr>,
     },
     /// `tensor<*xf32>`

@@ -20,7 +20,7 @@ pub fn modules(
 
 /// Checks modules for Vulkan.
 pub struct VulkanModuleChecks {
-    /// What our verifier is told.
+    /// The target of our verifier.
     pub options: verify::VerifyOptions,
     validator: Option<SpirvValTool>,
     /// Of so many one is given to the validator, as starting a process takes longer than the rest.
@@ -29,7 +29,7 @@ pub struct VulkanModuleChecks {
     pub made: usize,
     /// Modules that were refused.
     pub refused: usize,
-    /// What is wrong.
+    /// The faults of modules.
     pub wrong: Vec<String>,
 }
 

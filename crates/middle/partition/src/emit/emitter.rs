@@ -30,7 +30,7 @@ pub(super) struct LocalEmitter<'g> {
     pub(super) values: FxHashMap<GraphValue, Vec<(ShardLayout, MlirValue)>>,
     /// The coordinates of the device along atoms.
     pub(super) coordinates: FxHashMap<Vec<MeshAtom>, MlirValue>,
-    /// What the open blocks made.
+    /// The values of the open blocks.
     pub(super) scope: Vec<ScopedEntry>,
     /// Attributes of groups of devices.
     pub(super) groups: FxHashMap<Vec<MeshAtom>, MlirAttr>,

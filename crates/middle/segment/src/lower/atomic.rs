@@ -123,7 +123,7 @@ impl FunctionLowering<'_> {
         }
     }
 
-    /// What is stored for the values of an element.
+    /// The stored form of the values of an element.
     pub(super) fn pack_element(
         &mut self,
         change: &AtomicChange<'_>,

@@ -5,7 +5,7 @@ use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use spirula_soac::ir::{FusedSink, SoacFusedMap, SoacVariableId};
 
-/// What a fused map changes with each of its elements.
+/// The targets that a fused map changes with each of its elements.
 struct LoweredSink {
     /// The state of a reduction or scan.
     states: Vec<LoweredValue>,

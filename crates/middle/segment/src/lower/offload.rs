@@ -33,7 +33,7 @@ impl FunctionLowering<'_> {
         }
     }
 
-    /// Begins a kernel with a number of invocations. What follows belongs to its body.
+    /// Begins a kernel with a number of invocations. Statements after it belong to its body.
     pub(super) fn begin_kernel(&mut self, width: ScalarRef) -> Result<(), String> {
         self.builder.begin_block();
         self.kernel = Some(KernelScope {

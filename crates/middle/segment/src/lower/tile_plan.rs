@@ -76,7 +76,7 @@ impl TileShape {
     }
 }
 
-/// What an element of an array depends on, besides the step.
+/// The dependences of an element of an array, besides the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TileSide {
     /// The row, or neither.

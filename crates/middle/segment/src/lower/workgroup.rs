@@ -117,7 +117,7 @@ impl FunctionLowering<'_> {
         self.int64(ScalarOp::AShr, most, size.logarithm)
     }
 
-    /// What the first invocation of a workgroup alone does.
+    /// Code that the first invocation of a workgroup runs alone.
     pub(super) fn if_first(
         &mut self,
         at: GroupPosition,

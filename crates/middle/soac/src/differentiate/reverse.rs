@@ -45,7 +45,7 @@ pub(super) struct SweepRecord {
 }
 
 impl ReverseTransform<'_> {
-    /// Runs statements. What the sweep in reverse needs is kept.
+    /// Runs statements. Values that the sweep in reverse needs are kept.
     pub(super) fn sweep_forward(&mut self, statements: Vec<SoacStatement>) -> Vec<SweepRecord> {
         let arrays = self.find_read_arrays(&statements);
         let mut bound = FxHashSet::default();

@@ -9,7 +9,7 @@ use super::reverse::ReverseTransform;
 use crate::ir::{SoacLambda, SoacOperand, SoacOperation, SoacType, SoacVariableId};
 use spirula_program::ScalarType;
 
-/// What the function of a map leaves behind.
+/// The values that the function of a map leaves for the sweep in reverse.
 struct MapOutcome {
     /// The input arrays with the adjoints of their elements.
     elements: Vec<(SoacOperand, SoacOperand)>,

@@ -211,7 +211,7 @@ fn join_sinks(first: Option<FusedSink>, second: Option<FusedSink>) -> Option<Fus
     }
 }
 
-/// What a combinator does with the elements that it makes.
+/// The use that a combinator makes of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SinkKind {
     Arrays,

@@ -3,7 +3,7 @@
 /// A token with its place.
 #[derive(Clone, Debug)]
 pub(super) struct SoacToken {
-    /// What it is.
+    /// Its kind.
     pub(super) kind: SoacTokenKind,
     /// The position of its first byte.
     pub(super) start: usize,

@@ -123,7 +123,7 @@ impl BodyKind {
 #[derive(Clone, Debug)]
 struct ReplacementValue {
     operand: SoacOperand,
-    /// What must hold where it is used.
+    /// The conditions of its use.
     certificates: Vec<SoacVariableId>,
 }
 

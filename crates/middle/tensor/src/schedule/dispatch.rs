@@ -53,11 +53,11 @@ pub struct DispatchLoop {
     pub extent: u64,
     /// Number of iterations that is known only at run time: a node of [`TensorLoopNest::points`] over sizes.
     pub iterations: Option<ScalarNode>,
-    /// What runs the iterations.
+    /// The mapping of the iterations.
     pub run: LoopMapping,
 }
 
-/// What runs the iterations of a loop.
+/// The mapping of the iterations of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopMapping {
     /// Not yet distributed; the iterations are independent.

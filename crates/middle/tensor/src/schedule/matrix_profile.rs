@@ -13,7 +13,7 @@ pub struct FragmentShape {
     pub sum: FragmentElement,
 }
 
-/// What a device has for products of matrices, and how it is used.
+/// The means of a device for products of matrices, and their use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatrixProfile {
     /// Number of invocations of a subgroup.

@@ -1,4 +1,4 @@
-//! What the tests of functions share: arguments, running them, and a product of matrices.
+//! Parts that the tests of functions share: arguments, running them, and a product of matrices.
 
 use spirula_program::{ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarOp, ScalarType};
 use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
@@ -94,7 +94,7 @@ fn assert_text_reads_back(function: &TensorFunction) {
     }
 }
 
-/// What a function gives on the CPU device.
+/// The results of a function on the CPU device.
 pub fn run(
     function: TensorFunction,
     profile: ScheduleProfile,
@@ -135,14 +135,14 @@ pub fn run(
     results.into_iter().flatten().map(|r| r.bytes).collect()
 }
 
-/// What a function gives by definition.
+/// The results of a function by definition.
 pub fn meaning(function: &TensorFunction, arguments: &[TensorConstant]) -> Vec<Vec<u8>> {
     let results =
         evaluate_function(function, arguments.to_vec(), 1 << 28).expect("it has a meaning");
     results.into_iter().map(|c| c.bytes).collect()
 }
 
-/// What is printed of a function after a stage, or after the last.
+/// The text of a function after a stage, or after the last.
 pub fn stage(function: &TensorFunction, profile: ScheduleProfile, wanted: Option<&str>) -> String {
     assert_reads_back(function, profile);
     let mut stage = String::new();

@@ -1,4 +1,4 @@
-//! What becomes one dispatch, and how much memory is taken between dispatches.
+//! Operations that become one dispatch, and the memory that is taken between dispatches.
 
 use crate::common::{only_dispatch, parameter, product, stage};
 use spirula_kernel::ir::FragmentElement;
@@ -10,7 +10,7 @@ use spirula_tensor::ir::{
 };
 use spirula_tensor::schedule::{FragmentShape, MatrixProfile, ScheduleProfile};
 
-/// What follows a product in several operations is computed behind it.
+/// Several operations after a product are computed in its dispatch.
 #[test]
 fn products_have_what_follows() {
     let mut b = TensorBuilder::new("main");
@@ -333,7 +333,7 @@ fn products_by_matrices_find_their_factors_stored() {
     assert_eq!(by_matrices(64), 1);
 }
 
-/// What is weighed stands behind the function.
+/// The costs that were weighed stand after the function.
 #[test]
 fn what_is_stored_is_told() {
     let mut b = TensorBuilder::new("main");

@@ -6,7 +6,7 @@ use spirula_tensor::TensorBuilder;
 use spirula_tensor::ir::{DenseTensorType, TensorConstant, TensorFunction};
 use spirula_tensor::schedule::ScheduleProfile;
 
-/// What is multiplied by a constant, and how.
+/// The operand that is multiplied by a constant, and the way.
 struct PackedWeights {
     /// Least and greatest number.
     numbers: [i8; 2],
@@ -88,7 +88,7 @@ fn weights_of_few_bits_are_packed() {
     }
 }
 
-/// What is a result has a byte for each number, and so do constants of other numbers.
+/// Results have a byte for each number, and so do constants of other numbers.
 #[test]
 fn others_are_not_packed() {
     let wide = multiplied(&PackedWeights {

@@ -1,4 +1,4 @@
-//! What is folded up to each point.
+//! Scans: sums up to each point.
 
 use crate::common::{
     SHUFFLING, arguments, dispatched, meaning, only_dispatch, parameter, run, stage,
@@ -301,7 +301,7 @@ fn numbers_of_any_width_are_handed_over() {
     }
 }
 
-/// What computes the elements is part of the scan, also where the sum of products looks like a product
+/// The code of the elements is part of the scan, also where the sum of products looks like a product
 /// of matrices.
 #[test]
 fn producers_are_fused() {

@@ -155,7 +155,7 @@ fn products_and_sorts() {
     check(&function, &pairs());
 }
 
-/// What elements add up to along a dimension, from 7.
+/// The sums of elements along a dimension, from 7.
 fn sums(b: &mut TensorBuilder, x: TensorValue, axis: usize, is_reverse: bool) -> TensorValue {
     let shape = b.ty(x).shape.clone();
     let mut op = StructuredOp::default();

@@ -344,7 +344,7 @@ impl ConstantEvaluator<'_> {
 
     fn evaluate_address(&self, inst: InstRef<'_>, op: Op) -> Option<ConstantScalar> {
         let untyped = op.is_untyped_access_chain();
-        // What an untyped pointer is taken to point to stands before it.
+        // The type that an untyped pointer is taken to point to stands before it.
         let at = if untyped { 2 } else { 1 };
         let base = inst.get_id(at)?;
         let [from] = self.read_operand_scalars(base)?[..] else {

@@ -22,7 +22,7 @@ fn device() -> Option<ComputeDevice> {
     }
 }
 
-/// What is bound.
+/// The resources that are bound.
 enum ImageTestBinding {
     Image(ImageShape, SamplerState, Vec<u8>),
     Sampler(SamplerState),

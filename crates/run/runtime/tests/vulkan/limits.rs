@@ -1,4 +1,4 @@
-//! What limits are too small for, what takes time, and what is kept.
+//! Launches that limits are too small for, that take time, and files that are kept.
 
 use super::{SAXPY, bound, device, floats, module, one, saxpy, text, words};
 use spirula_runtime::{
@@ -146,7 +146,7 @@ fn launches_are_timed_and_pipelines_kept() {
         assert!(told[0].contains("is ignored and written anew"), "{told:?}");
         assert_eq!(std::fs::read(file()).unwrap(), whole);
     }
-    // What a process left that was ended while it wrote is in nobody's way.
+    // Files of a process that was ended while it wrote are in nobody's way.
     std::fs::write(folder.path().join("left.part"), b"half").unwrap();
     assert_eq!(run(), [""; 0]);
 }
@@ -159,7 +159,7 @@ fn reading_waits_for_what_writes_the_buffer() {
     let out = device.upload_data(&[1_u32]).unwrap();
     let launch = one(kernel, vec![bound(0, 0, 0, out)], vec![]);
     device.launch_kernel(&launch).unwrap();
-    // What the launch does not use can be had at once; what it writes through one of two variables cannot.
+    // Buffers that the launch does not use can be had at once; one that it writes through one of two variables cannot.
     assert_eq!(device.download_as::<u32>(other).unwrap(), [7]);
     let n = 40_000_000_u64;
     let wanted = (n * (n - 1) / 2 + 1) as u32;

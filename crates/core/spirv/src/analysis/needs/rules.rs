@@ -104,7 +104,7 @@ impl<'a> RequirementRules<'a> {
         rules
     }
 
-    /// What the rules do with an opcode in this module.
+    /// The rules that concern an opcode in this module.
     fn find_interest(&self, row: &InstructionInfo) -> u8 {
         use InstructionClass as Class;
         let is_listed = matches!(

@@ -1,6 +1,6 @@
 //! Parser: from tokens to a syntax tree.
 //!
-//! A recursive descent with a table of operators, a file for each kind of node. What is wrong in one declaration is
+//! A recursive descent with a table of operators, a file for each kind of node. A fault in one declaration is
 //! reported, and the parser goes on at the next one.
 
 mod attribute;

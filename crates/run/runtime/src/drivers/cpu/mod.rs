@@ -368,7 +368,7 @@ impl DeviceDriver for CpuDriver {
         let bytes = self.find_range(fill.buffer, fill.offset, fill.size)?;
         let mut done = fill.pattern.len();
         bytes[..done].copy_from_slice(fill.pattern);
-        // What is filled is copied to what follows.
+        // The filled bytes are copied to those that follow.
         while done < bytes.len() {
             let more = done.min(bytes.len() - done);
             bytes.copy_within(..more, done);

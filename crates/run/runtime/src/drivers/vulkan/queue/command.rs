@@ -21,7 +21,7 @@ pub enum BatchCommand {
         from: vk::Buffer,
         /// The target.
         to: vk::Buffer,
-        /// What is copied, within both, from elsewhere than to.
+        /// The ranges that are copied, within both, from elsewhere than to.
         region: vk::BufferCopy,
     },
     /// Repetitions of a word.
@@ -40,7 +40,7 @@ pub enum BatchCommand {
 /// A launch of a kernel.
 #[derive(Clone)]
 pub struct DispatchCommand {
-    /// What is launched.
+    /// The kernel that is launched.
     pub kernel: KernelHandle,
     /// Its pipeline.
     pub pipeline: vk::Pipeline,
