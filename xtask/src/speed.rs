@@ -97,7 +97,7 @@ fn fit_exponent(points: &[(f64, f64)]) -> Option<f64> {
 struct Contender {
     program: PathBuf,
     before: Vec<OsString>,
-    behind: Vec<OsString>,
+    after: Vec<OsString>,
 }
 
 /// Spirula first, then its peers.
@@ -109,13 +109,13 @@ fn list_contenders(root: &Path, args: &Args, output: &Path) -> Vec<Contender> {
         Contender {
             program: root.join("target/release/examples/translate"),
             before: Vec::new(),
-            behind: vec![output.into()],
+            after: vec![output.into()],
         }
     } else {
         Contender {
             program: root.join(&args.spirula),
             before: words(&["compile"]),
-            behind: to.clone(),
+            after: to.clone(),
         }
     };
     let backend = ["-O0", "-filetype=obj", "--spirv-ext=all"];
@@ -124,12 +124,12 @@ fn list_contenders(root: &Path, args: &Args, output: &Path) -> Vec<Contender> {
         Contender {
             program: args.llvm_spirv.clone(),
             before: words(&["--spirv-ext=+all"]),
-            behind: to.clone(),
+            after: to.clone(),
         },
         Contender {
             program: args.llc.clone(),
             before: words(&[&backend[..], &["-mtriple=spirv64-unknown-unknown"]].concat()),
-            behind: to,
+            after: to,
         },
     ]
 }
@@ -153,8 +153,8 @@ fn measure_row(file: &Path, contenders: &[Contender], rounds: usize) -> anyhow::
         for (contender, costs) in contenders.iter().zip(&mut costs) {
             let arguments = contender.before.iter().map(OsString::as_os_str);
             let arguments = arguments.chain([file.as_os_str()]);
-            let behind = contender.behind.iter().map(OsString::as_os_str);
-            costs.extend(measure_process(&contender.program, arguments.chain(behind)));
+            let after = contender.after.iter().map(OsString::as_os_str);
+            costs.extend(measure_process(&contender.program, arguments.chain(after)));
         }
     }
     let medians: Vec<Option<Cost>> = costs.into_iter().map(Cost::median_cost).collect();

@@ -86,7 +86,7 @@ struct CommentReference<'t> {
     name: &'t str,
     space: &'t str,
     file: Option<&'t str>,
-    /// The text behind it.
+    /// The text after it.
     rest: &'t str,
 }
 

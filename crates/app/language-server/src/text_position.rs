@@ -18,7 +18,7 @@ impl<'t> LineIndex<'t> {
         }
     }
 
-    /// The position of a byte. A byte behind the end stands for the end.
+    /// The position of a byte. A byte after the end stands for the end.
     pub(crate) fn find_position(&self, at: usize) -> EditorPosition {
         let at = self.text.floor_char_boundary(at);
         let line = self.starts.partition_point(|&start| start <= at) - 1;
@@ -37,7 +37,7 @@ impl<'t> LineIndex<'t> {
         }
     }
 
-    /// The byte at a position. A column behind its line stands for the end of the line, and a line behind the text for
+    /// The byte at a position. A column after its line stands for the end of the line, and a line after the text for
     /// the end of the text.
     pub(crate) fn find_byte(&self, position: EditorPosition) -> usize {
         let line = position.line as usize;

@@ -8,7 +8,7 @@ use spirula_spirv::link::{LinkError, LinkOptions, link_modules};
 /// Modules of SYCL have such imports, as their translator knows no instruction for these intrinsics.
 ///
 /// # Errors
-/// A [`LinkError`]. The index of a module behind those that were given stands for the definition of an intrinsic.
+/// A [`LinkError`]. The index of a module after those that were given stands for the definition of an intrinsic.
 pub fn link_program(
     mut modules: Vec<SpirvModule>,
     options: &LinkOptions,

@@ -244,7 +244,7 @@ fn programs_with_faulty_constants_do_not_begin() {
     assert!(ProgramSession::new(&program, DeviceMachine::new(&mut device)).is_ok());
 }
 
-/// The sizes of an array without data are parts of its value, and parameters behind it keep their places.
+/// The sizes of an array without data are parts of its value, and parameters after it keep their places.
 #[test]
 fn sizes_without_data_are_parts_of_values() {
     let program = compile_program(

@@ -94,7 +94,7 @@ fn place_of(module: &SpirvModule, place: u32, at: u32) -> Result<InsertPosition,
         Some(SpirulaWhere::Before) => Ok(InsertPosition::Before(linked(handle::find_inst(
             module, at,
         )?)?)),
-        Some(SpirulaWhere::After) => Ok(InsertPosition::Behind(linked(handle::find_inst(
+        Some(SpirulaWhere::After) => Ok(InsertPosition::After(linked(handle::find_inst(
             module, at,
         )?)?)),
     }

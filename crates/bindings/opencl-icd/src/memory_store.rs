@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes behind the last one that kernels may read. Programs load whole vectors at the end of a buffer, which other
+/// Bytes after the last one that kernels may read. Programs load whole vectors at the end of a buffer, which other
 /// devices allow.
 pub const OVERREAD: u64 = 128;
 

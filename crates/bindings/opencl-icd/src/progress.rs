@@ -41,7 +41,7 @@ pub struct CommandProgress {
 
 struct ProgressState {
     status: cl_int,
-    /// Whether the device orders all further work behind the command.
+    /// Whether the device orders all further work after the command.
     is_issued: bool,
     times: CommandTimes,
     callbacks: Vec<(cl_int, StatusCallback)>,
@@ -175,7 +175,7 @@ impl CommandProgress {
         callbacks.into_iter().for_each(|call| call(status));
     }
 
-    /// The device orders all further work behind the command.
+    /// The device orders all further work after the command.
     pub fn mark_issued(&self) {
         let mut state = self.lock();
         state.is_issued = true;

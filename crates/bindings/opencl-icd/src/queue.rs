@@ -153,7 +153,7 @@ impl ClQueue {
         call.event.give(self, call.kind, &progress);
     }
 
-    /// Adds a command behind those that it has to wait for.
+    /// Adds a command after those that it has to wait for.
     fn add_command(
         self: &Arc<Self>,
         order: CommandOrder,

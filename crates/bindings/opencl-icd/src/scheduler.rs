@@ -40,7 +40,7 @@ pub fn wait_for_progress(progress: &CommandProgress) {
 pub enum CommandEnd {
     /// It is complete.
     Complete,
-    /// The device runs it, and orders further work behind it.
+    /// The device runs it, and orders further work after it.
     Issued,
 }
 
@@ -69,7 +69,7 @@ pub struct DeviceScheduler {
     wake: Condvar,
     number: usize,
     is_host: bool,
-    /// Whether kernels may read behind the end of memory.
+    /// Whether kernels may read after the end of memory.
     allows_overread: bool,
     /// Whether the device measures the times of launches.
     is_measuring: AtomicBool,
@@ -221,7 +221,7 @@ impl DeviceScheduler {
         self.is_host
     }
 
-    /// Whether kernels may read behind the end of memory. The sanitizer tells of it.
+    /// Whether kernels may read after the end of memory. The sanitizer tells of it.
     pub fn allows_overread(&self) -> bool {
         self.allows_overread
     }

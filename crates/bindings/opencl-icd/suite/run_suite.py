@@ -8,7 +8,7 @@ state with CMake and Ninja; modules of SPIR-V are assembled with `spirv-as`. The
 built again while tests run.
 
 The tests of a suite run in one process. A test that passes its time limit, or that ends the process, is noted, and a new
-process runs the tests behind it. Outcomes and logs are kept by device: a test with an outcome is not run again, so that a run
+process runs the tests after it. Outcomes and logs are kept by device: a test with an outcome is not run again, so that a run
 can be continued. `--retry` runs those again that failed or did not end, and `--test` runs named tests of a suite.
 
 The result is a table in Markdown: tests that pass, that are left out, and that fail, by suite. A test counts as left out
@@ -93,7 +93,7 @@ LONG_TESTS = {
     ),
 }
 
-# Arguments that stand behind the names of tests. The atomics repeat each operation ten thousand times by default, so that the 5,000
+# Arguments that stand after the names of tests. The atomics repeat each operation ten thousand times by default, so that the 5,000
 # variants of one test take an hour.
 LAST_ARGUMENTS = {"c11_atomics": ["-internalIterations", "500"]}
 

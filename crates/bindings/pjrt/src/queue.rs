@@ -142,7 +142,7 @@ impl DeviceQueue {
         })
     }
 
-    /// Adds a job behind all others. A function of the host that a job calls may submit jobs, too. These run at once, as the
+    /// Adds a job after all others. A function of the host that a job calls may submit jobs, too. These run at once, as the
     /// job would wait for them and they for the job.
     pub fn submit(
         &self,

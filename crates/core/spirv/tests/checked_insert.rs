@@ -7,7 +7,7 @@ use spirula_spirv::ir::{
 };
 use spirula_spirv::{Id, text, verify};
 
-/// `%1` to `%22`: a loop with a phi, behind a variable.
+/// `%1` to `%22`: a loop with a phi, after a variable.
 const LOOP: &str = r#"
                OpCapability Shader
                OpMemoryModel Logical GLSL450
@@ -81,8 +81,8 @@ fn instructions_are_put_where_they_may_stand() {
     let sum = module.try_insert(body, Op::IAdd, &[4, id, 12, 8]);
     let sum = sum.expect("it is in a block");
     let id = module.fresh_id().word();
-    let behind = module.try_insert(InsertPosition::Behind(sum), Op::IMul, &[4, id, 17, 8]);
-    assert_eq!(module.next(sum), behind.ok());
+    let after = module.try_insert(InsertPosition::After(sum), Op::IMul, &[4, id, 17, 8]);
+    assert_eq!(module.next(sum), after.ok());
     let id = module.fresh_id().word();
     let phi = [4, id, 7, 9, 14, 13];
     let phi = module.try_insert(InsertPosition::Begin(block(&module, 1)), Op::Phi, &phi);
@@ -99,8 +99,8 @@ fn instructions_are_put_where_they_may_stand() {
     let end = InsertPosition::End(block(&module, 1));
     let id = module.fresh_id().word();
     let not = module.try_insert(end, Op::LogicalNot, &[5, id, 15]);
-    let behind = module.next(not.expect("it is put")).expect("a branch");
-    assert_eq!(module.inst(behind).op(), Op::LoopMerge);
+    let after = module.next(not.expect("it is put")).expect("a branch");
+    assert_eq!(module.inst(after).op(), Op::LoopMerge);
     let id = module.fresh_id().word();
     let float = module.try_insert(InsertPosition::Section, Op::TypeFloat, &[id, 32]);
     let float = float.expect("types have their section");
@@ -118,7 +118,7 @@ fn instructions_are_put_where_they_may_stand() {
 fn instructions_are_not_put_where_they_may_not_stand() {
     let sum: &[u32] = &[4, 17, 12, 8];
     let before = |op: Op| move |m: &SpirvModule| InsertPosition::Before(find(m, op));
-    let behind = |op: Op| move |m: &SpirvModule| InsertPosition::Behind(find(m, op));
+    let after = |op: Op| move |m: &SpirvModule| InsertPosition::After(find(m, op));
     let begin = |at: usize| move |m: &SpirvModule| InsertPosition::Begin(block(m, at));
     let table: &[(&str, String)] = &[
         (
@@ -131,7 +131,7 @@ fn instructions_are_not_put_where_they_may_not_stand() {
         ),
         (
             "the section Globals",
-            refusal(behind(Op::TypeVoid), Op::IAdd, sum),
+            refusal(after(Op::TypeVoid), Op::IAdd, sum),
         ),
         (
             "the section Names",
@@ -156,17 +156,11 @@ fn instructions_are_not_put_where_they_may_not_stand() {
             refusal(|_| InsertPosition::Section, Op::Function, &[2, 17, 0, 3]),
         ),
         ("in no list", refusal(before(Op::Label), Op::IAdd, sum)),
-        (
-            "in no list",
-            refusal(behind(Op::FunctionEnd), Op::IAdd, sum),
-        ),
-        (
-            "follow OpReturn",
-            refusal(behind(Op::Return), Op::IAdd, sum),
-        ),
+        ("in no list", refusal(after(Op::FunctionEnd), Op::IAdd, sum)),
+        ("follow OpReturn", refusal(after(Op::Return), Op::IAdd, sum)),
         (
             "and its branch",
-            refusal(behind(Op::LoopMerge), Op::IAdd, sum),
+            refusal(after(Op::LoopMerge), Op::IAdd, sum),
         ),
         (
             "and its branch",
@@ -175,11 +169,11 @@ fn instructions_are_not_put_where_they_may_not_stand() {
         ("come first", refusal(before(Op::Phi), Op::IAdd, sum)),
         (
             "come first",
-            refusal(behind(Op::ULessThan), Op::Phi, &[4, 17, 7, 9, 7, 13]),
+            refusal(after(Op::ULessThan), Op::Phi, &[4, 17, 7, 9, 7, 13]),
         ),
         (
             "come first",
-            refusal(behind(Op::Store), Op::Variable, &[6, 17, 7]),
+            refusal(after(Op::Store), Op::Variable, &[6, 17, 7]),
         ),
         (
             "branch of its block",

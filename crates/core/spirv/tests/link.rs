@@ -15,7 +15,7 @@ fn module(source: &str) -> SpirvModule {
     SpirvModule::from_words(words).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The modules of a file: parts after lines that begin with `; module`, with a version behind it.
+/// The modules of a file: parts after lines that begin with `; module`, with a version after it.
 fn modules(source: &str) -> Vec<SpirvModule> {
     let parts = source.split("; module ").skip(1);
     parts

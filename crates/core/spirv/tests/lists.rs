@@ -12,9 +12,9 @@ const LENGTH: usize = 12;
 enum ListChange {
     /// Taken out.
     Remove(usize),
-    /// Taken out where it is in a list, and put before or behind another, or at the end of a list.
+    /// Taken out where it is in a list, and put before or after another, or at the end of a list.
     Before(usize, usize),
-    Behind(usize, usize),
+    After(usize, usize),
     Append(usize, usize),
     /// A new instruction before another.
     New(usize),
@@ -25,7 +25,7 @@ fn change() -> impl Strategy<Value = ListChange> {
     prop_oneof![
         6 => at().prop_map(ListChange::Remove),
         2 => (at(), at()).prop_map(|(a, b)| ListChange::Before(a, b)),
-        2 => (at(), at()).prop_map(|(a, b)| ListChange::Behind(a, b)),
+        2 => (at(), at()).prop_map(|(a, b)| ListChange::After(a, b)),
         1 => (at(), 0..2usize).prop_map(|(a, l)| ListChange::Append(a, l)),
         1 => at().prop_map(ListChange::New),
     ]
@@ -92,16 +92,16 @@ impl MirroredLists {
                 self.all.push(new);
                 self.beside(new, self.all[beside % self.all.len()], false);
             }
-            ListChange::Before(at, beside) | ListChange::Behind(at, beside) => {
+            ListChange::Before(at, beside) | ListChange::After(at, beside) => {
                 if let (Some(inst), Some(beside)) = (inst(at), inst(beside)) {
-                    let behind = matches!(change, ListChange::Behind(..));
-                    self.beside(inst, beside, behind);
+                    let after = matches!(change, ListChange::After(..));
+                    self.beside(inst, beside, after);
                 }
             }
         }
     }
 
-    fn beside(&mut self, inst: Inst, beside: Inst, behind: bool) {
+    fn beside(&mut self, inst: Inst, beside: Inst, after: bool) {
         if inst == beside || self.place(beside).is_none() {
             return;
         }
@@ -109,12 +109,12 @@ impl MirroredLists {
         let Some((list, at)) = self.place(beside) else {
             return;
         };
-        if behind {
+        if after {
             self.module.insert_after(beside, inst);
         } else {
             self.module.insert_before(beside, inst);
         }
-        self.lists[list].1.insert(at + usize::from(behind), inst);
+        self.lists[list].1.insert(at + usize::from(after), inst);
     }
 
     fn check(&self) {

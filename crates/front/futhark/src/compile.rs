@@ -71,7 +71,7 @@ pub fn check_source(
     check_files(main, read).map_err(describe_all)
 }
 
-/// Compiles a program to a function of the soac form for each of its entry points. Behind them are functions for the constants
+/// Compiles a program to a function of the soac form for each of its entry points. After them are functions for the constants
 /// whose evaluation may fail; these run when the program begins.
 ///
 /// # Errors

@@ -19,7 +19,7 @@ impl LineStarts {
         LineStarts(std::iter::once(0).chain(breaks).collect())
     }
 
-    /// The position of a byte of the text. A byte behind the end stands for the end.
+    /// The position of a byte of the text. A byte after the end stands for the end.
     pub(crate) fn find(&self, text: &str, at: usize) -> LineColumn {
         let at = at.min(text.len());
         let line = self.0.partition_point(|&start| start <= at);

@@ -40,7 +40,7 @@ pub struct ProgramFile {
 /// The files of a program.
 #[derive(Debug)]
 pub struct SourceFiles {
-    /// All files. A file stands behind those that it imports.
+    /// All files. A file stands after those that it imports.
     pub files: EntityArena<FileId, ProgramFile>,
     /// All names of all files.
     pub names: StringInterner<SourceNameId>,

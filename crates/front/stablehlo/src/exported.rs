@@ -18,7 +18,7 @@ const FIELD_LIST_HEADER: usize = 4;
 pub fn find_exported_module(bytes: &[u8]) -> Option<Range<usize>> {
     let table = read_u32(bytes, 0)?;
     let distance = read_u32(bytes, table)?;
-    // The list is before or behind its table, and the distance is signed.
+    // The list is before or after its table, and the distance is signed.
     let fields = table.wrapping_sub(distance as u32 as i32 as usize);
     let field_at = FIELD_LIST_HEADER + 2 * MODULE_FIELD;
     if usize::from(read_u16(bytes, fields)?) < field_at + 2 {

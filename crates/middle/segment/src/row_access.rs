@@ -17,7 +17,7 @@ use spirula_soac::ir::{
 pub(crate) struct RowAccess {
     /// The array.
     pub(crate) array: SoacVariableId,
-    /// The dimension of the array that neighbouring invocations differ in. It has others behind it.
+    /// The dimension of the array that neighbouring invocations differ in. It has others after it.
     pub(crate) dimension: usize,
 }
 

@@ -108,7 +108,7 @@ impl SoacOperand {
 /// Statements and results.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SoacBody {
-    /// The statements. Each is in scope of those behind it.
+    /// The statements. Each is in scope of those after it.
     pub statements: Vec<SoacStatement>,
     /// The results.
     pub results: Vec<SoacOperand>,

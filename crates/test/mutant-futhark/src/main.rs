@@ -27,7 +27,7 @@ use verdict::{CheckVerdict, ProgramFiles, ReferenceChecker, run_own_checker};
 struct MutantArgs {
     /// Folder of programs, in subfolders too
     corpus: PathBuf,
-    /// Seed of the first mutant; the others have the seeds behind it
+    /// Seed of the first mutant; the others have the seeds after it
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Number of mutants

@@ -15,7 +15,7 @@ pub fn run_script(args: &ScriptArgs) -> CommandResult {
     }
     scripts.extend(args.expression.clone());
     let Some((last, first)) = scripts.split_last() else {
-        let text = "there is no expression: give one behind the program, or with -e or -f";
+        let text = "there is no expression: give one after the program, or with -e or -f";
         return Err(CommandFailure::Usage(text.to_owned()));
     };
     let text = read_text(&args.path)?;

@@ -11,7 +11,7 @@ pub struct LiterateDirective {
     pub is_covert: bool,
     /// The expression, on one line.
     pub expression: String,
-    /// The lines behind the semicolon.
+    /// The lines after the semicolon.
     parameters: Vec<String>,
 }
 
@@ -167,7 +167,7 @@ impl LiterateDirective {
         pair.ok_or_else(|| format!("{name}: {text} is not a pair of numbers"))
     }
 
-    /// The lines behind the semicolon.
+    /// The lines after the semicolon.
     pub fn parameter_lines(&self) -> String {
         self.parameters.join("\n") + "\n"
     }

@@ -35,7 +35,7 @@ pub struct ArrayPath {
 }
 
 impl ArrayPath {
-    /// Parses the path of a file, and in brackets behind it the name of an array.
+    /// Parses the path of a file, and in brackets after it the name of an array.
     pub fn parse(text: &str) -> ArrayPath {
         let split = text.strip_suffix(']').and_then(|inner| {
             let ends = SEVERAL_ARRAYS.iter().filter_map(|extension| {

@@ -13,7 +13,7 @@ const LIBRARY: &str = "-- | Numbers.\n\
     module type counter = {\n  type t\n  -- | One more.\n  val next : t -> t\n}\n\
     module counter : counter with t = i32 = {\n  type t = i32\n  def next (n: t) = n + 1\n}\n";
 
-/// The string is one character, and two units of UTF-16: names behind it show how columns are counted.
+/// The string is one character, and two units of UTF-16: names after it show how columns are counted.
 const PROGRAM: &str = "import \"library\"\n\
     type pair = {left: i32, right: [2]f32}\n\
     def dot [n] (xs: [n]i32) (ys: [n]i32) =\n  let products = map2 (*) xs ys\n  in reduce (+) 0 products\n\

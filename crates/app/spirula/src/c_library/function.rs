@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 /// A function of C.
 pub struct ApiFunction {
-    /// The type of its result, with a blank or a star behind it.
+    /// The type of its result, with a blank or a star after it.
     pub result: String,
     /// Its name.
     pub name: String,
-    /// Its parameters behind the context.
+    /// Its parameters after the context.
     pub parameters: Vec<String>,
     /// The lines of its body.
     pub body: Vec<String>,
@@ -84,7 +84,7 @@ pub struct ApiType<'e> {
     pub exported: &'e ExportedType,
     /// The type of C: `int32_t`, or `struct futhark_i32_1d`.
     pub c_type: String,
-    /// The name behind the prefix of each function; none for scalars.
+    /// The name after the prefix of each function; none for scalars.
     pub stem: Option<String>,
     /// The word that stands for it in calls of the library.
     pub word: String,

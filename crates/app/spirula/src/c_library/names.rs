@@ -18,7 +18,7 @@ pub fn escape_name(name: &str) -> String {
     }
 }
 
-/// The name of a field or constructor behind the name of its type.
+/// The name of a field or constructor after the name of its type.
 pub fn escape_member(stem: &str, member: &str) -> String {
     if is_identifier(&format!("{stem}_{member}")) {
         member.to_owned()

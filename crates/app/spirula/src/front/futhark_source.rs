@@ -40,7 +40,7 @@ const LINES: &[&str] = &[
     "#[",
 ];
 
-/// Whether a line begins the definition of a module. A module of MLIR has a symbol, attributes or a body behind
+/// Whether a line begins the definition of a module. A module of MLIR has a symbol, attributes or a body after
 /// its keyword, and LLVM IR has assembly.
 fn is_module(line: &str) -> bool {
     let name = line

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Most invocations of a workgroup that is suggested to callers.
 const SUGGESTED_INVOCATIONS: u32 = 256;
 
-/// Bytes behind an argument in workgroup memory that kernels may read: 8 for each invocation of the largest workgroup.
+/// Bytes after an argument in workgroup memory that kernels may read: 8 for each invocation of the largest workgroup.
 const WORKGROUP_OVERREAD: u64 = 8192;
 
 /// The sizes of a launch as the caller gives them.
@@ -119,7 +119,7 @@ impl RangeRequest {
     }
 }
 
-/// Lets kernels read behind the end of their arguments in workgroup memory, as far as memory is left. Programs load an element
+/// Lets kernels read after the end of their arguments in workgroup memory, as far as memory is left. Programs load an element
 /// for each invocation of a workgroup that has more invocations than elements; devices whose workgroup memory is one block
 /// allow that.
 fn widen_workgroup_memory(arguments: &mut [KernelArgument], left: u64) {

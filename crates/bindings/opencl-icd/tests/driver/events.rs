@@ -178,14 +178,14 @@ fn barriers_hold_those_behind_them() {
         null_mut()
     ));
     assert_eq!(code, CL_SUCCESS);
-    let behind = enqueue_fill(queue, &buffer, 4, 16, &[]);
+    let after = enqueue_fill(queue, &buffer, 4, 16, &[]);
     let second_gate = session.user_event();
     let code = cl!(clEnqueueWaitForEvents(queue, 1, &raw const second_gate.raw));
     assert_eq!(code, CL_SUCCESS);
     let last = enqueue_fill(queue, &buffer, 5, 8, &[]);
     end_event(&second_gate, CL_COMPLETE);
     std::thread::yield_now();
-    assert_eq!([status(&behind), status(&last)], [CL_QUEUED; 2]);
+    assert_eq!([status(&after), status(&last)], [CL_QUEUED; 2]);
     end_event(&gate, CL_COMPLETE);
     assert_eq!(wait(&[last.raw]), Ok(()));
     session.finish();

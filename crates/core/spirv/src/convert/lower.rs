@@ -114,7 +114,7 @@ fn drop_hints(module: &mut SpirvModule, version: SpirvVersion) {
 
 /// Removes control hints of loops, functions and selections that a version lacks.
 fn drop_controls(module: &mut SpirvModule, version: SpirvVersion) {
-    let wishes = [
+    let hint_kinds = [
         Kind::LoopControl,
         Kind::FunctionControl,
         Kind::SelectionControl,
@@ -130,7 +130,7 @@ fn drop_controls(module: &mut SpirvModule, version: SpirvVersion) {
         let mut dropped = 0;
         for operand in OperandIter::new(inst.op(), inst.words()).map_while(Result::ok) {
             let kind = operand.kind;
-            if wishes.contains(&kind) {
+            if hint_kinds.contains(&kind) {
                 let kept = known_bits(kind, operand.words[0], version);
                 changed |= kept != operand.words[0];
                 mask = Some((kind, operand.words[0]));

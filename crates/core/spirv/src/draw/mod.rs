@@ -109,9 +109,9 @@ fn disassemble_lines(module: &SpirvModule) -> Result<Vec<Option<String>>, Source
         .iter()
         .flat_map(|f| module.function_insts(*f))
         .collect();
-    let behind = module.section_insts(ModuleSection::Trailer).count();
+    let after = module.section_insts(ModuleSection::Trailer).count();
     let mut by_inst = vec![None; module.inst_count()];
-    for (inst, line) in insts.iter().rev().zip(lines.into_iter().rev().skip(behind)) {
+    for (inst, line) in insts.iter().rev().zip(lines.into_iter().rev().skip(after)) {
         by_inst[inst.handle().index()] = Some(line);
     }
     Ok(by_inst)
@@ -163,9 +163,9 @@ impl<'a> GraphvizWriter<'a> {
             if let Some(above) = above.filter(|_| what.dominators) {
                 notes.push(format!("dominated by {}", label(above)));
             }
-            let behind = post_dominators.as_ref();
-            if let Some(behind) = behind.and_then(|tree| tree.immediate_post_dominator(*at)) {
-                notes.push(format!("post-dominated by {}", label(behind)));
+            let after = post_dominators.as_ref();
+            if let Some(after) = after.and_then(|tree| tree.immediate_post_dominator(*at)) {
+                notes.push(format!("post-dominated by {}", label(after)));
             }
             DrawnBlock {
                 title: self.format_title(self.module.label(block)),

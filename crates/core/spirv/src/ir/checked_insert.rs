@@ -17,8 +17,8 @@ use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 pub enum InsertPosition {
     /// Before an instruction.
     Before(Inst),
-    /// Behind an instruction.
-    Behind(Inst),
+    /// After an instruction.
+    After(Inst),
     /// At the beginning of a block: a phi after the other phis, a variable after these and the other variables,
     /// any other instruction after all of them.
     Begin(Block),
@@ -158,7 +158,7 @@ impl SpirvModule {
             InsertPosition::Begin(block) => self.block_start_for(block, op),
             InsertPosition::End(block) => self.before_end(block),
             InsertPosition::Before(inst) => inst,
-            InsertPosition::Behind(inst) => match (self.next(inst), self.list_of(inst)) {
+            InsertPosition::After(inst) => match (self.next(inst), self.list_of(inst)) {
                 (Some(next), Some(_)) => next,
                 (None, Some(list)) => match list.section() {
                     Some(section) if section.can_hold(op) => {

@@ -113,9 +113,9 @@ const WORDS_PER_NODE: usize = 4;
 enum SpirvReadState {
     /// Outside of functions.
     Module,
-    /// Behind `OpFunction`, before the first label, or between two blocks.
+    /// After `OpFunction`, before the first label, or between two blocks.
     Function(Func),
-    /// Behind a label, before its terminator: the function, the block's body and whether it is still empty.
+    /// After a label, before its terminator: the function, the block's body and whether it is still empty.
     Block(Func, List, bool),
 }
 

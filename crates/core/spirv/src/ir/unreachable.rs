@@ -34,11 +34,11 @@ impl SpirvModule {
             return false;
         }
         let mut changed = false;
-        for (block, fate) in blocks.iter().zip(&states) {
-            changed |= self.clear_unreached_block(*block, *fate, erased);
+        for (block, state) in blocks.iter().zip(&states) {
+            changed |= self.clear_unreached_block(*block, *state, erased);
         }
-        for (block, fate) in blocks.iter().zip(&states) {
-            match fate {
+        for (block, state) in blocks.iter().zip(&states) {
+            match state {
                 BlockReachability::Reached => {
                     let leads = |module: &SpirvModule, parent, label| {
                         let at = labels.position(parent).map(|p| p as usize);
@@ -99,14 +99,14 @@ impl SpirvModule {
         labels: &LabelPositions,
     ) -> Vec<BlockReachability> {
         let reached = self.find_reached(ids, blocks, labels);
-        let fate = |reached: bool| {
+        let state = |reached: bool| {
             if reached {
                 BlockReachability::Reached
             } else {
                 BlockReachability::Gone
             }
         };
-        let mut states: Vec<BlockReachability> = reached.into_iter().map(fate).collect();
+        let mut states: Vec<BlockReachability> = reached.into_iter().map(state).collect();
         for at in 0..blocks.len() {
             if states[at] != BlockReachability::Reached {
                 continue;
@@ -141,10 +141,10 @@ impl SpirvModule {
     fn clear_unreached_block(
         &mut self,
         block: Block,
-        fate: BlockReachability,
+        state: BlockReachability,
         erased: &mut ErasedIds,
     ) -> bool {
-        let terminator = match fate {
+        let terminator = match state {
             BlockReachability::Reached => return false,
             BlockReachability::Gone => {
                 let label = self.label(block);

@@ -93,7 +93,7 @@ pub struct SpirvImporter<'s> {
     definitions: IdDefinitions,
     annotations: TargetAnnotations,
     new: IdMap<Option<Id>>,
-    fates: IdMap<IdImportState>,
+    states: IdMap<IdImportState>,
     keys: ValueKeyBuilder,
     scratch: Vec<u32>,
     /// Number of this call: names and decorations are carried in the one that copies.
@@ -109,7 +109,7 @@ impl<'s> SpirvImporter<'s> {
             definitions: IdDefinitions::from_module(source),
             annotations: TargetAnnotations::from_module(source),
             new: IdMap::new(source.bound(), None),
-            fates: IdMap::new(source.bound(), IdImportState::Open),
+            states: IdMap::new(source.bound(), IdImportState::Open),
             keys: ValueKeyBuilder::default(),
             scratch: Vec::new(),
             round: 0,
@@ -119,7 +119,7 @@ impl<'s> SpirvImporter<'s> {
     /// Assigns an id of the destination to an id of the source, which is then not imported.
     pub fn assign_id(&mut self, id: Id, stands_for_it: Id) {
         self.new.set(id, Some(stands_for_it));
-        self.fates.set(id, IdImportState::Assigned);
+        self.states.set(id, IdImportState::Assigned);
     }
 
     /// Says which id an id of the source gets when it is imported: one that the destination does
@@ -210,7 +210,7 @@ impl<'s> SpirvImporter<'s> {
         }
         let mut work = wanted.to_vec();
         while let Some(id) = work.pop() {
-            if std::mem::replace(needed.get_mut(id), true) || self.fates[id] != IdImportState::Open
+            if std::mem::replace(needed.get_mut(id), true) || self.states[id] != IdImportState::Open
             {
                 continue;
             }
@@ -261,10 +261,10 @@ impl<'s> SpirvImporter<'s> {
                 }
                 let continued = insts.peek().is_some_and(|i| is_continuation(i.op()));
                 let wanted = match (inst.result(), inst.op()) {
-                    (Some(id), _) => needed(id) && self.fates[id] == IdImportState::Open,
+                    (Some(id), _) => needed(id) && self.states[id] == IdImportState::Open,
                     (None, Op::TypeForwardPointer) => {
                         let pointer = inst.id_operand(0);
-                        needed(pointer) && self.fates[pointer] == IdImportState::Open
+                        needed(pointer) && self.states[pointer] == IdImportState::Open
                     }
                     (None, op) if is_continuation(op) => last && section == ModuleSection::Globals,
                     (None, _) => only.is_none() && section == ModuleSection::Globals,
@@ -277,7 +277,7 @@ impl<'s> SpirvImporter<'s> {
         }
         for func in source.functions() {
             let id = source.function_id(*func);
-            if needed(id) && self.fates[id] == IdImportState::Open {
+            if needed(id) && self.states[id] == IdImportState::Open {
                 self.copy_function(destination, *func);
             }
         }
@@ -301,7 +301,7 @@ impl<'s> SpirvImporter<'s> {
         let globals = self.source.section_insts(ModuleSection::Globals);
         for inst in globals.filter(|i| i.op() == Op::TypeForwardPointer) {
             let pointer = inst.id_operand(0);
-            if !needed(pointer) || self.fates[pointer] != IdImportState::Open {
+            if !needed(pointer) || self.states[pointer] != IdImportState::Open {
                 continue;
             }
             let SpirvImporter {
@@ -317,7 +317,7 @@ impl<'s> SpirvImporter<'s> {
             match values.get_recursive(&key) {
                 Some(known) => {
                     self.new.set(pointer, Some(known));
-                    self.fates.set(pointer, IdImportState::Merged);
+                    self.states.set(pointer, IdImportState::Merged);
                 }
                 None => new.push((key, pointer)),
             }
@@ -347,7 +347,7 @@ impl<'s> SpirvImporter<'s> {
                     .build_key(self.source, &self.ids, inst, rows, |id| new[id]);
                 if let Some(known) = values.get(&self.keys).filter(|_| is_keyed) {
                     self.new.set(id, Some(known));
-                    self.fates.set(id, IdImportState::Merged);
+                    self.states.set(id, IdImportState::Merged);
                     return false;
                 }
             }
@@ -381,7 +381,7 @@ impl<'s> SpirvImporter<'s> {
         for block in &f.blocks {
             let from = source.block(*block);
             let label = self.map_id(destination, source.label(*block));
-            self.fates
+            self.states
                 .set(source.label(*block), IdImportState::Copied(self.round));
             let block = destination.create_block(new, label);
             if !source.is_empty(from.lead) {
@@ -427,7 +427,7 @@ impl<'s> SpirvImporter<'s> {
         if let Some(id) = inst.result() {
             let at = words.len() - inst.operands().len() - 1;
             words[at] = self.map_id(destination, id).word();
-            self.fates.set(id, IdImportState::Copied(self.round));
+            self.states.set(id, IdImportState::Copied(self.round));
         }
         if op == Op::CopyLogical && self.is_plain_copy(inst) {
             op = Op::CopyObject;
@@ -477,7 +477,7 @@ impl<'s> SpirvImporter<'s> {
             let Some(new) = self.new[target] else {
                 continue;
             };
-            let carried = match self.fates[target] {
+            let carried = match self.states[target] {
                 IdImportState::Copied(round) => round == self.round,
                 IdImportState::Merged => !values.has_name(new),
                 IdImportState::Open | IdImportState::Assigned => false,
@@ -502,7 +502,7 @@ impl<'s> SpirvImporter<'s> {
             let Some(new) = self.new[row.target] else {
                 continue;
             };
-            if self.fates[row.target] != IdImportState::Copied(self.round) {
+            if self.states[row.target] != IdImportState::Copied(self.round) {
                 continue;
             }
             let op = row.write_instruction(self.source, &mut words);

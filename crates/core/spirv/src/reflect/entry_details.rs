@@ -15,7 +15,7 @@ pub struct EntryDetails {
     pub modes: Vec<EntryExecutionMode>,
     /// Variables and members that a shader takes from the stage before or from the device.
     pub inputs: Vec<InterfaceVariable>,
-    /// Variables and members that a shader gives to the stage behind.
+    /// Variables and members that a shader gives to the stage after.
     pub outputs: Vec<InterfaceVariable>,
     /// Members of the blocks of push constants that it reaches, by offset.
     pub push_constants: Vec<PushConstantMember>,

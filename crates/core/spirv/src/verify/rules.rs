@@ -58,7 +58,7 @@ rules! {
         "Functions have the parameters and results of their types, and calls the arguments (section 3.42.9).";
     Blocks = 13, "blocks and branches are well-formed",
         "Branches go to blocks of the same function, phis have one value for each predecessor, blocks \
-         stand behind their dominators (sections 2.4 and 2.16.1).";
+         stand after their dominators (sections 2.4 and 2.16.1).";
     Structure = 14, "control flow is structured",
         "With the capability Shader, constructs nest and are entered and left as section 2.11 allows.";
     Decorations = 15, "decorations fit their targets",

@@ -30,7 +30,7 @@ struct DeclaredParameters {
 enum DeclarationSite {
     /// At the top of a file.
     File,
-    /// At the top of a file, behind `local`.
+    /// At the top of a file, after `local`.
     FileLocal,
     /// In a module.
     Module,

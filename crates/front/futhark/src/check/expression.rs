@@ -154,7 +154,7 @@ impl SourceChecker<'_> {
         Ok(self.add_typed(TypedKind::Scalar(literal), type_id, range))
     }
 
-    /// Checks a name with the fields behind it.
+    /// Checks a name with the fields after it.
     pub(super) fn check_name(
         &mut self,
         path: &QualifiedName,

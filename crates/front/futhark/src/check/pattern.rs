@@ -23,7 +23,7 @@ impl SourceChecker<'_> {
         self.check_pattern_part(id, type_id, &mut BoundNames::default())
     }
 
-    /// Checks a pattern that stands behind the sizes that it binds.
+    /// Checks a pattern that stands after the sizes that it binds.
     pub(super) fn check_sized_pattern(
         &mut self,
         sizes: &[SourceName],

@@ -41,7 +41,7 @@ pub(super) fn size_parameters(bound: &[TypeParameterBinding]) -> Vec<LocalId> {
 pub(super) struct MatchedTypes<'t> {
     /// Those for its own parameters.
     pub(super) instance: &'t [TypeId],
-    /// Those for the parameters of the definition behind it.
+    /// Those for the parameters of the definition after it.
     pub(super) arguments: &'t [TypeId],
 }
 
@@ -138,7 +138,7 @@ impl SourceChecker<'_> {
     }
 
     /// Requires that a value of a module has the sizes that its module type says. `instance` has the types for its type
-    /// parameters, `arguments` those for the parameters of the definition behind it.
+    /// parameters, `arguments` those for the parameters of the definition after it.
     pub(super) fn match_sizes(
         &mut self,
         name: SourceNameId,

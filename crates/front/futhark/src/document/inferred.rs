@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(super) struct InferredSignature<'c> {
     checked: &'c CheckedSource,
     scheme: Option<Arc<ShapedScheme>>,
-    /// The type behind the parameters so far.
+    /// The type after the parameters so far.
     rest: Option<ShapedTypeId>,
     /// The sizes that the last parameter's function chooses.
     chosen: Vec<LocalId>,
@@ -72,7 +72,7 @@ impl<'c> InferredSignature<'c> {
         }
     }
 
-    /// The type behind the parameters, with the sizes that the function chooses.
+    /// The type after the parameters, with the sizes that the function chooses.
     pub(super) fn take_result(&mut self) -> String {
         let result = self.rest.take();
         let text = self.print(&result).text;
@@ -87,7 +87,7 @@ impl<'c> InferredSignature<'c> {
         }
     }
 
-    /// The size and type parameters that the types which are shown need, behind a number of declared sizes.
+    /// The size and type parameters that the types which are shown need, after a number of declared sizes.
     pub(super) fn print_parameters(&self, declared_sizes: usize) -> String {
         let Some(scheme) = &self.scheme else {
             return String::new();

@@ -43,7 +43,7 @@ pub struct DocumentedFile {
 pub struct DocumentedItem {
     /// Which definition it is.
     pub kind: ItemKind,
-    /// Its name behind those of the modules around it. Empty for `open` and `include`.
+    /// Its name after those of the modules around it. Empty for `open` and `include`.
     pub name: String,
     /// The identifier of its place on the page of the file.
     pub anchor: String,

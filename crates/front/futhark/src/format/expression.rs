@@ -201,7 +201,7 @@ impl SourcePrinter<'_> {
         })
     }
 
-    /// Prints expressions behind what they belong to, aligned.
+    /// Prints expressions after what they belong to, aligned.
     fn print_aligned_parts(&mut self, parts: &[ExpressionId]) -> PrintResult<()> {
         if parts.is_empty() {
             return Ok(());

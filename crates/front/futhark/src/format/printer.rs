@@ -1,7 +1,7 @@
 //! Printer of the formatter: tokens, comments, blanks and indentation.
 //!
 //! The walk over the tree says where blanks and line breaks stand. Each token is taken from the source in turn, so none
-//! can be lost. A blank or line break is printed when the next token is known, behind the comments in front of it.
+//! can be lost. A blank or line break is printed when the next token is known, after the comments in front of it.
 
 use crate::syntax::read_tokens;
 use crate::syntax::token::{PunctuationMark, ReservedWord, SourceToken, TextRange, TokenKind};
@@ -16,7 +16,7 @@ pub(super) type PrintResult<T> = Result<T, TextRange>;
 enum TokenGap {
     Nothing,
     Blank,
-    /// Line breaks, with the indentation behind them.
+    /// Line breaks, with the indentation after them.
     Lines {
         count: usize,
         indentation: usize,
@@ -186,7 +186,7 @@ impl<'a> SourcePrinter<'a> {
         }
     }
 
-    /// Prints what is behind the last token: comments and blanks in front of the next one.
+    /// Prints what is after the last token: comments and blanks in front of the next one.
     pub(super) fn settle(&mut self) {
         self.print_comments(self.peek().range.start);
         match std::mem::replace(&mut self.gap, TokenGap::Nothing) {
@@ -231,7 +231,7 @@ impl<'a> SourcePrinter<'a> {
         }
     }
 
-    /// Prints the comments behind the comma ahead in front of it, where they follow their item.
+    /// Prints the comments after the comma ahead in front of it, where they follow their item.
     fn print_comments_behind_comma(&mut self) {
         if let Some(item) = self.tokens.get(self.next + 1)
             && !self.is_single
@@ -240,7 +240,7 @@ impl<'a> SourcePrinter<'a> {
         }
     }
 
-    /// Whether an empty line stands behind a comment. One behind a comment at the end of a line of tokens counts only in
+    /// Whether an empty line stands after a comment. One after a comment at the end of a line of tokens counts only in
     /// front of another comment.
     fn is_apart_from_next(&self, comment: TextRange, follows: bool) -> bool {
         let token = self.peek();
@@ -366,7 +366,7 @@ impl<'a> SourcePrinter<'a> {
         done
     }
 
-    /// Prints something behind a blank, or else indented in the next line.
+    /// Prints something after a blank, or else indented in the next line.
     pub(super) fn line_nested(
         &mut self,
         print: impl FnOnce(&mut Self) -> PrintResult<()>,
@@ -381,7 +381,7 @@ impl<'a> SourcePrinter<'a> {
         })
     }
 
-    /// Prints something behind a blank where it stands on one line with what is in front of it, or else indented in the
+    /// Prints something after a blank where it stands on one line with what is in front of it, or else indented in the
     /// next line.
     pub(super) fn follow_or_nest(
         &mut self,
@@ -398,7 +398,7 @@ impl<'a> SourcePrinter<'a> {
         })
     }
 
-    /// Prints a list in brackets: on one line, or each item in a line behind its comma.
+    /// Prints a list in brackets: on one line, or each item in a line after its comma.
     pub(super) fn print_list<T>(
         &mut self,
         range: TextRange,

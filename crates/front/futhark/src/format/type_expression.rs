@@ -140,7 +140,7 @@ impl SourcePrinter<'_> {
         self.expect("]")
     }
 
-    /// Prints type parameters, each behind a blank or in a line.
+    /// Prints type parameters, each after a blank or in a line.
     pub(super) fn print_type_parameters(&mut self, all: &[TypeParameter]) -> PrintResult<()> {
         for (number, parameter) in all.iter().enumerate() {
             if number > 0 {

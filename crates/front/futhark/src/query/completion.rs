@@ -34,7 +34,7 @@ pub struct CompletionName {
     pub name: String,
     /// Its kind.
     pub kind: CompletionKind,
-    /// Its type behind the name, or nothing.
+    /// Its type after the name, or nothing.
     pub detail: String,
     /// Its documentation.
     pub documentation: Option<String>,
@@ -74,7 +74,7 @@ enum MemberHolder {
 }
 
 impl SourceAnalysis {
-    /// The names that may stand at a byte of a file behind other names and dots, in order. All that are in scope, where
+    /// The names that may stand at a byte of a file after other names and dots, in order. All that are in scope, where
     /// there are no other names.
     pub fn complete_name(&self, file: FileId, at: u32, holders: &[String]) -> Vec<CompletionName> {
         let Some((first, rest)) = holders.split_first() else {

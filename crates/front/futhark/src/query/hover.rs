@@ -150,7 +150,7 @@ impl SourceAnalysis {
         }
     }
 
-    /// The type of a variable behind its name.
+    /// The type of a variable after its name.
     pub(super) fn print_local(&self, id: LocalId) -> String {
         let record = self.checked.shapes.record.as_ref();
         match record.and_then(|record| record.locals.get(&id)) {
@@ -162,7 +162,7 @@ impl SourceAnalysis {
         }
     }
 
-    /// The type of a definition behind its name.
+    /// The type of a definition after its name.
     pub(super) fn print_definition(&self, id: DefinitionId) -> String {
         match self.checked.shapes.definitions.get(&id) {
             Some(scheme) => self.printer().print_scheme(scheme),

@@ -132,8 +132,8 @@ impl SourceAnalysis {
     /// The name at a byte of a file, or in front of it.
     fn find_occurrence(&self, file: FileId, at: u32) -> Option<(TextRange, &NameOccurrence)> {
         let list = self.occurrences.get(&file)?;
-        let behind = list.partition_point(|(range, _)| range.start <= at);
-        let before = list[..behind].iter().rev();
+        let after = list.partition_point(|(range, _)| range.start <= at);
+        let before = list[..after].iter().rev();
         let (range, occurrence) = before.take(2).find(|(range, _)| at <= range.end)?;
         Some((*range, occurrence))
     }

@@ -19,7 +19,7 @@ pub struct SizeFacts {
     pub types: FxHashMap<TypedExpressionId, SizedTypeId>,
     /// The types of parameters, and of what loops pass on. Each iteration of a loop produces sizes.
     pub patterns: FxHashMap<TypedPatternId, ProducedSizes>,
-    /// The types of the arguments that a definition takes beyond its parameters: of those behind the parameters in its type. Their sizes
+    /// The types of the arguments that a definition takes beyond its parameters: of those after the parameters in its type. Their sizes
     /// are its size parameters, or known where it is defined.
     pub unnamed: FxHashMap<DefinitionId, Vec<SizedTypeId>>,
     /// Applications whose arguments are evaluated from the first to the last: those of infix operators.

@@ -68,7 +68,7 @@ pub struct SealedUse {
     pub scheme: Arc<ShapedScheme>,
     /// The types for the type parameters of that type.
     pub types: Vec<TypeId>,
-    /// The types for the type parameters of the definition behind it, in terms of those of that type. None if it has the same.
+    /// The types for the type parameters of the definition after it, in terms of those of that type. None if it has the same.
     pub targets: Option<Rc<[TypeId]>>,
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct ShapePrinter<'p> {
 }
 
 impl ShapePrinter<'_> {
-    /// A type with parameters, as a module type has it behind the name of a value: `[n] 't : [n]t -> i64`.
+    /// A type with parameters, as a module type has it after the name of a value: `[n] 't : [n]t -> i64`.
     pub(crate) fn print_scheme(&self, scheme: &ShapedScheme) -> String {
         let names = &self.program.names;
         let mut out = String::new();

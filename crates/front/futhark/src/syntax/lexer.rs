@@ -61,7 +61,7 @@ fn is_operator_byte(byte: u8) -> bool {
 }
 
 impl SourceLexer<'_> {
-    /// The byte `ahead` bytes further on, or zero behind the end.
+    /// The byte `ahead` bytes further on, or zero after the end.
     fn peek_byte(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }

@@ -15,7 +15,7 @@ pub const BACKTICK: OperatorPrecedence = OperatorPrecedence {
     is_right: false,
 };
 
-/// Precedence of `with`, which stands behind its operand.
+/// Precedence of `with`, which stands after its operand.
 pub const WITH_LEVEL: u8 = 2;
 
 /// Precedence of the value of `with`, and of all operators that an operand of a range may have.

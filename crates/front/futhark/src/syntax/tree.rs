@@ -59,7 +59,7 @@ pub struct SourceName {
     pub range: TextRange,
 }
 
-/// A name behind the modules that lead to it: `m.n.x`. In an expression the tail may turn out to be fields.
+/// A name after the modules that lead to it: `m.n.x`. In an expression the tail may turn out to be fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QualifiedName {
     /// The modules, outermost first.
@@ -510,7 +510,7 @@ pub struct RecordFieldPattern {
     pub name: SourceName,
     /// Its pattern. For `a` and `a: t` it is made from the name.
     pub pattern: PatternId,
-    /// Whether the pattern is written behind `=`.
+    /// Whether the pattern is written after `=`.
     pub is_explicit: bool,
 }
 

@@ -29,8 +29,10 @@ pub fn translate_module(
 ) -> Result<spirv::SpirvModule, Vec<SourceDiagnostic>> {
     let merged = merge_variables(module);
     let module = merged.as_ref().unwrap_or(module);
-    let hosted = prepare_host_module(module, options)?;
-    let module = hosted.as_ref().map_or(module, |hosted| &hosted.module);
+    let host_compiled = prepare_host_module(module, options)?;
+    let module = host_compiled
+        .as_ref()
+        .map_or(module, |host_compiled| &host_compiled.module);
     let upgraded = upgrade_opaque_types(module);
     let module = upgraded.as_ref().unwrap_or(module);
     let pointer_bits = pointer_bits(module, options).map_err(|d| vec![d])?;
@@ -49,7 +51,7 @@ pub fn translate_module(
     let mut translator = LlvmTranslator::new(TranslationInputs {
         module,
         options,
-        hosted: hosted.as_ref(),
+        host_compiled: host_compiled.as_ref(),
         version,
         pointees,
         pointer_bits,

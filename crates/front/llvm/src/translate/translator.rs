@@ -75,7 +75,7 @@ pub(super) struct TranslationInputs<'m> {
     pub(super) module: &'m LlvmModule,
     pub(super) options: &'m TranslationOptions,
     /// The module of the pass for host modules, if it ran.
-    pub(super) hosted: Option<&'m HostCompiledModule>,
+    pub(super) host_compiled: Option<&'m HostCompiledModule>,
     pub(super) version: SpirvVersion,
     pub(super) pointees: InferredPointees,
     pub(super) pointer_bits: u32,
@@ -87,7 +87,7 @@ impl<'m> LlvmTranslator<'m> {
     /// The state before anything is translated.
     pub(super) fn new(inputs: TranslationInputs<'m>) -> Self {
         let module = inputs.module;
-        let hosted = inputs.hosted;
+        let host_compiled = inputs.host_compiled;
         LlvmTranslator {
             module,
             options: inputs.options,
@@ -115,8 +115,11 @@ impl<'m> LlvmTranslator<'m> {
             debug: DebugInfoTranslation::new(module),
             aliasing: AliasScopeTable::new(module),
             uses_partword_atomics: inputs.uses_partword_atomics,
-            inferred_pointer_types: hosted.map_or(&[][..], |hosted| &hosted.inferred_pointer_types),
-            generic_params: hosted.map_or(&[][..], |hosted| &hosted.generic_params),
+            inferred_pointer_types: host_compiled.map_or(&[][..], |host_compiled| {
+                &host_compiled.inferred_pointer_types
+            }),
+            generic_params: host_compiled
+                .map_or(&[][..], |host_compiled| &host_compiled.generic_params),
             refusals: RefusalReport::default(),
         }
     }

@@ -57,9 +57,9 @@ fn build_message(
     let mut pieces = Vec::new();
     let mut plain = String::new();
     let mut rest = text;
-    while let Some((before, behind)) = rest.split_once('{') {
+    while let Some((before, after)) = rest.split_once('{') {
         plain.push_str(before);
-        let number = behind.split_once('}');
+        let number = after.split_once('}');
         let value = number.and_then(|(number, after)| {
             let at: usize = number.parse().ok()?;
             Some((shown.get(at)?, after))
@@ -72,7 +72,7 @@ fn build_message(
             rest = after;
         } else {
             plain.push('{');
-            rest = behind.strip_prefix('{').unwrap_or(behind);
+            rest = after.strip_prefix('{').unwrap_or(after);
         }
     }
     plain.push_str(rest);

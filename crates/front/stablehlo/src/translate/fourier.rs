@@ -3,7 +3,7 @@
 //!
 //! For `n = a b`, with `j = j1 b + j2` and `k = k1 + a k2`, a transform of length `a` over `j1`
 //! times `w_n^(j2 k1)` is followed by one of length `b` over `j2`. Each is a product with a constant
-//! matrix. The first one leaves `k1` behind `j2`, so that `k2` gets its place before `k1` without a
+//! matrix. The first one leaves `k1` after `j2`, so that `k2` gets its place before `k1` without a
 //! permutation (T. G. Stockham, "High-speed convolution and correlation", 1966).
 
 use super::element::TensorElement;

@@ -359,7 +359,7 @@ pub(super) fn translate_concatenate(
 }
 
 impl StablehloTranslator<'_> {
-    /// Tensors one behind the other along a dimension.
+    /// Tensors one after the other along a dimension.
     pub fn concatenate_tensors(
         &mut self,
         op: MlirOp,

@@ -88,9 +88,9 @@ impl RaggedGroups {
         point.push(group);
         let end = t.read_element(&mut s, &self.bounds[1], &point).node();
         let mut c = ScalarBuilder::new(&mut s.body);
-        let is_behind = c.le(end, index);
-        let behind = c.resize_truth(is_behind);
-        let number = reduce_integer_sum(&mut s, behind);
+        let is_beyond = c.le(end, index);
+        let beyond = c.resize_truth(is_beyond);
+        let number = reduce_integer_sum(&mut s, beyond);
         t.finish_structured(s, &ElementValue::new(TensorElement::I64, number))
     }
 

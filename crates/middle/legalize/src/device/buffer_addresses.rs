@@ -305,8 +305,8 @@ impl AddressTable {
             return;
         };
         let mut body = editor.module.body(first);
-        let behind = body.find(|i| i.op() != Op::Variable && !i.op().is_line());
-        let Some(behind) = behind.map(InstRef::handle) else {
+        let after = body.find(|i| i.op() != Op::Variable && !i.op().is_line());
+        let Some(after) = after.map(InstRef::handle) else {
             return;
         };
         let [at, address, pointer] = [0; 3].map(|_| editor.module.fresh_id());
@@ -319,7 +319,7 @@ impl AddressTable {
         ];
         for (op, words) in code {
             let inst = editor.module.create_inst(op, &words);
-            editor.module.insert_before(behind, inst);
+            editor.module.insert_before(after, inst);
         }
         for place in users {
             editor.module.words_mut(place.inst)[usize::from(place.at)] = pointer.word();

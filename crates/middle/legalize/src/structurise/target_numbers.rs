@@ -46,9 +46,9 @@ impl TargetNumbers {
 }
 
 /// Declares a global instruction with the words before and after its result.
-fn declare_global(module: &mut SpirvModule, op: Op, before: &[u32], behind: &[u32]) -> Id {
+fn declare_global(module: &mut SpirvModule, op: Op, before: &[u32], after: &[u32]) -> Id {
     let id = module.fresh_id();
-    let words: Vec<u32> = [before, &[id.word()], behind].concat();
+    let words: Vec<u32> = [before, &[id.word()], after].concat();
     let inst = module.create_inst(op, &words);
     module.append_inst(ModuleSection::Globals.list(), inst);
     id

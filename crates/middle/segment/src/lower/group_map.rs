@@ -299,7 +299,7 @@ impl FunctionLowering<'_> {
         Ok(())
     }
 
-    /// Begins code of single invocations, behind what all did before.
+    /// Begins code of single invocations, after what all did before.
     fn begin_single_code(&mut self, scope: &mut GroupScope) {
         if scope.has_reads || scope.writes != GroupWrites::None {
             self.wait_for_accesses(scope, SyncKind::Barrier);

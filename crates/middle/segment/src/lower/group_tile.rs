@@ -84,7 +84,7 @@ impl FunctionLowering<'_> {
         })
     }
 
-    /// Leaves the values of a tile in workgroup memory, with neutral ones behind the last.
+    /// Leaves the values of a tile in workgroup memory, with neutral ones after the last.
     pub(super) fn load_tile(
         &mut self,
         fold: &GroupFold<'_>,
@@ -145,7 +145,7 @@ impl FunctionLowering<'_> {
         Ok(totals)
     }
 
-    /// Scans the values of a tile behind those before it, which it joins.
+    /// Scans the values of a tile after those before it, which it joins.
     pub(super) fn scan_tile(
         &mut self,
         fold: &GroupFold<'_>,

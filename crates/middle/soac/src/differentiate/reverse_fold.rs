@@ -43,7 +43,7 @@ impl ReverseTransform<'_> {
     }
 
     /// Sweeps a reduction in reverse. The result is the combination of those in front of an element, the element, and those
-    /// behind it, for each element.
+    /// after it, for each element.
     pub(super) fn reverse_reduce(
         &mut self,
         width: SoacOperand,
@@ -68,8 +68,8 @@ impl ReverseTransform<'_> {
             parameters: right.iter().chain(left).copied().collect(),
             body: function.body.clone(),
         };
-        let behind = self.scan_copy(width, &backwards, neutral, &swapped);
-        let lambda = self.combine_around(width, &arrays, neutral, function, &[before, behind]);
+        let after = self.scan_copy(width, &backwards, neutral, &swapped);
+        let lambda = self.combine_around(width, &arrays, neutral, function, &[before, after]);
         let mut inputs = vec![self.indices(width)];
         inputs.extend(&arrays);
         self.reverse_map(width, &inputs, &lambda, adjoints, true);
@@ -116,7 +116,7 @@ impl ReverseTransform<'_> {
         self.builder.add_operation("sc", types, scan)
     }
 
-    /// A function of an index and elements that combines the elements with those in front of the index and those behind it.
+    /// A function of an index and elements that combines the elements with those in front of the index and those after it.
     /// Only the elements are active.
     fn combine_around(
         &mut self,

@@ -2,7 +2,7 @@
 //!
 //! The map of the reverse sweep runs the function again for each element. Its results are the adjoints of the elements, and
 //! the contributions to variables from outside: those to scalars and whole arrays are summed, those to elements of arrays
-//! are combined by a histogram behind all maps around.
+//! are combined by a histogram after all maps around.
 
 use super::adjoint::{AdjointMap, SparseAdjoint};
 use super::reverse::ReverseTransform;

@@ -85,7 +85,7 @@ fn axes_of_size_1_make_no_difference() {
     }
 }
 
-/// Axes may be in another order behind a product, and results are written so.
+/// Axes may be in another order after a product, and results are written so.
 #[test]
 fn what_follows_products_may_be_turned() {
     let shapes = [vec![20, 30], vec![30, 16], vec![16, 20]];
@@ -151,7 +151,7 @@ fn what_follows_others_gives_both() {
     }
 }
 
-/// The memory of a tensor goes on to those behind its last use, also where it has another name.
+/// The memory of a tensor goes on to those after its last use, also where it has another name.
 #[test]
 fn memory_is_used_again() {
     let mut b = TensorBuilder::new("main");

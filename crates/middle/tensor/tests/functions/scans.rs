@@ -229,7 +229,7 @@ fn kernels_are_numbered_as_dispatches() {
     assert_eq!(uses, [3, 3, 1, 1]);
 }
 
-/// Numbers of other widths are handed over in words: by subgroups, by chunks, and where rows are folded by subgroups.
+/// Numbers of other widths are passed on in words: by subgroups, by chunks, and where rows are folded by subgroups.
 #[test]
 fn numbers_of_any_width_are_handed_over() {
     let cases = [

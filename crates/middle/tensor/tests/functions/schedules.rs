@@ -280,7 +280,7 @@ fn short_rows_that_are_written_are_folded_by_subgroups() {
     }
 }
 
-/// Transpositions, also of a few dimensions among others and with work before and behind, go through the
+/// Transpositions, also of a few dimensions among others and with work before and after, go through the
 /// workgroup's memory.
 #[test]
 fn transpositions_are_tiled() {

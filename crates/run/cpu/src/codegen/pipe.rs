@@ -79,7 +79,7 @@ pub(crate) fn lower_pipe_operation(lower: &mut ClifLowering, inst: InstRef) -> C
     };
     let nothing = lower.emit_iconst(types::I64, 0);
     let [mut id, mut index, mut packet] = [nothing; 3];
-    let behind = match rest {
+    let after = match rest {
         PipeOperandForm::Nothing => 1,
         PipeOperandForm::Packet => 2,
         PipeOperandForm::Id => {
@@ -92,11 +92,11 @@ pub(crate) fn lower_pipe_operation(lower: &mut ClifLowering, inst: InstRef) -> C
             4
         }
     };
-    let size = lower.read_zero_extended(inst.id_operand(behind))?;
+    let size = lower.read_zero_extended(inst.id_operand(after))?;
     if matches!(rest, PipeOperandForm::Packet | PipeOperandForm::Reserved) {
         packet = lower.packet_address(
-            inst.id_operand(behind - 1),
-            inst.id_operand(behind),
+            inst.id_operand(after - 1),
+            inst.id_operand(after),
             operation.is_read(),
         )?;
     }

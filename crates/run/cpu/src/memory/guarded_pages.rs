@@ -110,8 +110,8 @@ mod system {
                 return None;
             }
             let pages = whole_pages(used)?;
-            let wishes = [(live < MOST_WIDE).then_some(WIDE), Some([GUARD; 2])];
-            let (start, guards) = wishes.into_iter().flatten().find_map(|guards| {
+            let guard_sizes = [(live < MOST_WIDE).then_some(WIDE), Some([GUARD; 2])];
+            let (start, guards) = guard_sizes.into_iter().flatten().find_map(|guards| {
                 let start =
                     reserve_addresses(guards[0].checked_add(pages)?.checked_add(guards[1])?)?;
                 Some((start, guards))
@@ -133,7 +133,7 @@ mod system {
             // SAFETY: the range is within the mapping.
             let done = unsafe { libc::mprotect(middle, self.pages, access) };
             if self.pages >= LARGE {
-                // SAFETY: as above; it is a wish.
+                // SAFETY: as above; a failure changes nothing but speed.
                 unsafe { libc::madvise(middle, self.pages, libc::MADV_HUGEPAGE) };
             }
             done == 0
@@ -178,8 +178,8 @@ mod system {
     impl GuardedReservation {
         /// A reservation in which `bytes` bytes may be open, with the widest guards for which there is room.
         pub fn new(bytes: usize) -> Option<GuardedReservation> {
-            REACHES.into_iter().find_map(|[before, behind]| {
-                let reach = [before.max(whole_pages(bytes)?.checked_add(GUARD)?), behind];
+            REACHES.into_iter().find_map(|[before, after]| {
+                let reach = [before.max(whole_pages(bytes)?.checked_add(GUARD)?), after];
                 let start = reserve_addresses(reach[0].checked_add(reach[1])?)?;
                 let open = 0;
                 Some(GuardedReservation { start, reach, open })
@@ -269,9 +269,9 @@ mod system {
 
     impl Drop for GuardedMapping {
         fn drop(&mut self) {
-            let [before, behind] = self.guards;
+            let [before, after] = self.guards;
             // SAFETY: the whole mapping, of which nothing is borrowed any more.
-            unsafe { libc::munmap(self.start.cast(), before + self.pages + behind) };
+            unsafe { libc::munmap(self.start.cast(), before + self.pages + after) };
             LIVE.fetch_sub(1, Relaxed);
         }
     }

@@ -368,7 +368,7 @@ pub const PROBES: &[CapabilityProbe] = &[
                    %flag = OpAccessChain %out_word %scratch %c0 %flag_at\n\
                    OpStore %data %c1 MakePointerAvailable|NonPrivatePointer %c1\n\
                    OpAtomicStore %flag %c1 %release %c1\n\
-                   %behind = OpIAdd %u32 %at %c64\n%other = OpBitwiseAnd %u32 %behind %mask\n\
+                   %after = OpIAdd %u32 %at %c64\n%other = OpBitwiseAnd %u32 %after %mask\n\
                    %other_flag_at = OpIAdd %u32 %other %half\n\
                    %other_flag = OpAccessChain %out_word %scratch %c0 %other_flag_at\n\
                    %other_data = OpAccessChain %out_word %scratch %c0 %other\n\

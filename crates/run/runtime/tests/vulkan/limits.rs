@@ -143,7 +143,7 @@ fn launches_are_timed_and_pipelines_kept() {
     for damaged in [&b""[..], b"rubbish", cut, &[&whole[..], b"more"].concat()] {
         std::fs::write(file(), damaged).unwrap();
         let told = run();
-        assert!(told[0].contains("is ignored and written anew"), "{told:?}");
+        assert!(told[0].contains("is ignored and written again"), "{told:?}");
         assert_eq!(std::fs::read(file()).unwrap(), whole);
     }
     // Files of a process that was ended while it wrote are in nobody's way.

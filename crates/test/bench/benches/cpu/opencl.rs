@@ -42,7 +42,7 @@ impl OpenCl {
 
     /// A buffer with the given contents.
     pub fn buffer(&self, bytes: &[u8]) -> Buffer<u8> {
-        // SAFETY: no host pointer is handed over; the write below is blocking.
+        // SAFETY: no host pointer is passed; the write below is blocking.
         unsafe {
             let mut buffer = Buffer::create(
                 &self.context,

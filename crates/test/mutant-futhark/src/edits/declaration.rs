@@ -22,7 +22,7 @@ pub fn swap_declarations(source: &MutableSource, choice: &mut MutationChoice) ->
     source.exchange(first, second)
 }
 
-/// Repeats a declaration behind itself.
+/// Repeats a declaration after itself.
 pub fn repeat_declaration(source: &MutableSource, choice: &mut MutationChoice) -> MutationEdits {
     let list = choice.choose_one(&source.declaration_lists())?;
     let range = list[choice.choose_below(list.len())].range;

@@ -111,8 +111,8 @@ pub fn replace_value(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>)
         return EditOutcome::Done;
     }
     let places = spot.insertion_points(module, block);
-    let behind = module.next(inst).filter(|next| places.contains(next));
-    let Some(place) = behind.or_else(|| {
+    let after = module.next(inst).filter(|next| places.contains(next));
+    let Some(place) = after.or_else(|| {
         let is_phi = module.inst(inst).op() == Op::Phi;
         places.first().copied().filter(|_| is_phi)
     }) else {

@@ -238,7 +238,7 @@ Arguments:
   image2d=48x64xrgba8=@x.npy  an image, rows first; image1d, image3d, cube and texels, too, and
                               image2d+array=LAYERSxHEIGHTxWIDTHxFORMAT; contents as above
   sampler+linear+repeat       a sampler: nearest, linear, clamp, border, repeat, mirror,
-                              unnormalized; behind an image for a binding that takes both
+                              unnormalized; after an image for a binding that takes both
   x:1024xf32                  for the parameter named x
   0,1:1024xf32                for set 0, binding 1; 0,1[2]: for element 2 of its array
   Arguments that name no place take the next free parameter, or binding in the order of sets.

@@ -649,7 +649,7 @@ entry f = 1
         let names: Vec<&str> = others.cases.iter().map(|c| c.entry.as_str()).collect();
         assert_eq!(names, ["warning", "p", "q"]);
         assert_eq!(others.cases[1].expect, FutharkExpectation::Property);
-        // A tag may stand before or behind the kind of an input.
+        // A tag may stand before or after the kind of an input.
         let random = parse("-- ==\n-- random nobench input { i32 }\n");
         assert_eq!(random.cases[0].tags, ["nobench"]);
         assert_eq!(

@@ -68,7 +68,7 @@ def _make_options(platform: str) -> dict:
 
 
 class _SharedRules(collections.ChainMap):
-    """The lowering rules of a platform, and behind them those of `cpu`, also those that are registered later."""
+    """The lowering rules of a platform, and after them those of `cpu`, also those that are registered later."""
 
     def __contains__(self, primitive):
         if primitive in self.maps[0]:

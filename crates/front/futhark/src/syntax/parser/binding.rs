@@ -18,7 +18,7 @@ impl SourceParser<'_> {
         if !self.accept_keyword(ReservedWord::In) {
             let fault = self.fail_expected("`in`");
             return Err(
-                fault.with_hint("the last `let` of a chain needs `in` and a result behind it")
+                fault.with_hint("the last `let` of a chain needs `in` and a result after it")
             );
         }
         let body = self.parse_expression()?;
@@ -67,7 +67,7 @@ impl SourceParser<'_> {
         Ok(sizes)
     }
 
-    /// Whether the next token is a name with an index right behind it.
+    /// Whether the next token is a name with an index right after it.
     fn is_index_behind_name(&self) -> bool {
         self.peek_token().range.end == self.peek_ahead(1).range.start
     }

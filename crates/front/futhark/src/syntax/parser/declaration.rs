@@ -45,7 +45,7 @@ impl SourceParser<'_> {
         Some(self.documentation[place].1)
     }
 
-    /// Goes on to the next token that begins a line and a declaration, at least one token behind `start`.
+    /// Goes on to the next token that begins a line and a declaration, at least one token after `start`.
     fn skip_to_declaration(&mut self, start: usize) {
         self.at = self.at.max(start + 1);
         while self.peek_kind() != TokenKind::End && !self.is_at_declaration_line() {

@@ -148,7 +148,7 @@ impl SourceParser<'_> {
         }
     }
 
-    /// Parses an atom with the fields and indices behind it.
+    /// Parses an atom with the fields and indices after it.
     pub(super) fn parse_atom(&mut self) -> ParseResult<ExpressionId> {
         let start = self.start_range();
         let mut atom = self.parse_plain_atom()?;

@@ -107,7 +107,7 @@ impl SourceParser<'_> {
         }
     }
 
-    /// Whether an operator starts `ahead` tokens further on, with a closing parenthesis behind it.
+    /// Whether an operator starts `ahead` tokens further on, with a closing parenthesis after it.
     fn is_operator_closed(&self, ahead: usize) -> bool {
         let count = self.count_operator_tokens(ahead);
         let close = TokenKind::Mark(PunctuationMark::CloseParenthesis);
@@ -190,7 +190,7 @@ impl SourceParser<'_> {
     }
 }
 
-/// Splits an operator token into its modules, with the dots behind them, and the operator.
+/// Splits an operator token into its modules, with the dots after them, and the operator.
 fn split_operator(text: &str) -> (&str, &str) {
     let is_name = |character: char| character.is_ascii_alphanumeric() || "_'".contains(character);
     let mut end = 0;

@@ -102,7 +102,7 @@ impl SourceParser<'_> {
         self.peek_ahead(0)
     }
 
-    /// The token that is `ahead` tokens behind the next.
+    /// The token that is `ahead` tokens after the next.
     fn peek_ahead(&self, ahead: usize) -> SourceToken {
         let last = self.tokens.len() - 1;
         self.tokens[(self.at + ahead).min(last)]
@@ -250,7 +250,7 @@ impl SourceParser<'_> {
         }
     }
 
-    /// Parses elements with commas between them and perhaps behind the last, to the closing mark, which is passed.
+    /// Parses elements with commas between them and perhaps after the last, to the closing mark, which is passed.
     fn parse_list<T>(
         &mut self,
         close: PunctuationMark,

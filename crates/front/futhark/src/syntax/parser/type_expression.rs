@@ -223,7 +223,7 @@ impl SourceParser<'_> {
         }
     }
 
-    /// Parses the mark of a lifted type behind `type`, or none.
+    /// Parses the mark of a lifted type after `type`, or none.
     pub(super) fn parse_liftedness(&mut self) -> TypeLiftedness {
         if self.accept_mark(PunctuationMark::Tilde) {
             TypeLiftedness::SizeLifted

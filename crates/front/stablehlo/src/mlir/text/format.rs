@@ -75,8 +75,8 @@ impl<'a> MlirParser<'a> {
         format: &str,
     ) -> MlirParseResult<()> {
         let mut rest = format;
-        while let Some((item, behind)) = next_item(rest) {
-            rest = behind;
+        while let Some((item, after)) = next_item(rest) {
+            rest = after;
             match item {
                 AssemblyFormatItem::Operand => {
                     let operand = self.parse_operand()?;
@@ -103,7 +103,7 @@ impl<'a> MlirParser<'a> {
         let back = self.cursor.pos;
         let mut rest = format;
         let mut found = true;
-        while let Some((item, behind)) = next_item(rest) {
+        while let Some((item, after)) = next_item(rest) {
             found = match item {
                 AssemblyFormatItem::Word(word) => self.cursor.eat_word(word),
                 AssemblyFormatItem::Sign(sign) => self.cursor.eat_punctuation(sign),
@@ -112,7 +112,7 @@ impl<'a> MlirParser<'a> {
             if !found {
                 break;
             }
-            rest = behind;
+            rest = after;
         }
         self.cursor.pos = back;
         found

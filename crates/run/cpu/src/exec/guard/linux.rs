@@ -34,7 +34,7 @@ const HANDLER_STACK: usize = 1 << 16;
 struct TrapLanding {
     /// Stack pointer, and the address after the call.
     stack: usize,
-    behind: usize,
+    after: usize,
     trap: Option<TrapReason>,
     /// Address ranges of the generated code.
     code: *const (usize, usize),
@@ -59,7 +59,7 @@ pub(crate) unsafe fn call_guarded(
     install_handlers();
     let mut landing = TrapLanding {
         stack: 0,
-        behind: 0,
+        after: 0,
         trap: None,
         code: code.as_ptr(),
         pieces: code.len(),
@@ -175,7 +175,7 @@ fn stack_pointer(context: &libc::ucontext_t) -> usize {
 #[cfg(target_arch = "x86_64")]
 fn resume_at(context: &mut libc::ucontext_t, landing: &TrapLanding) {
     let registers = &mut context.uc_mcontext.gregs;
-    registers[libc::REG_RIP as usize] = landing.behind as i64;
+    registers[libc::REG_RIP as usize] = landing.after as i64;
     registers[libc::REG_RSP as usize] = landing.stack as i64;
     // Functions are called with the direction flag clear.
     registers[libc::REG_EFL as usize] &= !(1 << 10);
@@ -193,7 +193,7 @@ fn stack_pointer(context: &libc::ucontext_t) -> usize {
 
 #[cfg(target_arch = "aarch64")]
 fn resume_at(context: &mut libc::ucontext_t, landing: &TrapLanding) {
-    context.uc_mcontext.pc = landing.behind as u64;
+    context.uc_mcontext.pc = landing.after as u64;
     context.uc_mcontext.sp = landing.stack as u64;
 }
 

@@ -89,7 +89,7 @@ fn read_cache_file(
     properties: &vk::PhysicalDeviceProperties,
 ) -> (Option<Vec<u8>>, Option<String>) {
     let told = |what: &str| {
-        let text = format!("{} is ignored and written anew: {what}", file.display());
+        let text = format!("{} is ignored and written again: {what}", file.display());
         (None, Some(text))
     };
     match fs::metadata(file) {

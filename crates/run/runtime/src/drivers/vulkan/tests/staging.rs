@@ -20,7 +20,7 @@ fn pieces_arrive_in_their_order() {
         .collect();
     let buffer = device.create_buffer(LENGTH as u64).unwrap();
     device.write_buffer(buffer, 0, &expected).unwrap();
-    // Writes that overlap are ordered, and parts are read before, between and behind them.
+    // Writes that overlap are ordered, and parts are read before, between and after them.
     for (offset, size) in [(1, 9 << 20), (5 << 20, 12 << 20), (LENGTH - 7, 7)] {
         let data: Vec<u8> = (0..size).map(|at| (at * 7 + offset) as u8).collect();
         device.write_buffer(buffer, offset as u64, &data).unwrap();
