@@ -110,6 +110,7 @@ impl DispatchDotWriter<'_> {
                 None => self.add_node(&["host".to_owned()], "plaintext", &op.results),
             },
             OpKind::Sort(_) => self.add_node(&["sort".to_owned()], "box", &op.results),
+            OpKind::RadixSort(_) => self.add_node(&["radix sort".to_owned()], "box", &op.results),
             OpKind::Assert(_) => self.add_node(&["assert".to_owned()], "octagon", &[]),
             OpKind::Foreign(call) => {
                 let name = call.signature.target.clone();

@@ -6,12 +6,12 @@
 
 mod combiner;
 mod point;
+mod sort;
 
 use crate::ir::{
     DenseTensorType, DimExtent, MessagePiece, OpKind, RunAssertion, StructuredOp, TensorBlock,
-    TensorConstant, TensorFunction, TensorOp, TensorSort, TensorValue, YieldDestination,
+    TensorConstant, TensorFunction, TensorOp, TensorValue, YieldDestination,
 };
-use combiner::CombinerCall;
 use point::PointState;
 use spirula_diagnostics::SourceLocation;
 use spirula_program::{ScalarLiteral, ScalarType};
@@ -146,6 +146,7 @@ impl TensorEvaluator<'_> {
                 vec![Rc::new(TensorConstant { ty, bytes })]
             }
             OpKind::Sort(sort) => self.run_sort(sort)?,
+            OpKind::RadixSort(sort) => vec![self.run_radix_sort(sort)?],
             OpKind::Assert(assertion) => {
                 self.run_assertion(assertion)?;
                 Vec::new()
@@ -263,36 +264,6 @@ impl TensorEvaluator<'_> {
         point.run_points(op, &extents, &mut results)?;
         Ok(results.into_iter().map(Rc::new).collect())
     }
-
-    fn run_sort(&mut self, sort: &TensorSort) -> Result<Vec<SharedTensor>, EvalError> {
-        let operands = sort.operands.iter().map(|value| self.get(*value));
-        let operands: Vec<SharedTensor> = operands.collect::<Result<_, _>>()?;
-        let shape = static_sizes(&operands[0].ty);
-        let count = shape[sort.dimension] as usize;
-        let inner: usize = shape[sort.dimension + 1..].iter().product::<u64>() as usize;
-        let all = shape.iter().product::<u64>() as usize;
-        self.spend_work((all as u64).saturating_mul(64))?;
-        let mut results: Vec<TensorConstant> = operands.iter().map(|o| (**o).clone()).collect();
-        let mut less = CombinerCall::new(&sort.comparator);
-        let lines = all.checked_div(count).unwrap_or(0);
-        for line in 0..lines {
-            let start = line / inner * inner * count + line % inner;
-            let order = merge_sort((0..count).collect(), &mut |a, b| {
-                let at = [start + a * inner, start + b * inner];
-                let arguments = operands
-                    .iter()
-                    .flat_map(|o| at.map(|at| o.element_bits(at)));
-                less.apply_combiner(arguments)[0] != 0
-            });
-            for (result, operand) in results.iter_mut().zip(&operands) {
-                for (to, from) in order.iter().enumerate() {
-                    let bits = operand.element_bits(start + from * inner);
-                    set_bits(result, start + to * inner, bits);
-                }
-            }
-        }
-        Ok(results.into_iter().map(Rc::new).collect())
-    }
 }
 
 fn static_sizes(ty: &DenseTensorType) -> Vec<u64> {
@@ -315,29 +286,6 @@ fn set_bits(tensor: &mut TensorConstant, at: usize, bits: u64) {
     let size = tensor.ty.element.size() as usize;
     let bytes = bits.to_le_bytes();
     tensor.bytes[at * size..(at + 1) * size].copy_from_slice(&bytes[..size]);
-}
-
-/// A stable merge sort by any order.
-fn merge_sort(items: Vec<usize>, less: &mut dyn FnMut(usize, usize) -> bool) -> Vec<usize> {
-    if items.len() < 2 {
-        return items;
-    }
-    let (left, right) = items.split_at(items.len() / 2);
-    let left = merge_sort(left.to_vec(), less);
-    let right = merge_sort(right.to_vec(), less);
-    let (mut a, mut b) = (left.into_iter().peekable(), right.into_iter().peekable());
-    let mut merged = Vec::new();
-    while let (Some(first), Some(second)) = (a.peek(), b.peek()) {
-        let next = if less(*second, *first) {
-            &mut b
-        } else {
-            &mut a
-        };
-        merged.extend(next.next());
-    }
-    merged.extend(a);
-    merged.extend(b);
-    merged
 }
 
 #[cfg(test)]
@@ -460,16 +408,5 @@ mod tests {
         builder.add_result(result, false);
         let found = evaluate_builder(builder, vec![make_tensor(&[], &[1])]);
         assert_eq!(found, Err(EvalError::Work));
-    }
-
-    #[test]
-    fn equal_elements_stay_in_order() {
-        let mut calls = 0;
-        let keys = [3, 1, 3, 0, 1];
-        let order = merge_sort((0..5).collect(), &mut |a, b| {
-            calls += 1;
-            keys[a] < keys[b]
-        });
-        assert_eq!(order, [3, 1, 4, 0, 2]);
     }
 }

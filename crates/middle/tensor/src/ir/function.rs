@@ -89,6 +89,8 @@ pub enum OpKind {
     Reshape(TensorValue),
     /// A sort along a dimension.
     Sort(Box<TensorSort>),
+    /// The order of words, by a radix sort. The pass `sort` makes it of sorts.
+    RadixSort(RadixSort),
     /// A branch: one of two blocks without parameters.
     If {
         /// A truth value of rank 0.
@@ -181,6 +183,25 @@ pub struct TensorSort {
     pub comparator: ScalarCombiner,
 }
 
+/// A stable sort of unsigned words along the last dimension. The result has the numbers that are carried along, in the
+/// order of their words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RadixSort {
+    /// The words, `i32`s.
+    pub words: TensorValue,
+    /// The numbers that are carried along, `i32`s of the same shape; indices along the last dimension where there are none.
+    pub carried: Option<TensorValue>,
+    /// Number of the lowest bits of the words that count; the others are zero.
+    pub bits: u32,
+}
+
+impl RadixSort {
+    /// The words and the numbers.
+    pub fn operands(&self) -> impl Iterator<Item = TensorValue> {
+        std::iter::once(self.words).chain(self.carried)
+    }
+}
+
 impl TensorFunction {
     /// Sets the precision of the products of all operations.
     pub fn set_product_precision(&mut self, precision: ProductPrecision) {
@@ -249,6 +270,7 @@ impl OpKind {
             OpKind::Structured(op) => op.collect_operands(),
             OpKind::Reshape(value) => vec![*value],
             OpKind::Sort(sort) => sort.operands.clone(),
+            OpKind::RadixSort(sort) => sort.operands().collect(),
             OpKind::If { condition, .. } => vec![*condition],
             OpKind::While { initial, .. } => initial.clone(),
             OpKind::Assert(assertion) => assertion.operands(),

@@ -15,8 +15,9 @@ mod update_in_place;
 
 pub use affine::{AffineSum, unflatten_index};
 pub use function::{
-    ForeignCall, MessagePiece, OpKind, RunAssertion, SizeConstraint, SizeRelation, TensorBlockData,
-    TensorConstant, TensorEntrySignature, TensorFunction, TensorOp, TensorSort, TensorValueData,
+    ForeignCall, MessagePiece, OpKind, RadixSort, RunAssertion, SizeConstraint, SizeRelation,
+    TensorBlockData, TensorConstant, TensorEntrySignature, TensorFunction, TensorOp, TensorSort,
+    TensorValueData,
 };
 pub use id::{ScalarNode, TensorBlock, TensorValue};
 pub use last_uses::{LastUses, find_last_uses};

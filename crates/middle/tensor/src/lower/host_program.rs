@@ -241,14 +241,14 @@ impl<'a> HostProgramLowering<'a> {
     }
 
     /// Declares a value and allocates its memory.
-    fn allocate_value(&mut self, value: TensorValue) -> VarId {
+    pub(super) fn allocate_value(&mut self, value: TensorValue) -> VarId {
         let var = self.declare_value(value);
         let bytes = self.emit_byte_count(value);
         self.b.push_statement(StmtKind::Alloc { to: var, bytes });
         var
     }
 
-    fn emit_byte_count(&mut self, value: TensorValue) -> ExprId {
+    pub(super) fn emit_byte_count(&mut self, value: TensorValue) -> ExprId {
         let ty = self.function.ty(value);
         let element = ty.element.size();
         if let Some(count) = ty.element_count() {
@@ -260,7 +260,7 @@ impl<'a> HostProgramLowering<'a> {
     }
 
     /// A value as memory of the device. A scalar is written to a new allocation.
-    fn as_memory(&mut self, value: TensorValue) -> VarId {
+    pub(super) fn as_memory(&mut self, value: TensorValue) -> VarId {
         match self.sources.get(&value) {
             Some(TensorStorage::Memory(var)) => *var,
             _ => {
@@ -288,7 +288,7 @@ impl<'a> HostProgramLowering<'a> {
     }
 
     /// A value of rank 0 as a scalar; it is read if it is in the device's memory.
-    fn as_scalar(&mut self, value: TensorValue) -> ExprId {
+    pub(super) fn as_scalar(&mut self, value: TensorValue) -> ExprId {
         match self.sources.get(&value).copied() {
             Some(TensorStorage::Scalar(var)) => self.b.read_var(var),
             Some(TensorStorage::Memory(memory)) => {
@@ -360,6 +360,7 @@ impl<'a> HostProgramLowering<'a> {
             }
             OpKind::Assert(assertion) => self.lower_assertion(assertion),
             OpKind::Foreign(call) => self.lower_foreign(call, results),
+            OpKind::RadixSort(sort) => self.lower_radix_sort(sort, results[0]),
             // The pass `sort` has replaced sorts.
             OpKind::Sort(_) => {}
         }

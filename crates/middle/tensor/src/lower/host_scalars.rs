@@ -44,7 +44,9 @@ fn sweep_block(
                 let stays = host[source.index()];
                 moved |= demote_values(&op.results, |_| stays, host);
             }
-            OpKind::Sort(_) => moved |= demote_values(&op.results, |_| false, host),
+            OpKind::Sort(_) | OpKind::RadixSort(_) => {
+                moved |= demote_values(&op.results, |_| false, host)
+            }
             OpKind::Constant(_) | OpKind::Assert(_) | OpKind::Foreign(_) => {}
             OpKind::If {
                 then, otherwise, ..

@@ -10,6 +10,7 @@ mod kernel;
 mod kernel_loop;
 mod memory_use;
 mod node_emitter;
+mod radix_sort;
 mod scalar_operation;
 mod vector_access;
 mod while_statement;

@@ -5,8 +5,9 @@ use super::build_body::{build_combiner, build_structured};
 use super::parse_body::parse_body;
 use super::syntax::{CombinerSyntax, ExprArena};
 use crate::ir::{
-    DenseTensorType, DimExtent, OpKind, SizeConstraint, SizeRelation, TensorBlock, TensorConstant,
-    TensorFunction, TensorOp, TensorShape, TensorSort, TensorValue, TensorValueData,
+    DenseTensorType, DimExtent, OpKind, RadixSort, SizeConstraint, SizeRelation, TensorBlock,
+    TensorConstant, TensorFunction, TensorOp, TensorShape, TensorSort, TensorValue,
+    TensorValueData,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::{ScalarLiteral, ScalarType};
@@ -433,6 +434,8 @@ impl TensorParser {
             OpKind::Structured(Box::new(build_structured(&self.function, &body, &results)?))
         } else if self.skip_word("sort") {
             OpKind::Sort(Box::new(self.parse_sort()?))
+        } else if self.skip_word("radix_sort") {
+            OpKind::RadixSort(self.parse_radix_sort()?)
         } else if self.skip_word("if") {
             let condition = self.parse_value()?;
             let then = self.parse_nested_block(false)?;
@@ -523,6 +526,22 @@ impl TensorParser {
             operands,
             dimension,
             is_stable,
+        })
+    }
+
+    /// `%0 with %1 bits 32`.
+    fn parse_radix_sort(&mut self) -> Result<RadixSort, SourceDiagnostic> {
+        let words = self.parse_value()?;
+        let mut carried = None;
+        if self.skip_word("with") {
+            carried = Some(self.parse_value()?);
+        }
+        self.expect_word("bits")?;
+        let bits = self.parse_word("a number of bits", |word| word.parse().ok())?;
+        Ok(RadixSort {
+            words,
+            carried,
+            bits,
         })
     }
 

@@ -185,9 +185,22 @@ impl<'a> TensorPrinter<'a> {
             OpKind::Sort(sort) => {
                 let operands = format_list(&sort.operands, |v| format!("{v:?}"));
                 let stable = if sort.is_stable { " stable" } else { "" };
-                let by = format_combiner(&sort.comparator);
+                let by = match sort.operands.len() {
+                    1 => format_combiner(&sort.comparator),
+                    _ => format_combiner_results(&sort.comparator),
+                };
                 let dimension = sort.dimension;
                 let line = format!("{results} = sort{stable} {operands} along {dimension} by {by}");
+                self.push_line(&line);
+            }
+            OpKind::RadixSort(sort) => {
+                let words = sort.words;
+                let carried = sort.carried.map(|v| format!(" with {v:?}"));
+                let carried = carried.unwrap_or_default();
+                let line = format!(
+                    "{results} = radix_sort {words:?}{carried} bits {}",
+                    sort.bits
+                );
                 self.push_line(&line);
             }
             OpKind::Assert(assertion) => {
@@ -357,14 +370,17 @@ fn print_folds<'a>(
 /// A combiner: an operator, or a function of arguments `a0, a1, …`.
 fn format_combiner(combiner: &ScalarCombiner) -> String {
     let Some(op) = combiner.as_operator() else {
-        let names = NodeNames::new(&combiner.body, &combiner.results);
-        return format!(
-            "({})",
-            format_list(&combiner.results, |n| names.format_node(*n))
-        );
+        return format_combiner_results(combiner);
     };
     let ty = combiner.body.ty(combiner.results[0]);
     format!("{}.{ty}", op.row().name)
+}
+
+/// The results of a combiner. Other combiners than those of one accumulator and one value have no shorter form.
+fn format_combiner_results(combiner: &ScalarCombiner) -> String {
+    let names = NodeNames::new(&combiner.body, &combiner.results);
+    let results = format_list(&combiner.results, |n| names.format_node(*n));
+    format!("({results})")
 }
 
 /// The text of nodes: names of those that have lines.

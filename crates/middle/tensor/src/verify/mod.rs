@@ -27,8 +27,8 @@
 mod structured;
 
 use crate::ir::{
-    DenseTensorType, DimExtent, ForeignCall, MessagePiece, OpKind, RunAssertion, ScalarCombiner,
-    TensorBlock, TensorConstant, TensorFunction, TensorOp, TensorSort, TensorValue,
+    DenseTensorType, DimExtent, ForeignCall, MessagePiece, OpKind, RadixSort, RunAssertion,
+    ScalarCombiner, TensorBlock, TensorConstant, TensorFunction, TensorOp, TensorSort, TensorValue,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::ScalarType;
@@ -144,7 +144,7 @@ impl FunctionVerifier<'_> {
 
     fn verify_op(&mut self, op: &TensorOp) -> Result<(), SourceDiagnostic> {
         let count = match &op.kind {
-            OpKind::Constant(_) | OpKind::Reshape(_) => 1,
+            OpKind::Constant(_) | OpKind::Reshape(_) | OpKind::RadixSort(_) => 1,
             OpKind::Structured(structured) => structured.yields.len(),
             OpKind::Sort(sort) => sort.operands.len(),
             OpKind::While { initial, .. } => initial.len(),
@@ -163,6 +163,7 @@ impl FunctionVerifier<'_> {
             OpKind::Reshape(source) => self.verify_reshape(*source, op.results[0]),
             OpKind::Structured(structured) => self.verify_structured(structured, &op.results),
             OpKind::Sort(sort) => self.verify_sort(sort, &op.results),
+            OpKind::RadixSort(sort) => self.verify_radix_sort(sort, op.results[0]),
             OpKind::If {
                 condition,
                 then,
@@ -230,6 +231,23 @@ impl FunctionVerifier<'_> {
         let elements = sort.operands.iter().map(|v| self.ty(*v).element);
         let arguments: Vec<ScalarType> = elements.flat_map(|ty| [ty, ty]).collect();
         self.verify_combiner(&sort.comparator, &arguments, &[ScalarType::Bool])
+    }
+
+    fn verify_radix_sort(
+        &self,
+        sort: &RadixSort,
+        result: TensorValue,
+    ) -> Result<(), SourceDiagnostic> {
+        let is_i32 = self.ty(result).element == ScalarType::I32 && self.ty(result).rank() > 0;
+        self.require(is_i32, || {
+            "a radix sort orders `i32`s along a dimension".to_owned()
+        })?;
+        for operand in sort.operands() {
+            self.verify_equal_types(operand, result)?;
+        }
+        self.require((1..=32).contains(&sort.bits), || {
+            format!("a word does not have {} bits", sort.bits)
+        })
     }
 
     fn verify_if(

@@ -102,7 +102,9 @@ fn measure_block(
                 work.operations += inner.operations;
                 work.tensors += inner.tensors;
             }
-            OpKind::Sort(_) | OpKind::Assert(_) | OpKind::Foreign(_) => return None,
+            OpKind::Sort(_) | OpKind::RadixSort(_) | OpKind::Assert(_) | OpKind::Foreign(_) => {
+                return None;
+            }
         }
     }
     Some(())

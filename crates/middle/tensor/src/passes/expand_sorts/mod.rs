@@ -1,10 +1,13 @@
 //! Expansion of sorts to structured operations.
 //!
-//! Short sorts, and those whose length is known only at run time, count: the place of an element is the number of
-//! elements that come before it. Longer sorts are a bitonic network, a map for each step. It has the form in which every
-//! comparison puts the smaller element first, so that lengths need not be powers of two. Both are stable; the network
-//! carries the original places of elements for that.
+//! Short sorts count: the place of an element is the number of elements that come before it. Longer ones by keys are
+//! radix sorts of the keys' words ([`radix_words`]). Others of a known length are a bitonic network, a map for each step.
+//! It has the form in which every comparison puts the smaller element first, so that lengths need not be powers of two.
+//! All are stable; the network carries the original places of elements for that.
 //! Source: Batcher, "Sorting networks and their applications" (1968).
+
+mod radix_words;
+mod sort_keys;
 
 use crate::ir::{
     AxisKind, DenseTensorType, DimExtent, NodeGraph, OpKind, ScalarCombiner, ScalarNode,
@@ -50,9 +53,15 @@ fn expand_sort(
         place: op.place,
         ops,
     };
-    match length.as_static().filter(|n| *n > COUNTED) {
-        Some(length) => expansion.sort_by_network(length, &op.results),
-        None => expansion.sort_by_counting(&op.results),
+    let is_short = length.as_static().is_some_and(|n| n <= COUNTED);
+    let has_numbers = length.as_static().is_none_or(|n| i32::try_from(n).is_ok());
+    let keys = sort_keys::find_sort_keys(&sort.comparator);
+    match (keys, length.as_static()) {
+        (Some(keys), _) if has_numbers && !is_short => {
+            expansion.sort_by_words(&keys, &op.results);
+        }
+        (_, Some(length)) if !is_short => expansion.sort_by_network(length, &op.results),
+        _ => expansion.sort_by_counting(&op.results),
     }
 }
 

@@ -1,0 +1,191 @@
+//! Kernels of processors: each invocation has a chunk of a row, and counts digits in an array of its own.
+
+use super::kernel_code::{KernelCode, RadixPass};
+use super::{PassBuffers, RadixRows};
+use spirula_diagnostics::SourceLocation;
+use spirula_kernel::ProgramBuilder;
+use spirula_kernel::ir::{ExprId, KernelData, LaunchIndex, VarId};
+
+/// A part of a row, of which an invocation has all elements.
+struct RowPart {
+    /// Index of the row's first element, an `i64`.
+    row: ExprId,
+    /// Index of the first element in its row.
+    first: ExprId,
+    /// Number of elements.
+    count: ExprId,
+}
+
+/// A kernel that sorts a row in each invocation, pass after pass.
+pub(super) fn sort_rows(
+    b: &mut ProgramBuilder,
+    rows: &RadixRows,
+    passes: &[(RadixPass, PassBuffers)],
+    place: SourceLocation,
+) -> KernelData {
+    let mut code = KernelCode::begin(b);
+    let row = code.position("row", LaunchIndex::Group);
+    let part = RowPart {
+        row: rows.first_element(&mut code, row),
+        first: code.number(0),
+        count: rows.length.to_i32(&mut code),
+    };
+    let most = passes.iter().map(|(pass, _)| pass.digits()).max();
+    let counts = code.declare_array("counts", most.unwrap_or(1));
+    for (pass, buffers) in passes {
+        count_digits(&mut code, &part, counts, buffers.words, *pass);
+        let sum = code.number(0);
+        let sum = code.declare("sum", sum);
+        let digits = code.number(pass.digits());
+        code.repeat(digits, |code, digit| {
+            let before = code.b.read_var(sum);
+            let count = code.exchange(counts, digit, before);
+            let after = code.b.read_var(sum);
+            let after = code.add(after, count);
+            code.b.push_assignment(sum, after);
+        });
+        scatter_elements(&mut code, &part, counts, buffers, *pass);
+    }
+    let groups = rows.count.to_i64(code.b);
+    code.finish(groups, 1, place)
+}
+
+/// A kernel that counts the digits of each chunk.
+pub(super) fn count_chunks(
+    b: &mut ProgramBuilder,
+    rows: &RadixRows,
+    [words, totals]: [VarId; 2],
+    pass: RadixPass,
+    place: SourceLocation,
+) -> KernelData {
+    let mut code = KernelCode::begin(b);
+    let chunk = rows.begin_chunk(&mut code);
+    let counts = code.declare_array("counts", pass.digits());
+    let part = RowPart {
+        row: rows.first_element(&mut code, chunk.row),
+        first: chunk.first,
+        count: chunk.count,
+    };
+    count_digits(&mut code, &part, counts, words, pass);
+    let digits = code.number(pass.digits());
+    code.repeat(digits, |code, digit| {
+        let count = code.load("count", counts, digit);
+        let place = chunk.total_place(code, rows, pass, digit);
+        code.store(totals, place, count);
+    });
+    let groups = rows.count_groups(code.b);
+    code.finish(groups, 1, place)
+}
+
+/// A kernel that replaces the totals of each row by the sums of those before them.
+pub(super) fn scan_totals(
+    b: &mut ProgramBuilder,
+    rows: &RadixRows,
+    totals: VarId,
+    pass: RadixPass,
+    place: SourceLocation,
+) -> KernelData {
+    let mut code = KernelCode::begin(b);
+    let row = code.position("row", LaunchIndex::Group);
+    let (first, count) = rows.locate_totals(&mut code, row, pass);
+    let sum = code.number(0);
+    let sum = code.declare("sum", sum);
+    code.repeat(count, |code, at| {
+        let at = code.widen(at);
+        let at = code.add(first, at);
+        let before = code.b.read_var(sum);
+        let total = code.exchange(totals, at, before);
+        let after = code.b.read_var(sum);
+        let after = code.add(after, total);
+        code.b.push_assignment(sum, after);
+    });
+    let groups = rows.count.to_i64(code.b);
+    code.finish(groups, 1, place)
+}
+
+/// A kernel that moves the elements of each chunk.
+pub(super) fn scatter_chunks(
+    b: &mut ProgramBuilder,
+    rows: &RadixRows,
+    (buffers, totals): (&PassBuffers, VarId),
+    pass: RadixPass,
+    place: SourceLocation,
+) -> KernelData {
+    let mut code = KernelCode::begin(b);
+    let chunk = rows.begin_chunk(&mut code);
+    let places = code.declare_array("places", pass.digits());
+    let digits = code.number(pass.digits());
+    code.repeat(digits, |code, digit| {
+        let from = chunk.total_place(code, rows, pass, digit);
+        let total = code.load("total", totals, from);
+        code.store(places, digit, total);
+    });
+    let part = RowPart {
+        row: rows.first_element(&mut code, chunk.row),
+        first: chunk.first,
+        count: chunk.count,
+    };
+    scatter_elements(&mut code, &part, places, buffers, pass);
+    let groups = rows.count_groups(code.b);
+    code.finish(groups, 1, place)
+}
+
+/// Counts the digits of a part of a row.
+fn count_digits(
+    code: &mut KernelCode<'_>,
+    part: &RowPart,
+    counts: VarId,
+    words: VarId,
+    pass: RadixPass,
+) {
+    let digits = code.number(pass.digits());
+    code.repeat(digits, |code, digit| {
+        let zero = code.number(0);
+        code.store(counts, digit, zero);
+    });
+    let first = code.widen(part.first);
+    let first = code.add(part.row, first);
+    let first = code.bind("first", first);
+    code.repeat(part.count, |code, at| {
+        let at = code.widen(at);
+        let at = code.add(first, at);
+        let word = code.load("word", words, at);
+        let digit = code.digit(word, pass);
+        let digit = code.bind("digit", digit);
+        let one = code.number(1);
+        code.increase(counts, digit, one);
+    });
+}
+
+/// Moves each element of a part of a row to the next place of its digit.
+fn scatter_elements(
+    code: &mut KernelCode<'_>,
+    part: &RowPart,
+    places: VarId,
+    buffers: &PassBuffers,
+    pass: RadixPass,
+) {
+    code.repeat(part.count, |code, at| {
+        let own = code.add(part.first, at);
+        let own = code.bind("own", own);
+        let from = code.widen(own);
+        let from = code.add(part.row, from);
+        let from = code.bind("from", from);
+        let word = code.load("word", buffers.words, from);
+        let digit = code.digit(word, pass);
+        let digit = code.bind("digit", digit);
+        let one = code.number(1);
+        let place = code.increase(places, digit, one);
+        let to = code.widen(place);
+        let to = code.add(part.row, to);
+        let to = code.bind("to", to);
+        if let Some(words) = buffers.to_words {
+            code.store(words, to, word);
+        }
+        let carried = match buffers.carried {
+            Some(carried) => code.load("carried", carried, from),
+            None => own,
+        };
+        code.store(buffers.to_carried, to, carried);
+    });
+}
