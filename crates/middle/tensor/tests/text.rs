@@ -49,7 +49,9 @@ const OPERATIONS: &str = r#"func @main(%0 "a": f32[4,8], %1 "b": i32[8]) -> f32[
   body (%12: f32[]) {
     give %12
   }
-  return %2, %3, %4, %6, %10
+  %13: i32[8] = radix_sort %1 bits 32
+  %14: i32[8] = radix_sort %3 with %13 bits 7
+  return %2, %14, %4, %6, %10
 }
 "#;
 
@@ -323,6 +325,23 @@ const BROKEN_RULES: &[(&str, &str)] = &[
     (
         r#"%2: i32[4] = foreign "f" () by "{\"target\":\"f\",\"attributes\":[],\"operands\":[],\"results\":[{\"element\":\"i32\",\"shape\":[4],\"layout\":[],\"bytes\":16}],\"has_effect\":false,\"aliases\":[[0,0]],\"device\":0,\"convention\":4,\"origin\":\"\"}""#,
         "result 0 of a foreign call cannot begin with operand 0",
+    ),
+    // 16
+    (
+        "%2: i32[4] = radix_sort %1 bits 32",
+        "%1 is of type bool[] instead of i32[4]",
+    ),
+    (
+        "%2: i64[4] = radix_sort %0 bits 32",
+        "a radix sort orders `i32`s along a dimension",
+    ),
+    (
+        "%2: i32[4] = radix_sort %0 with %1 bits 32",
+        "%1 is of type bool[] instead of i32[4]",
+    ),
+    (
+        "%2: i32[4] = radix_sort %0 bits 33",
+        "a word does not have 33 bits",
     ),
 ];
 

@@ -21,6 +21,8 @@
 //! 13. The tensors of a sort have one shape, in which the dimension lies. Its comparator gives one `bool`.
 //! 14. An assertion has a `bool[]` and shows values of rank 0.
 //! 15. The operands and results of a foreign call are static, and have the bytes of its signature.
+//! 16. The words of a radix sort, the numbers that it carries and its result are `i32`s of one shape, which has a dimension. A
+//!     word has 1 to 32 bits.
 //!
 //! Shapes are equal if all sizes are equal that are known on both sides.
 

@@ -106,7 +106,12 @@ impl HostProgramLowering<'_> {
     }
 
     /// Emits an assertion of a condition. Its message has a text before each of two values.
-    fn emit_assertion(&mut self, condition: ExprId, texts: [&str; 2], values: [ExprId; 2]) {
+    pub(in crate::lower) fn emit_assertion(
+        &mut self,
+        condition: ExprId,
+        texts: [&str; 2],
+        values: [ExprId; 2],
+    ) {
         let mut parts = Vec::new();
         for (text, value) in texts.into_iter().zip(values) {
             if !text.is_empty() {

@@ -59,7 +59,10 @@ impl<'b> KernelCode<'b> {
 
     /// A number as an `i64`.
     pub fn widen(&mut self, number: ExprId) -> ExprId {
-        self.convert(number, WORD, ScalarType::I64)
+        match self.b.program().type_of(number) {
+            Some(ScalarType::I64) => number,
+            _ => self.convert(number, WORD, ScalarType::I64),
+        }
     }
 
     /// An `i64` as an `i32`.
@@ -114,10 +117,7 @@ impl<'b> KernelCode<'b> {
     }
 
     fn element(&mut self, memory: VarId, index: ExprId) -> MemoryElement {
-        let index = match self.b.program().type_of(index) {
-            Some(ScalarType::I64) => index,
-            _ => self.widen(index),
-        };
+        let index = self.widen(index);
         MemoryElement {
             memory,
             ty: WORD,
@@ -138,6 +138,27 @@ impl<'b> KernelCode<'b> {
     pub fn store(&mut self, memory: VarId, index: ExprId, value: ExprId) {
         let to = self.element(memory, index);
         self.b.push_statement(StmtKind::Write { to, value });
+    }
+
+    /// Loads two words, the first of which has an even index.
+    pub fn load_pair(&mut self, memory: VarId, index: ExprId) -> [ExprId; 2] {
+        let from = self.element(memory, index);
+        let to = ["word", "number"]
+            .map(|name| self.b.declare_var(name, VariableType::Scalar(WORD), false));
+        self.b.push_statement(StmtKind::ReadVector {
+            to: Box::new(to),
+            from,
+        });
+        to.map(|var| self.b.read_var(var))
+    }
+
+    /// Stores two words, the first of which has an even index.
+    pub fn store_pair(&mut self, memory: VarId, index: ExprId, values: [ExprId; 2]) {
+        let to = self.element(memory, index);
+        self.b.push_statement(StmtKind::WriteVector {
+            to,
+            values: Box::new(values),
+        });
     }
 
     /// Adds a number to a word, and returns the word before.
@@ -225,5 +246,10 @@ impl RadixPass {
     /// The number of different digits.
     pub fn digits(self) -> i64 {
         1 << self.bits
+    }
+
+    /// The number of digits without the highest bit.
+    pub fn lower_digits(self) -> i64 {
+        1 << (self.bits - 1)
     }
 }

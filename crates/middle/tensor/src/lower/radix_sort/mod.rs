@@ -7,6 +7,7 @@
 //! Source: Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs" (2009).
 
 mod kernel_code;
+mod pass_buffers;
 mod radix_rows;
 mod serial;
 mod tile_ranking;
@@ -16,7 +17,8 @@ use super::host_program::HostProgramLowering;
 use super::node_emitter::TensorStorage;
 use crate::ir::{DimExtent, RadixSort, TensorValue};
 use crate::schedule::ScheduleProfile;
-use kernel_code::{RadixPass, WORD_BYTES};
+use kernel_code::RadixPass;
+use pass_buffers::{PassBuffers, PassSource, PassTarget};
 use radix_rows::{HostSize, RadixRows};
 use spirula_kernel::ir::{KernelData, MemorySpace, StmtKind, VarId, VariableType};
 use spirula_program::{ScalarOp, ScalarType};
@@ -45,7 +47,7 @@ impl RadixShape {
             };
         };
         RadixShape {
-            digit_bits: 4,
+            digit_bits: 5,
             least_chunk: tile.elements(),
             most_chunks: 1 << 10,
             tile: Some(tile),
@@ -53,21 +55,10 @@ impl RadixShape {
     }
 }
 
-/// The memory that a pass reads and writes.
-#[derive(Clone, Copy)]
-struct PassBuffers {
-    words: VarId,
-    /// The numbers that are carried; indices where there are none yet.
-    carried: Option<VarId>,
-    /// The last pass writes no words.
-    to_words: Option<VarId>,
-    to_carried: VarId,
-}
-
 impl HostProgramLowering<'_> {
     /// Launches the kernels of a radix sort.
     pub(super) fn lower_radix_sort(&mut self, sort: &RadixSort, result: TensorValue) {
-        let to_carried = self.allocate_value(result);
+        let to = self.allocate_value(result);
         let words = self.as_memory(sort.words);
         let carried = sort.carried.map(|value| self.as_memory(value));
         let shape = &self.function.ty(result).shape;
@@ -90,15 +81,16 @@ impl HostProgramLowering<'_> {
             },
         );
         let length = self.read_extent(*length);
+        if let HostSize::Variable(size) = length {
+            self.assert_countable(size);
+        }
         let shape = RadixShape::for_profile(self.profile);
         let limits = [shape.least_chunk, shape.most_chunks];
         let rows = RadixRows::new(&mut self.b, count, length, limits);
         let passes = RadixPass::list_passes(sort.bits, shape.digit_bits);
         let given = PassBuffers {
-            words,
-            carried,
-            to_words: None,
-            to_carried,
+            from: PassSource::Operands(words, carried),
+            to: PassTarget::Result(to),
         };
         let place = self.b.current_place();
         if let (true, Some(tile)) = (rows.is_single_chunk(), &shape.tile) {
@@ -122,6 +114,14 @@ impl HostProgramLowering<'_> {
         }
     }
 
+    /// Asserts that the indices of a row are `i32`s.
+    fn assert_countable(&mut self, length: VarId) {
+        let [length, most] = [self.b.read_var(length), self.b.make_i64(i32::MAX.into())];
+        let condition = self.b.apply_op(ScalarOp::SLe, &[length, most]);
+        let texts = ["a sort along a dimension of ", ", where the most is "];
+        self.emit_assertion(condition, texts, [length, most]);
+    }
+
     /// A size, as a variable where it is known only at run time.
     fn read_extent(&mut self, dim: DimExtent) -> HostSize {
         let value = match dim {
@@ -138,8 +138,7 @@ impl HostProgramLowering<'_> {
         HostSize::Variable(var)
     }
 
-    /// The memory of each pass. Passes write to two blocks in turns, of which the last is that of the result. Rows that a
-    /// workgroup sorts need no other.
+    /// The memory of each pass. Passes write to two blocks in turns, and the last one to the result.
     fn allocate_buffers(
         &mut self,
         result: TensorValue,
@@ -147,31 +146,25 @@ impl HostProgramLowering<'_> {
         count: usize,
         temporary: &mut Vec<VarId>,
     ) -> Vec<PassBuffers> {
-        let mut allocate = |host: &mut Self| {
+        for _ in 1..count.min(3) {
             let ty = VariableType::Memory(MemorySpace::Device);
-            let to = host.b.declare_var("sorted", ty, false);
-            let bytes = host.emit_byte_count(result);
-            host.b.push_statement(StmtKind::Alloc { to, bytes });
-            temporary.push(to);
-            to
-        };
-        let spare = (count > 1).then(|| allocate(self));
-        let words: Vec<VarId> = (1..count.min(3)).map(|_| allocate(self)).collect();
-        let mut from = (given.words, given.carried);
-        let mut buffers = Vec::new();
-        for pass in 0..count {
-            let is_last = pass + 1 == count;
-            let to_words = words.get(pass % 2).filter(|_| !is_last).copied();
-            let is_to_result = (count - pass) % 2 == 1;
-            let to_carried = spare.filter(|_| !is_to_result).unwrap_or(given.to_carried);
-            buffers.push(PassBuffers {
-                words: from.0,
-                carried: from.1,
-                to_words,
-                to_carried,
-            });
-            from = (to_words.unwrap_or(from.0), Some(to_carried));
+            let pairs = self.b.declare_var("pairs", ty, false);
+            let bytes = self.emit_byte_count(result);
+            let two = self.b.make_i64(2);
+            let bytes = self.b.apply_op(ScalarOp::Mul, &[bytes, two]);
+            self.b.push_statement(StmtKind::Alloc { to: pairs, bytes });
+            temporary.push(pairs);
         }
+        let mut from = given.from;
+        let mut buffers = Vec::new();
+        for pass in 1..count {
+            let pairs = temporary[(pass - 1) % 2];
+            let to = PassTarget::Pairs(pairs);
+            buffers.push(PassBuffers { from, to });
+            from = PassSource::Pairs(pairs);
+        }
+        let to = given.to;
+        buffers.push(PassBuffers { from, to });
         buffers
     }
 
@@ -186,19 +179,17 @@ impl HostProgramLowering<'_> {
         let place = self.b.current_place();
         let ty = VariableType::Memory(MemorySpace::Device);
         let totals = self.b.declare_var("totals", ty, false);
-        let groups = rows.count_groups(&mut self.b);
-        let digits = self.b.make_i64(pass.digits() * WORD_BYTES);
-        let bytes = self.b.apply_op(ScalarOp::Mul, &[groups, digits]);
+        let bytes = rows.total_bytes(&mut self.b, pass);
         self.b.push_statement(StmtKind::Alloc { to: totals, bytes });
-        let (b, words) = (&mut self.b, buffers.words);
+        let (b, from) = (&mut self.b, buffers.from);
         let kernels: [KernelData; 3] = match &shape.tile {
             Some(tile) => [
-                workgroup::count_chunks(b, rows, tile, (words, totals, pass), place),
+                workgroup::count_chunks(b, rows, tile, (from, totals, pass), place),
                 workgroup::scan_totals(b, rows, tile, (totals, pass), place),
                 workgroup::scatter_chunks(b, rows, tile, (buffers, totals, pass), place),
             ],
             None => [
-                serial::count_chunks(b, rows, [words, totals], pass, place),
+                serial::count_chunks(b, rows, (from, totals), pass, place),
                 serial::scan_totals(b, rows, totals, pass, place),
                 serial::scatter_chunks(b, rows, (buffers, totals), pass, place),
             ],

@@ -1,6 +1,6 @@
 //! The rows of a sort and their chunks.
 
-use super::kernel_code::{KernelCode, RadixPass};
+use super::kernel_code::{KernelCode, RadixPass, WORD_BYTES};
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{ExprId, LaunchIndex, VarId, VariableType};
 use spirula_program::{ScalarOp, ScalarType};
@@ -125,6 +125,14 @@ impl RadixRows {
         b.apply_op(ScalarOp::Mul, &factors)
     }
 
+    /// Bytes of the totals of a pass, an `i64`: of each digit in each chunk, and of each digit in each row.
+    pub fn total_bytes(&self, b: &mut ProgramBuilder, pass: RadixPass) -> ExprId {
+        let parts = [self.count_groups(b), self.count.to_i64(b)];
+        let parts = b.apply_op(ScalarOp::Add, &parts);
+        let bytes = b.make_i64(pass.digits() * WORD_BYTES);
+        b.apply_op(ScalarOp::Mul, &[parts, bytes])
+    }
+
     /// The index of a row's first element, an `i64`.
     pub fn first_element(&self, code: &mut KernelCode<'_>, row: ExprId) -> ExprId {
         let row = code.widen(row);
@@ -133,13 +141,30 @@ impl RadixRows {
         code.bind("first", first)
     }
 
+    /// The index of an element of a row that begins at an index. It is an `i32` where there is one row.
+    pub fn element_place(&self, code: &mut KernelCode<'_>, row: ExprId, at: ExprId) -> ExprId {
+        if self.is_single_row() {
+            return at;
+        }
+        let at = code.widen(at);
+        code.add(row, at)
+    }
+
+    fn is_single_row(&self) -> bool {
+        matches!(self.count, HostSize::Known(1))
+    }
+
     /// Emits the position of the workgroup's chunk.
     pub fn begin_chunk(&self, code: &mut KernelCode<'_>) -> RowChunk {
         let group = code.position("group", LaunchIndex::Group);
-        let chunks = self.chunks.to_i32(code);
-        let row = code.apply(ScalarOp::UDiv, &[group, chunks]);
-        let number = code.apply(ScalarOp::UMod, &[group, chunks]);
-        let [row, number] = [("row", row), ("chunk", number)].map(|(n, v)| code.bind(n, v));
+        let [row, number] = if self.is_single_row() {
+            [code.number(0), group]
+        } else {
+            let chunks = self.chunks.to_i32(code);
+            let row = code.apply(ScalarOp::UDiv, &[group, chunks]);
+            let number = code.apply(ScalarOp::UMod, &[group, chunks]);
+            [code.bind("row", row), code.bind("chunk", number)]
+        };
         let size = self.chunk.to_i32(code);
         let first = code.apply(ScalarOp::Mul, &[number, size]);
         let first = code.bind("begin", first);
@@ -152,6 +177,20 @@ impl RadixRows {
             first,
             count: code.bind("count", count),
         }
+    }
+
+    /// The index of the total of a digit in a whole row, an `i64`. These totals come after those of chunks.
+    pub fn digit_total_place(
+        &self,
+        code: &mut KernelCode<'_>,
+        pass: RadixPass,
+        digit: ExprId,
+    ) -> ExprId {
+        let groups = self.count_groups(code.b);
+        let digits = code.b.make_i64(pass.digits());
+        let first = code.apply(ScalarOp::Mul, &[groups, digits]);
+        let digit = code.widen(digit);
+        code.add(first, digit)
     }
 
     /// The index of the first total of a row, an `i64`, and the number of its totals.

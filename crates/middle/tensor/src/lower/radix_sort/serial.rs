@@ -1,13 +1,15 @@
 //! Kernels of processors: each invocation has a chunk of a row, and counts digits in an array of its own.
 
 use super::kernel_code::{KernelCode, RadixPass};
-use super::{PassBuffers, RadixRows};
+use super::pass_buffers::{PassBuffers, PassSource};
+use super::radix_rows::RadixRows;
 use spirula_diagnostics::SourceLocation;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{ExprId, KernelData, LaunchIndex, VarId};
 
 /// A part of a row, of which an invocation has all elements.
-struct RowPart {
+struct RowPart<'a> {
+    rows: &'a RadixRows,
     /// Index of the row's first element, an `i64`.
     row: ExprId,
     /// Index of the first element in its row.
@@ -26,6 +28,7 @@ pub(super) fn sort_rows(
     let mut code = KernelCode::begin(b);
     let row = code.position("row", LaunchIndex::Group);
     let part = RowPart {
+        rows,
         row: rows.first_element(&mut code, row),
         first: code.number(0),
         count: rows.length.to_i32(&mut code),
@@ -33,7 +36,7 @@ pub(super) fn sort_rows(
     let most = passes.iter().map(|(pass, _)| pass.digits()).max();
     let counts = code.declare_array("counts", most.unwrap_or(1));
     for (pass, buffers) in passes {
-        count_digits(&mut code, &part, counts, buffers.words, *pass);
+        count_digits(&mut code, &part, counts, buffers.from, *pass);
         let sum = code.number(0);
         let sum = code.declare("sum", sum);
         let digits = code.number(pass.digits());
@@ -54,7 +57,7 @@ pub(super) fn sort_rows(
 pub(super) fn count_chunks(
     b: &mut ProgramBuilder,
     rows: &RadixRows,
-    [words, totals]: [VarId; 2],
+    (from, totals): (PassSource, VarId),
     pass: RadixPass,
     place: SourceLocation,
 ) -> KernelData {
@@ -62,11 +65,12 @@ pub(super) fn count_chunks(
     let chunk = rows.begin_chunk(&mut code);
     let counts = code.declare_array("counts", pass.digits());
     let part = RowPart {
+        rows,
         row: rows.first_element(&mut code, chunk.row),
         first: chunk.first,
         count: chunk.count,
     };
-    count_digits(&mut code, &part, counts, words, pass);
+    count_digits(&mut code, &part, counts, from, pass);
     let digits = code.number(pass.digits());
     code.repeat(digits, |code, digit| {
         let count = code.load("count", counts, digit);
@@ -121,6 +125,7 @@ pub(super) fn scatter_chunks(
         code.store(places, digit, total);
     });
     let part = RowPart {
+        rows,
         row: rows.first_element(&mut code, chunk.row),
         first: chunk.first,
         count: chunk.count,
@@ -133,9 +138,9 @@ pub(super) fn scatter_chunks(
 /// Counts the digits of a part of a row.
 fn count_digits(
     code: &mut KernelCode<'_>,
-    part: &RowPart,
+    part: &RowPart<'_>,
     counts: VarId,
-    words: VarId,
+    from: PassSource,
     pass: RadixPass,
 ) {
     let digits = code.number(pass.digits());
@@ -143,13 +148,10 @@ fn count_digits(
         let zero = code.number(0);
         code.store(counts, digit, zero);
     });
-    let first = code.widen(part.first);
-    let first = code.add(part.row, first);
-    let first = code.bind("first", first);
     code.repeat(part.count, |code, at| {
-        let at = code.widen(at);
-        let at = code.add(first, at);
-        let word = code.load("word", words, at);
+        let at = code.add(part.first, at);
+        let at = part.rows.element_place(code, part.row, at);
+        let word = from.load_word(code, at);
         let digit = code.digit(word, pass);
         let digit = code.bind("digit", digit);
         let one = code.number(1);
@@ -160,7 +162,7 @@ fn count_digits(
 /// Moves each element of a part of a row to the next place of its digit.
 fn scatter_elements(
     code: &mut KernelCode<'_>,
-    part: &RowPart,
+    part: &RowPart<'_>,
     places: VarId,
     buffers: &PassBuffers,
     pass: RadixPass,
@@ -168,24 +170,15 @@ fn scatter_elements(
     code.repeat(part.count, |code, at| {
         let own = code.add(part.first, at);
         let own = code.bind("own", own);
-        let from = code.widen(own);
-        let from = code.add(part.row, from);
+        let from = part.rows.element_place(code, part.row, own);
         let from = code.bind("from", from);
-        let word = code.load("word", buffers.words, from);
-        let digit = code.digit(word, pass);
+        let element = buffers.from.load(code, from, own);
+        let digit = code.digit(element[0], pass);
         let digit = code.bind("digit", digit);
         let one = code.number(1);
         let place = code.increase(places, digit, one);
-        let to = code.widen(place);
-        let to = code.add(part.row, to);
+        let to = part.rows.element_place(code, part.row, place);
         let to = code.bind("to", to);
-        if let Some(words) = buffers.to_words {
-            code.store(words, to, word);
-        }
-        let carried = match buffers.carried {
-            Some(carried) => code.load("carried", carried, from),
-            None => own,
-        };
-        code.store(buffers.to_carried, to, carried);
+        buffers.to.store(code, to, element);
     });
 }

@@ -3,8 +3,8 @@
 //! Each invocation has some adjacent elements of a tile, and a counter for each digit. The sums of the counters before, in
 //! the order of digits and then of invocations, are the places of elements in the sorted tile.
 
-use super::PassBuffers;
 use super::kernel_code::{KernelCode, RadixPass};
+use super::pass_buffers::{PassBuffers, PassSource};
 use super::radix_rows::{RadixRows, RowChunk};
 use super::tile_ranking::{InvocationSums, TileRanking};
 use crate::schedule::ScheduleProfile;
@@ -27,7 +27,7 @@ impl WorkgroupTile {
     pub fn for_profile(profile: ScheduleProfile) -> Option<WorkgroupTile> {
         let is_processor = profile.vector == 1;
         (!is_processor).then(|| WorkgroupTile {
-            invocations: profile.flat.clamp(16, 128),
+            invocations: profile.flat.clamp(32, 128),
             points: 8,
         })
     }
@@ -50,12 +50,12 @@ pub(super) fn sort_rows(
     let row = code.position("row", LaunchIndex::Group);
     let row = rows.first_element(&mut code, row);
     let length = rows.length.to_i32(&mut code);
-    let ranking = TileRanking::new(&mut code, tile, 1 << passes[0].bits);
+    let ranking = TileRanking::new(&mut code, tile, passes[0].bits);
     let own = ranking.list_own_places(&mut code, tile);
     let mut words = Vec::new();
     let mut carried = Vec::new();
     for at in &own {
-        let (word, number) = load_element(&mut code, buffers, row, *at, length);
+        let (word, number) = load_element(&mut code, rows, buffers, [row, *at, length]);
         words.push(word);
         carried.push(number);
     }
@@ -73,9 +73,9 @@ pub(super) fn sort_rows(
     for (at, number) in own.iter().zip(carried) {
         let is_there = code.apply(ScalarOp::SLt, &[*at, length]);
         code.only_if(is_there, |code| {
-            let to = code.widen(*at);
-            let to = code.add(row, to);
-            code.store(buffers.to_carried, to, number);
+            let to = rows.element_place(code, row, *at);
+            // The result has no words.
+            buffers.to.store(code, to, [number; 2]);
         });
     }
     let groups = rows.count.to_i64(code.b);
@@ -87,13 +87,13 @@ pub(super) fn count_chunks(
     b: &mut ProgramBuilder,
     rows: &RadixRows,
     tile: &WorkgroupTile,
-    (words, totals, pass): (VarId, VarId, RadixPass),
+    (from, totals, pass): (PassSource, VarId, RadixPass),
     place: SourceLocation,
 ) -> KernelData {
     let mut code = KernelCode::begin(b);
     let chunk = rows.begin_chunk(&mut code);
     let row = rows.first_element(&mut code, chunk.row);
-    let ranking = TileRanking::new(&mut code, tile, pass.digits());
+    let ranking = TileRanking::new(&mut code, tile, pass.bits);
     ranking.clear_counters(&mut code, pass);
     repeat_tiles(&mut code, tile, &chunk, |code, first| {
         for point in 0..tile.points as i64 {
@@ -103,29 +103,16 @@ pub(super) fn count_chunks(
             let is_there = code.apply(ScalarOp::SLt, &[at, chunk.count]);
             code.only_if(is_there, |code| {
                 let at = code.add(chunk.first, at);
-                let at = code.widen(at);
-                let at = code.add(row, at);
-                let word = code.load("word", words, at);
+                let at = rows.element_place(code, row, at);
+                let word = from.load_word(code, at);
                 ranking.count_word(code, word, pass);
             });
         }
     });
-    code.wait();
-    let sum = ranking.sum_counters(&mut code, pass);
-    code.store(ranking.sums.memory, ranking.sums.local, sum);
-    code.wait();
+    let total = ranking.total_of_digit(&mut code, pass);
     let digits = code.number(pass.digits());
     let has_digit = code.apply(ScalarOp::SLt, &[ranking.sums.local, digits]);
     code.only_if(has_digit, |code| {
-        let parts = ranking.sums.invocations / pass.digits();
-        let first = code.multiply(ranking.sums.local, parts);
-        let mut total = code.number(0);
-        for part in 0..parts {
-            let part = code.number(part);
-            let at = code.add(first, part);
-            let sum = code.load("sum", ranking.sums.memory, at);
-            total = code.add(total, sum);
-        }
         let place = chunk.total_place(code, rows, pass, ranking.sums.local);
         code.store(totals, place, total);
     });
@@ -133,7 +120,8 @@ pub(super) fn count_chunks(
     code.finish(groups, tile.invocations, place)
 }
 
-/// A kernel that replaces the totals of each row by the sums of those before them. Each invocation has adjacent ones.
+/// A kernel that replaces the totals of a digit in the chunks of a row by the sums of those before them, and leaves the sum of
+/// all. A workgroup has a digit of a row, and each invocation has adjacent totals.
 pub(super) fn scan_totals(
     b: &mut ProgramBuilder,
     rows: &RadixRows,
@@ -142,8 +130,12 @@ pub(super) fn scan_totals(
     place: SourceLocation,
 ) -> KernelData {
     let mut code = KernelCode::begin(b);
-    let row = code.position("row", LaunchIndex::Group);
-    let (first, count) = rows.locate_totals(&mut code, row, pass);
+    let group = code.position("group", LaunchIndex::Group);
+    let wide = code.widen(group);
+    let count = rows.chunks.to_i64(code.b);
+    let first = code.apply(ScalarOp::Mul, &[wide, count]);
+    let first = code.bind("first", first);
+    let count = rows.chunks.to_i32(&mut code);
     let sums = InvocationSums::new(&mut code, tile);
     let invocations = code.number(sums.invocations);
     let share = code.apply(ScalarOp::SDivUp, &[count, invocations]);
@@ -171,10 +163,14 @@ pub(super) fn scan_totals(
     };
     each_total(&mut code, false);
     let own = code.b.read_var(sum);
-    let before = sums.scan(&mut code, own);
+    let (before, all) = sums.scan(&mut code, own);
     code.b.push_assignment(sum, before);
     each_total(&mut code, true);
+    let at = rows.digit_total_place(&mut code, pass, group);
+    code.store(totals, at, all);
     let groups = rows.count.to_i64(code.b);
+    let digits = code.b.make_i64(pass.digits());
+    let groups = code.apply(ScalarOp::Mul, &[groups, digits]);
     code.finish(groups, tile.invocations, place)
 }
 
@@ -189,15 +185,28 @@ pub(super) fn scatter_chunks(
     let mut code = KernelCode::begin(b);
     let chunk = rows.begin_chunk(&mut code);
     let row = rows.first_element(&mut code, chunk.row);
-    let ranking = TileRanking::new(&mut code, tile, pass.digits());
-    let bases = code.declare_shared("bases", pass.digits());
+    let ranking = TileRanking::new(&mut code, tile, pass.bits);
+    let distances = code.declare_shared("distances", pass.digits());
     let digits = code.number(pass.digits());
     let has_digit = code.apply(ScalarOp::SLt, &[ranking.sums.local, digits]);
     let has_digit = code.bind("has_digit", has_digit);
+    let none = code.number(0);
+    let total = code.declare("digit_total", none);
+    code.only_if(has_digit, |code| {
+        let digit = code.multiply(chunk.row, pass.digits());
+        let digit = code.add(digit, ranking.sums.local);
+        let at = rows.digit_total_place(code, pass, digit);
+        let value = code.load("total", totals, at);
+        code.b.push_assignment(total, value);
+    });
+    let total = code.b.read_var(total);
+    let (before, _) = ranking.sums.scan(&mut code, total);
+    let base = code.declare("base", before);
     code.only_if(has_digit, |code| {
         let from = chunk.total_place(code, rows, pass, ranking.sums.local);
-        let base = code.load("base", totals, from);
-        code.store(bases, ranking.sums.local, base);
+        let within = code.load("within", totals, from);
+        let first = code.add(before, within);
+        code.b.push_assignment(base, first);
     });
     let end = code.add(chunk.first, chunk.count);
     let end = code.bind("end", end);
@@ -209,45 +218,37 @@ pub(super) fn scatter_chunks(
         let mut carried = Vec::new();
         for at in &own {
             let at = code.add(first, *at);
-            let (word, number) = load_element(code, buffers, row, at, end);
+            let (word, number) = load_element(code, rows, buffers, [row, at, end]);
             words.push(word);
             carried.push(number);
         }
         let places = ranking.rank_words(code, &words, pass);
+        code.only_if(has_digit, |code| {
+            ranking.store_distance(code, tile, pass, (base, distances));
+        });
         ranking.store_sorted(code, &places, &words);
         let mut targets = Vec::new();
         for point in 0..tile.points as i64 {
             let place = ranking.spread_place(code, point);
             let word = code.load("word", ranking.sorted, place);
             let digit = code.digit(word, pass);
-            let digit = code.bind("digit", digit);
-            let base = code.load("base", bases, digit);
-            let start = code.load("start", ranking.starts, digit);
-            let within = code.apply(ScalarOp::Sub, &[place, start]);
-            let to = code.add(base, within);
-            let to = code.widen(to);
-            let to = code.add(row, to);
+            let distance = code.load("distance", distances, digit);
+            let to = code.add(distance, place);
+            let to = rows.element_place(code, row, to);
             let to = code.bind("to", to);
             let element = code.add(first, place);
             let is_there = code.apply(ScalarOp::SLt, &[element, end]);
             let is_there = code.bind("is_there", is_there);
-            if let Some(words) = buffers.to_words {
-                code.only_if(is_there, |code| code.store(words, to, word));
-            }
-            targets.push((place, to, is_there));
+            targets.push((place, to, is_there, word));
         }
         code.wait();
         ranking.store_sorted(code, &places, &carried);
-        for (place, to, is_there) in targets {
+        for (place, to, is_there, word) in targets {
             code.only_if(is_there, |code| {
                 let number = code.load("number", ranking.sorted, place);
-                code.store(buffers.to_carried, to, number);
+                buffers.to.store(code, to, [word, number]);
             });
         }
-        code.only_if(has_digit, |code| {
-            let count = ranking.count_of_digit(code, tile, pass);
-            code.increase(bases, ranking.sums.local, count);
-        });
         code.wait();
     });
     let groups = rows.count_groups(code.b);
@@ -275,10 +276,9 @@ fn repeat_tiles(
 /// there.
 fn load_element(
     code: &mut KernelCode<'_>,
+    rows: &RadixRows,
     buffers: &PassBuffers,
-    row: ExprId,
-    at: ExprId,
-    end: ExprId,
+    [row, at, end]: [ExprId; 3],
 ) -> (ExprId, ExprId) {
     let at = code.bind("at", at);
     let greatest = code.number(-1);
@@ -286,15 +286,11 @@ fn load_element(
     let number = code.declare("number", at);
     let is_there = code.apply(ScalarOp::SLt, &[at, end]);
     code.only_if(is_there, |code| {
-        let from = code.widen(at);
-        let from = code.add(row, from);
+        let from = rows.element_place(code, row, at);
         let from = code.bind("from", from);
-        let value = code.load("value", buffers.words, from);
-        code.b.push_assignment(word, value);
-        if let Some(carried) = buffers.carried {
-            let value = code.load("carried", carried, from);
-            code.b.push_assignment(number, value);
-        }
+        let [loaded_word, loaded_number] = buffers.from.load(code, from, at);
+        code.b.push_assignment(word, loaded_word);
+        code.b.push_assignment(number, loaded_number);
     });
     (code.b.read_var(word), code.b.read_var(number))
 }

@@ -2,7 +2,7 @@
 //!
 //! A key becomes one word of 32 bits or two, whose order as unsigned numbers is the order of the keys. The words are sorted
 //! from the least significant one to the most significant one. Each sort carries the indices of the elements; the last ones
-//! are where the results are read.
+//! are where the results are read. A single tensor whose key is one word is carried itself, where its elements fit words.
 
 use super::SortExpansion;
 use super::sort_keys::{KeyOrder, SortKey};
@@ -18,6 +18,11 @@ impl SortExpansion<'_> {
         let mut shape = self.shape.clone();
         let length = shape.remove(self.sort.dimension);
         shape.push(length);
+        if let ([key], [operand]) = (keys, &self.sort.operands[..])
+            && self.fits_words(key, *operand)
+        {
+            return self.sort_elements(key, &shape, results[0]);
+        }
         let mut order = None;
         for key in keys.iter().rev() {
             let bits = count_key_bits(self.sort.comparator.body.ty(key.node));
@@ -28,18 +33,66 @@ impl SortExpansion<'_> {
                     carried: order,
                     bits: (bits - lowest).min(32),
                 };
-                let sorted = self.new_words(&shape);
-                self.ops.push(TensorOp {
-                    kind: OpKind::RadixSort(sort),
-                    results: vec![sorted],
-                    place: self.place,
-                });
-                order = Some(sorted);
+                order = Some(self.push_radix_sort(sort, &shape));
             }
         }
         if let Some(order) = order {
             self.gather_elements(order, results);
         }
+    }
+
+    fn push_radix_sort(&mut self, sort: RadixSort, shape: &TensorShape) -> TensorValue {
+        let sorted = self.new_words(shape);
+        self.ops.push(TensorOp {
+            kind: OpKind::RadixSort(sort),
+            results: vec![sorted],
+            place: self.place,
+        });
+        sorted
+    }
+
+    /// Whether a key is one word, and the elements of a tensor are numbers that fit words.
+    fn fits_words(&self, key: &SortKey, operand: TensorValue) -> bool {
+        let element = self.function.ty(operand).element;
+        let is_number = element.is_int() || element.is_float();
+        let key = count_key_bits(self.sort.comparator.body.ty(key.node));
+        is_number && count_key_bits(element) <= 32 && key <= 32
+    }
+
+    /// Sorts the elements of the only tensor, which are carried as words.
+    fn sort_elements(&mut self, key: &SortKey, shape: &TensorShape, result: TensorValue) {
+        let operand = self.sort.operands[0];
+        let dimension = self.sort.dimension;
+        let words = self.compute_words(key, 0, shape, None);
+        let mut op = StructuredOp::with_parallel_axes(shape);
+        let mut point = op.axis_indices();
+        let own = point.pop();
+        point.splice(dimension..dimension, own);
+        let element = self.function.ty(operand).element;
+        let value = op.body.intern_element(operand, element, &point);
+        let value = emit_bits(&mut op.body, value);
+        let value = op
+            .body
+            .apply_conversion(ScalarOp::ZExt, ScalarType::I32, value);
+        op.add_yield(value);
+        let carried = self.new_words(shape);
+        self.push_structured(op, vec![carried]);
+        let sort = RadixSort {
+            words,
+            carried: Some(carried),
+            bits: count_key_bits(self.sort.comparator.body.ty(key.node)),
+        };
+        let sorted = self.push_radix_sort(sort, shape);
+        let mut op = StructuredOp::with_parallel_axes(&self.shape);
+        let mut row = op.axis_indices();
+        let own = row.remove(dimension);
+        row.push(own);
+        let value = op.body.intern_element(sorted, ScalarType::I32, &row);
+        let integer = integer_type(count_key_bits(element));
+        let value = op.body.apply_conversion(ScalarOp::SExt, integer, value);
+        let value = op.body.apply_conversion(ScalarOp::Bits, element, value);
+        op.add_yield(value);
+        self.push_structured(op, vec![result]);
     }
 
     fn new_words(&mut self, shape: &TensorShape) -> TensorValue {
@@ -106,6 +159,22 @@ fn count_key_bits(ty: ScalarType) -> u32 {
     ty.size() as u32 * 8
 }
 
+/// The integer type of a width.
+fn integer_type(bits: u32) -> ScalarType {
+    match bits {
+        8 => ScalarType::I8,
+        16 => ScalarType::I16,
+        32 => ScalarType::I32,
+        _ => ScalarType::I64,
+    }
+}
+
+/// The bits of a number as an integer.
+fn emit_bits(body: &mut NodeGraph, number: ScalarNode) -> ScalarNode {
+    let ty = integer_type(count_key_bits(body.ty(number)));
+    body.apply_conversion(ScalarOp::Bits, ty, number)
+}
+
 /// The word of a number whose lowest bit is the number's bit `lowest`.
 fn emit_word(body: &mut NodeGraph, key: &SortKey, number: ScalarNode, lowest: u32) -> ScalarNode {
     let unsigned = emit_unsigned(body, key, number);
@@ -144,12 +213,8 @@ fn emit_float_bits(body: &mut NodeGraph, number: ScalarNode, bits: u32) -> Scala
     let zero = body.intern_literal(ScalarLiteral::new(body.ty(number), 0));
     let is_zero = body.apply_op(ScalarOp::Eq, &[number, zero]);
     let number = body.apply_op(ScalarOp::Cond, &[is_zero, zero, number]);
-    let ty = match bits {
-        16 => ScalarType::I16,
-        32 => ScalarType::I32,
-        _ => ScalarType::I64,
-    };
-    let integer = body.apply_conversion(ScalarOp::Bits, ty, number);
+    let integer = emit_bits(body, number);
+    let ty = body.ty(integer);
     let [amount, magnitude] = [u64::from(bits - 1), (u64::MAX >> (64 - bits)) >> 1]
         .map(|value| body.intern_literal(ScalarLiteral::new(ty, value)));
     let sign = body.apply_op(ScalarOp::AShr, &[integer, amount]);
