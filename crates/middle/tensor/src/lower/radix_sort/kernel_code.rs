@@ -1,6 +1,5 @@
 //! Code of the kernels of radix sorts: statements and expressions over `i32`s.
 
-use spirula_diagnostics::SourceLocation;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
     BlockSize, ExprId, KernelData, KernelSyncScope, LaunchIndex, MemoryElement, MemorySpace,
@@ -27,7 +26,7 @@ impl<'b> KernelCode<'b> {
     }
 
     /// Ends the kernel. It is launched with workgroups of a size.
-    pub fn finish(self, groups: ExprId, size: u64, place: SourceLocation) -> KernelData {
+    pub fn finish(self, groups: ExprId, size: u64) -> KernelData {
         let body = self.b.end_block();
         let size = self.b.make_i64(size as i64);
         KernelData {
@@ -36,7 +35,7 @@ impl<'b> KernelCode<'b> {
             captures: self.b.find_captures(body),
             failure_tolerant: true,
             body,
-            place,
+            place: self.b.current_place(),
         }
     }
 

@@ -18,7 +18,7 @@ use super::node_emitter::TensorStorage;
 use crate::ir::{DimExtent, RadixSort, TensorValue};
 use crate::schedule::ScheduleProfile;
 use kernel_code::RadixPass;
-use pass_buffers::{PassBuffers, PassSource, PassTarget};
+use pass_buffers::{ChunkPass, PassBuffers, PassSource, PassTarget};
 use radix_rows::{HostSize, RadixRows};
 use spirula_kernel::ir::{KernelData, MemorySpace, StmtKind, VarId, VariableType};
 use spirula_program::{ScalarOp, ScalarType};
@@ -92,21 +92,20 @@ impl HostProgramLowering<'_> {
             from: PassSource::Operands(words, carried),
             to: PassTarget::Result(to),
         };
-        let place = self.b.current_place();
         if let (true, Some(tile)) = (rows.is_single_chunk(), &shape.tile) {
             let b = &mut self.b;
-            let kernel = workgroup::sort_rows(b, &rows, tile, (&passes, &given), place);
+            let kernel = workgroup::sort_rows(b, &rows, tile, &passes, &given);
             return self.launch_extra_kernel(kernel);
         }
         let mut temporary = Vec::new();
         let buffers = self.allocate_buffers(result, given, passes.len(), &mut temporary);
         let passes: Vec<(RadixPass, PassBuffers)> = passes.into_iter().zip(buffers).collect();
         if rows.is_single_chunk() {
-            let kernel = serial::sort_rows(&mut self.b, &rows, &passes, place);
+            let kernel = serial::sort_rows(&mut self.b, &rows, &passes);
             self.launch_extra_kernel(kernel);
         } else {
             for (pass, buffers) in &passes {
-                self.launch_pass(&rows, &shape, *pass, buffers);
+                self.launch_pass(&rows, &shape, *pass, *buffers);
             }
         }
         for var in temporary {
@@ -174,24 +173,29 @@ impl HostProgramLowering<'_> {
         rows: &RadixRows,
         shape: &RadixShape,
         pass: RadixPass,
-        buffers: &PassBuffers,
+        buffers: PassBuffers,
     ) {
-        let place = self.b.current_place();
         let ty = VariableType::Memory(MemorySpace::Device);
         let totals = self.b.declare_var("totals", ty, false);
         let bytes = rows.total_bytes(&mut self.b, pass);
         self.b.push_statement(StmtKind::Alloc { to: totals, bytes });
-        let (b, from) = (&mut self.b, buffers.from);
+        let chunks = ChunkPass {
+            rows,
+            pass,
+            buffers,
+            totals,
+        };
+        let b = &mut self.b;
         let kernels: [KernelData; 3] = match &shape.tile {
             Some(tile) => [
-                workgroup::count_chunks(b, rows, tile, (from, totals, pass), place),
-                workgroup::scan_totals(b, rows, tile, (totals, pass), place),
-                workgroup::scatter_chunks(b, rows, tile, (buffers, totals, pass), place),
+                workgroup::count_chunks(b, tile, &chunks),
+                workgroup::scan_totals(b, tile, &chunks),
+                workgroup::scatter_chunks(b, tile, &chunks),
             ],
             None => [
-                serial::count_chunks(b, rows, (from, totals), pass, place),
-                serial::scan_totals(b, rows, totals, pass, place),
-                serial::scatter_chunks(b, rows, (buffers, totals), pass, place),
+                serial::count_chunks(b, &chunks),
+                serial::scan_totals(b, &chunks),
+                serial::scatter_chunks(b, &chunks),
             ],
         };
         for kernel in kernels {

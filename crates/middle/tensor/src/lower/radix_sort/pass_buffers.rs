@@ -2,7 +2,8 @@
 //!
 //! Between passes, each word stands beside the number that it carries, so that both are moved by one access.
 
-use super::kernel_code::KernelCode;
+use super::kernel_code::{KernelCode, RadixPass};
+use super::radix_rows::RadixRows;
 use spirula_kernel::ir::{ExprId, VarId};
 use spirula_program::ScalarOp;
 
@@ -11,6 +12,15 @@ use spirula_program::ScalarOp;
 pub(super) struct PassBuffers {
     pub from: PassSource,
     pub to: PassTarget,
+}
+
+/// A pass over the chunks of rows.
+pub(super) struct ChunkPass<'a> {
+    pub rows: &'a RadixRows,
+    pub pass: RadixPass,
+    pub buffers: PassBuffers,
+    /// The number of elements with each digit in each chunk of each row.
+    pub totals: VarId,
 }
 
 /// The memory that a pass reads.

@@ -1,9 +1,8 @@
 //! Kernels of processors: each invocation has a chunk of a row, and counts digits in an array of its own.
 
 use super::kernel_code::{KernelCode, RadixPass};
-use super::pass_buffers::{PassBuffers, PassSource};
+use super::pass_buffers::{ChunkPass, PassBuffers, PassSource};
 use super::radix_rows::RadixRows;
-use spirula_diagnostics::SourceLocation;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{ExprId, KernelData, LaunchIndex, VarId};
 
@@ -23,7 +22,6 @@ pub(super) fn sort_rows(
     b: &mut ProgramBuilder,
     rows: &RadixRows,
     passes: &[(RadixPass, PassBuffers)],
-    place: SourceLocation,
 ) -> KernelData {
     let mut code = KernelCode::begin(b);
     let row = code.position("row", LaunchIndex::Group);
@@ -50,17 +48,15 @@ pub(super) fn sort_rows(
         scatter_elements(&mut code, &part, counts, buffers, *pass);
     }
     let groups = rows.count.to_i64(code.b);
-    code.finish(groups, 1, place)
+    code.finish(groups, 1)
 }
 
 /// A kernel that counts the digits of each chunk.
-pub(super) fn count_chunks(
-    b: &mut ProgramBuilder,
-    rows: &RadixRows,
-    (from, totals): (PassSource, VarId),
-    pass: RadixPass,
-    place: SourceLocation,
-) -> KernelData {
+pub(super) fn count_chunks(b: &mut ProgramBuilder, chunks: &ChunkPass<'_>) -> KernelData {
+    let ChunkPass {
+        rows, pass, totals, ..
+    } = *chunks;
+    let from = chunks.buffers.from;
     let mut code = KernelCode::begin(b);
     let chunk = rows.begin_chunk(&mut code);
     let counts = code.declare_array("counts", pass.digits());
@@ -78,17 +74,14 @@ pub(super) fn count_chunks(
         code.store(totals, place, count);
     });
     let groups = rows.count_groups(code.b);
-    code.finish(groups, 1, place)
+    code.finish(groups, 1)
 }
 
 /// A kernel that replaces the totals of each row by the sums of those before them.
-pub(super) fn scan_totals(
-    b: &mut ProgramBuilder,
-    rows: &RadixRows,
-    totals: VarId,
-    pass: RadixPass,
-    place: SourceLocation,
-) -> KernelData {
+pub(super) fn scan_totals(b: &mut ProgramBuilder, chunks: &ChunkPass<'_>) -> KernelData {
+    let ChunkPass {
+        rows, pass, totals, ..
+    } = *chunks;
     let mut code = KernelCode::begin(b);
     let row = code.position("row", LaunchIndex::Group);
     let (first, count) = rows.locate_totals(&mut code, row, pass);
@@ -104,17 +97,14 @@ pub(super) fn scan_totals(
         code.b.push_assignment(sum, after);
     });
     let groups = rows.count.to_i64(code.b);
-    code.finish(groups, 1, place)
+    code.finish(groups, 1)
 }
 
 /// A kernel that moves the elements of each chunk.
-pub(super) fn scatter_chunks(
-    b: &mut ProgramBuilder,
-    rows: &RadixRows,
-    (buffers, totals): (&PassBuffers, VarId),
-    pass: RadixPass,
-    place: SourceLocation,
-) -> KernelData {
+pub(super) fn scatter_chunks(b: &mut ProgramBuilder, chunks: &ChunkPass<'_>) -> KernelData {
+    let ChunkPass {
+        rows, pass, totals, ..
+    } = *chunks;
     let mut code = KernelCode::begin(b);
     let chunk = rows.begin_chunk(&mut code);
     let places = code.declare_array("places", pass.digits());
@@ -130,9 +120,9 @@ pub(super) fn scatter_chunks(
         first: chunk.first,
         count: chunk.count,
     };
-    scatter_elements(&mut code, &part, places, buffers, pass);
+    scatter_elements(&mut code, &part, places, &chunks.buffers, pass);
     let groups = rows.count_groups(code.b);
-    code.finish(groups, 1, place)
+    code.finish(groups, 1)
 }
 
 /// Counts the digits of a part of a row.

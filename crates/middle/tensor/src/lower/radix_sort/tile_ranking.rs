@@ -287,7 +287,8 @@ impl TileRanking {
         code: &mut KernelCode<'_>,
         tile: &WorkgroupTile,
         pass: RadixPass,
-        (base, distances): (VarId, VarId),
+        base: VarId,
+        distances: VarId,
     ) {
         let start = code.load("start", self.starts, self.sums.local);
         let own = code.b.read_var(base);

@@ -4,13 +4,12 @@
 //! the order of digits and then of invocations, are the places of elements in the sorted tile.
 
 use super::kernel_code::{KernelCode, RadixPass};
-use super::pass_buffers::{PassBuffers, PassSource};
+use super::pass_buffers::{ChunkPass, PassBuffers};
 use super::radix_rows::{RadixRows, RowChunk};
 use super::tile_ranking::{InvocationSums, TileRanking};
 use crate::schedule::ScheduleProfile;
-use spirula_diagnostics::SourceLocation;
 use spirula_kernel::ProgramBuilder;
-use spirula_kernel::ir::{ExprId, KernelData, LaunchIndex, VarId};
+use spirula_kernel::ir::{ExprId, KernelData, LaunchIndex};
 use spirula_program::ScalarOp;
 
 /// The elements that a workgroup sorts at a time.
@@ -43,8 +42,8 @@ pub(super) fn sort_rows(
     b: &mut ProgramBuilder,
     rows: &RadixRows,
     tile: &WorkgroupTile,
-    (passes, buffers): (&[RadixPass], &PassBuffers),
-    place: SourceLocation,
+    passes: &[RadixPass],
+    buffers: &PassBuffers,
 ) -> KernelData {
     let mut code = KernelCode::begin(b);
     let row = code.position("row", LaunchIndex::Group);
@@ -79,17 +78,18 @@ pub(super) fn sort_rows(
         });
     }
     let groups = rows.count.to_i64(code.b);
-    code.finish(groups, tile.invocations, place)
+    code.finish(groups, tile.invocations)
 }
 
 /// A kernel that counts the digits of each chunk.
 pub(super) fn count_chunks(
     b: &mut ProgramBuilder,
-    rows: &RadixRows,
     tile: &WorkgroupTile,
-    (from, totals, pass): (PassSource, VarId, RadixPass),
-    place: SourceLocation,
+    chunks: &ChunkPass<'_>,
 ) -> KernelData {
+    let ChunkPass {
+        rows, pass, totals, ..
+    } = *chunks;
     let mut code = KernelCode::begin(b);
     let chunk = rows.begin_chunk(&mut code);
     let row = rows.first_element(&mut code, chunk.row);
@@ -104,7 +104,7 @@ pub(super) fn count_chunks(
             code.only_if(is_there, |code| {
                 let at = code.add(chunk.first, at);
                 let at = rows.element_place(code, row, at);
-                let word = from.load_word(code, at);
+                let word = chunks.buffers.from.load_word(code, at);
                 ranking.count_word(code, word, pass);
             });
         }
@@ -117,18 +117,19 @@ pub(super) fn count_chunks(
         code.store(totals, place, total);
     });
     let groups = rows.count_groups(code.b);
-    code.finish(groups, tile.invocations, place)
+    code.finish(groups, tile.invocations)
 }
 
 /// A kernel that replaces the totals of a digit in the chunks of a row by the sums of those before them, and leaves the sum of
 /// all. A workgroup has a digit of a row, and each invocation has adjacent totals.
 pub(super) fn scan_totals(
     b: &mut ProgramBuilder,
-    rows: &RadixRows,
     tile: &WorkgroupTile,
-    (totals, pass): (VarId, RadixPass),
-    place: SourceLocation,
+    chunks: &ChunkPass<'_>,
 ) -> KernelData {
+    let ChunkPass {
+        rows, pass, totals, ..
+    } = *chunks;
     let mut code = KernelCode::begin(b);
     let group = code.position("group", LaunchIndex::Group);
     let wide = code.widen(group);
@@ -171,17 +172,18 @@ pub(super) fn scan_totals(
     let groups = rows.count.to_i64(code.b);
     let digits = code.b.make_i64(pass.digits());
     let groups = code.apply(ScalarOp::Mul, &[groups, digits]);
-    code.finish(groups, tile.invocations, place)
+    code.finish(groups, tile.invocations)
 }
 
 /// A kernel that moves the elements of each chunk.
 pub(super) fn scatter_chunks(
     b: &mut ProgramBuilder,
-    rows: &RadixRows,
     tile: &WorkgroupTile,
-    (buffers, totals, pass): (&PassBuffers, VarId, RadixPass),
-    place: SourceLocation,
+    chunks: &ChunkPass<'_>,
 ) -> KernelData {
+    let ChunkPass {
+        rows, pass, totals, ..
+    } = *chunks;
     let mut code = KernelCode::begin(b);
     let chunk = rows.begin_chunk(&mut code);
     let row = rows.first_element(&mut code, chunk.row);
@@ -218,13 +220,13 @@ pub(super) fn scatter_chunks(
         let mut carried = Vec::new();
         for at in &own {
             let at = code.add(first, *at);
-            let (word, number) = load_element(code, rows, buffers, [row, at, end]);
+            let (word, number) = load_element(code, rows, &chunks.buffers, [row, at, end]);
             words.push(word);
             carried.push(number);
         }
         let places = ranking.rank_words(code, &words, pass);
         code.only_if(has_digit, |code| {
-            ranking.store_distance(code, tile, pass, (base, distances));
+            ranking.store_distance(code, tile, pass, base, distances);
         });
         ranking.store_sorted(code, &places, &words);
         let mut targets = Vec::new();
@@ -246,13 +248,13 @@ pub(super) fn scatter_chunks(
         for (place, to, is_there, word) in targets {
             code.only_if(is_there, |code| {
                 let number = code.load("number", ranking.sorted, place);
-                buffers.to.store(code, to, [word, number]);
+                chunks.buffers.to.store(code, to, [word, number]);
             });
         }
         code.wait();
     });
     let groups = rows.count_groups(code.b);
-    code.finish(groups, tile.invocations, place)
+    code.finish(groups, tile.invocations)
 }
 
 /// Emits code for each tile of a chunk. It is given the index of the tile's first element in the chunk.
