@@ -90,7 +90,19 @@ pub(crate) fn match_contraction(op: &StructuredOp) -> Option<ContractionAxes> {
         .map(|at| op.axes[*at].extent.as_static());
     let length = sizes.try_fold(1u64, |n, size| n.checked_mul(size?))?;
     let is_wide = !contraction.rows.is_empty() || !contraction.columns.is_empty();
-    (length >= LEAST && is_wide).then_some(contraction)
+    let is_tileable = is_wide && !is_along_batch(op, &contraction);
+    (length >= LEAST && is_tileable).then_some(contraction)
+}
+
+/// Whether adjacent results are of other matrices of a batch, of a row each, as in a convolution of separate channels that are
+/// adjacent. Invocations read along the batch, and tiles of rows or columns would be scattered.
+fn is_along_batch(op: &StructuredOp, contraction: &ContractionAxes) -> bool {
+    let is_wide = |at: &usize| op.axes[*at].extent.as_static() != Some(1);
+    let parallel = (0..op.parallel_rank()).rev();
+    let mut parallel = parallel.filter(is_wide);
+    let last = parallel.next();
+    let is_batch = last.is_some_and(|at| !contraction.tiled_axes().contains(&at));
+    is_batch && contraction.has_single_row(op)
 }
 
 /// Whether a node depends on each axis.
