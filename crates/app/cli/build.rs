@@ -14,6 +14,15 @@ fn main() {
             println!("cargo::rustc-link-arg-bin=spirula=-no-pie");
         }
         link_unwinder();
+        strip_names();
+    }
+}
+
+/// Leaves the names of functions out of a command without debug information. Cargo forgets the profile's `strip` for a package
+/// that has settings of its own.
+fn strip_names() {
+    if std::env::var("DEBUG").is_ok_and(|debug| debug == "false") {
+        println!("cargo::rustc-link-arg-bin=spirula=-Wl,--strip-all");
     }
 }
 
