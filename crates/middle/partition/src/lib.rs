@@ -20,6 +20,7 @@ mod flatten;
 pub mod graph;
 pub mod layout;
 pub mod mesh;
+mod neutral;
 mod partition;
 mod plan;
 pub mod propagate;

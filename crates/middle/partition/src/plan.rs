@@ -8,7 +8,7 @@ use crate::layout::ShardLayout;
 use crate::mesh::{AtomicMesh, MeshAtom};
 use crate::propagate::{join_factors, project_layout};
 use crate::reshard::{ReshardStep, plan_reshard};
-use crate::rule::ShardingRule;
+use crate::rule::{PartialCombination, ShardingRule};
 
 /// Cost of a multiplication and an addition, in bytes that devices exchange in that time.
 const PRODUCT_COST: f64 = 0.02;
@@ -126,8 +126,19 @@ impl PlanContext<'_> {
                 }
             }
         }
+        self.drop_narrow_parts(&mut assignment);
         self.drop_hidden_atoms(&mut assignment);
         assignment
+    }
+
+    /// Takes away the atoms of factors whose parts are smaller than what their neighbours need of them.
+    fn drop_narrow_parts(&self, assignment: &mut [Vec<MeshAtom>]) {
+        for halo in &self.rule.halos {
+            let atoms = &mut assignment[halo.factor];
+            if !atoms.is_empty() && !halo.fits_parts(self.mesh.count(atoms)) {
+                atoms.clear();
+            }
+        }
     }
 
     /// Takes away the atoms of factors that are inner ones of a dimension whose outer ones are not split to the end.
@@ -177,7 +188,18 @@ impl PlanContext<'_> {
             });
             cost += changes.min_by(f64::total_cmp).unwrap_or(0.0);
             if is_result && partial > 1.0 {
-                cost += COLLECTIVE_COST + 2.0 * tensor.bytes / parts * (1.0 - 1.0 / partial);
+                let received = match rule.combination {
+                    PartialCombination::Again => partial - 1.0,
+                    _ => 2.0 * (1.0 - 1.0 / partial),
+                };
+                cost += COLLECTIVE_COST + tensor.bytes / parts * received;
+            }
+            for halo in rule.halos.iter().filter(|halo| at < halo.inputs) {
+                let count = mesh.count(&assignment[halo.factor]);
+                let share = halo.received_share(count);
+                if count > 1 && share > 0.0 {
+                    cost += COLLECTIVE_COST + tensor.bytes / parts * share;
+                }
             }
             cost += MEMORY_COST * tensor.bytes / parts;
         }

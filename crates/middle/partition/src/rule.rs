@@ -3,6 +3,8 @@
 //! A rule has factors, as in Shardy. Each dimension of each tensor is a product of factors, the outermost first. A device
 //! that has a part of a factor has that part in every tensor. A dimension without factors must be whole on every device.
 
+use std::ops::Range;
+
 /// A number of a factor in its rule.
 pub type FactorIndex = usize;
 
@@ -23,6 +25,78 @@ pub enum PartialCombination {
     Sum,
     /// The operation's own region combines two elements.
     Region,
+    /// They are put together along a new dimension, and the operation itself reduces that.
+    Again,
+}
+
+/// A number that changes nothing where an operation combines it with another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NeutralElement {
+    /// Zero.
+    Zero,
+    /// One.
+    One,
+}
+
+/// Operands that partial results must have once: all devices but one replace their elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitialOperands {
+    /// The operands.
+    pub operands: Range<usize>,
+    /// The elements that replace theirs.
+    pub neutral: NeutralElement,
+}
+
+/// A factor along which indices select. A device serves the indices that select elements of its part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SelectedFactor {
+    /// The factor. The first operand has it.
+    pub factor: FactorIndex,
+    /// The dimension of the first operand that it is.
+    pub dimension: usize,
+    /// The operand with the indices.
+    pub indices: usize,
+    /// The component of an index that selects along the factor.
+    pub component: usize,
+}
+
+/// A factor along which windows overlap. A device needs elements of the parts beside its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowHalo {
+    /// The factor.
+    pub factor: FactorIndex,
+    /// Number of operands that have windows, the first ones.
+    pub inputs: usize,
+    /// Their dimension.
+    pub dimension: usize,
+    /// Its size.
+    pub size: u64,
+    /// Elements of the part before; a negative number is that of the own first elements which are not needed.
+    pub before: i64,
+    /// Elements of the part behind.
+    pub after: i64,
+    /// The row of the property `padding` that is about the dimension.
+    pub row: usize,
+    /// Number of its rows.
+    pub rows: usize,
+    /// The padding of a part that has its neighbours' elements.
+    pub padding: [i64; 2],
+    /// Whether operands after the inputs have the elements of the padding, which else are zero.
+    pub has_fill: bool,
+}
+
+impl WindowHalo {
+    /// Whether so many parts have each all that their neighbours need.
+    pub fn fits_parts(&self, parts: u64) -> bool {
+        let own = (self.size / parts.max(1)).cast_signed();
+        self.before <= own && self.after <= own && own + self.before.min(0) + self.after.min(0) > 0
+    }
+
+    /// The share of a part that a device receives from its neighbours, of so many parts.
+    pub fn received_share(&self, parts: u64) -> f64 {
+        let received = self.before.max(0) + self.after.max(0);
+        received as f64 * parts as f64 / self.size as f64
+    }
 }
 
 /// When layouts propagate through an operation: the layouts of early ones decide where several are at odds.
@@ -53,6 +127,12 @@ pub struct ShardingRule {
     pub is_cheap: bool,
     /// When layouts propagate through the operation.
     pub stage: PropagationStage,
+    /// Operands that partial results must have once.
+    pub initial: Option<InitialOperands>,
+    /// Factors along which indices select.
+    pub selected: Vec<SelectedFactor>,
+    /// Factors along which windows overlap.
+    pub halos: Vec<WindowHalo>,
 }
 
 impl ShardingRule {
@@ -117,7 +197,8 @@ impl ShardingRule {
             .product()
     }
 
-    /// Whether dimensions that have factors are their products, and no tensor has a factor twice.
+    /// Whether dimensions that have factors are their products, and no tensor has a factor twice. Dimensions of windows are
+    /// multiples of them.
     pub fn fits(&self, shapes: &[Vec<u64>]) -> bool {
         self.tensors.len() == shapes.len()
             && self.tensors.iter().zip(shapes).all(|(dims, shape)| {
@@ -127,10 +208,22 @@ impl ShardingRule {
                         let is_new = factors
                             .iter()
                             .all(|factor| !std::mem::replace(&mut seen[*factor], true));
-                        let sizes = factors.iter().map(|factor| self.factors[*factor].size);
-                        let product = sizes.fold(1u64, u64::saturating_mul);
-                        is_new && (factors.is_empty() || product == *size)
+                        is_new && self.fits_dimension(factors, *size)
                     })
             })
+    }
+
+    fn fits_dimension(&self, factors: &[FactorIndex], size: u64) -> bool {
+        let sizes = factors.iter().map(|factor| self.factors[*factor].size);
+        let product = sizes.fold(1u64, u64::saturating_mul);
+        let has_windows = |factor: &FactorIndex| self.find_halo(*factor).is_some();
+        factors.is_empty()
+            || product == size
+            || factors.iter().any(has_windows) && size.is_multiple_of(product)
+    }
+
+    /// The halo of a factor along which windows overlap.
+    pub fn find_halo(&self, factor: FactorIndex) -> Option<&WindowHalo> {
+        self.halos.iter().find(|halo| halo.factor == factor)
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct LocalEmitter<'g> {
     pub(super) scope: Vec<ScopedEntry>,
     /// Attributes of groups of devices.
     pub(super) groups: FxHashMap<Vec<MeshAtom>, MlirAttr>,
+    /// Attributes of pairs of neighbours along atoms, by whether each sends to the next one.
+    pub(super) neighbours: FxHashMap<(Vec<MeshAtom>, bool), MlirAttr>,
     /// Functions that copied regions call.
     pub(super) kept: Vec<String>,
     pub(super) report: PartitionReport,

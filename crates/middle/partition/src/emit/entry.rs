@@ -46,6 +46,7 @@ pub(crate) fn emit_program(
         coordinates: FxHashMap::default(),
         scope: Vec::new(),
         groups: FxHashMap::default(),
+        neighbours: FxHashMap::default(),
         kept: Vec::new(),
         report: PartitionReport::default(),
     };

@@ -7,15 +7,23 @@
 //! - `emitter`: the state of a rewriting.
 //! - `operation`: operations of tensors.
 //! - `control`: loops, branches and manual computations.
-//! - `reshard`: changes of layouts, and combination of partial results.
+//! - `reshard`: changes of layouts.
+//! - `partial`: combination of partial results.
+//! - `halo`: elements that windows need of neighbours' parts.
+//! - `selection`: indices that select along a dimension of which devices have parts.
+//! - `arithmetic`: operations of local tensors.
 //! - `position`: the position of the device, and groups of devices.
 //! - `entry`: functions.
 
+mod arithmetic;
 mod control;
 mod emitter;
 mod entry;
+mod halo;
 mod operation;
+mod partial;
 mod position;
 mod reshard;
+mod selection;
 
 pub(crate) use entry::emit_program;

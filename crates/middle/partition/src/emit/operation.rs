@@ -1,11 +1,12 @@
 //! Operations of tensors: the plan of each, and its local form.
 
 use super::emitter::LocalEmitter;
+use super::partial::PartialResults;
 use crate::PartitionResult;
 use crate::graph::{GraphNode, GraphValue};
 use crate::layout::ShardLayout;
 use crate::plan::{OperationPlan, PlanContext, PlannedTensor};
-use crate::rule::ShardingRule;
+use crate::rule::{PartialCombination, ShardingRule};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_stablehlo::MlirOpcode;
@@ -152,11 +153,27 @@ impl LocalEmitter<'_> {
         if let (Some(list), Some((value, layout))) = (rule.size_list, &first) {
             self.localise_sizes(&mut properties, list, *value, layout);
         }
-        let copy = self.append_copy(node, &operands, &types, properties, &mut known);
-        let results: Vec<MlirValue> = self.builder.module().results(copy).collect();
+        self.extend_windows(rule, plan, &mut operands, &mut properties)?;
         let partial = plan.partial_atoms(rule);
+        self.replace_initial(node, rule, &partial, &mut operands)?;
+        let own = self.select_parts(node, rule, plan, &mut operands, &mut properties)?;
+        let copy = self.append_copy(node, &operands, &types, properties, &mut known);
+        let mut results: Vec<MlirValue> = self.builder.module().results(copy).collect();
+        if let Some(own) = own {
+            results[0] = self.mask_result(node, results[0], own)?;
+        }
+        if rule.combination == PartialCombination::Again && !partial.is_empty() {
+            let partial = PartialResults {
+                atoms: &partial,
+                operands: &operands,
+                results: std::mem::take(&mut results),
+                known,
+            };
+            results = self.repeat_reduction(node, partial)?;
+        }
         for ((value, layout), local) in node.results.iter().zip(layouts).zip(results) {
-            let (local, layout) = if partial.is_empty() {
+            let is_whole = partial.is_empty() || rule.combination == PartialCombination::Again;
+            let (local, layout) = if is_whole {
                 (local, layout)
             } else {
                 let atoms = partial.clone();

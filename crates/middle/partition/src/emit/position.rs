@@ -113,8 +113,8 @@ impl LocalEmitter<'_> {
         Ok(coordinate)
     }
 
-    /// A matrix of device numbers.
-    fn device_matrix(&mut self, rows: u64, columns: u64, numbers: &[u64]) -> MlirAttr {
+    /// A matrix of integers.
+    pub(super) fn integer_matrix(&mut self, rows: u64, columns: u64, numbers: &[i64]) -> MlirAttr {
         let module = self.builder.module_mut();
         let element = module.types.integer_type(64);
         let ty = module.types.tensor_type(&[rows, columns], element);
@@ -143,27 +143,66 @@ impl LocalEmitter<'_> {
                 .all(|atom| mesh.coordinate(*atom, *position) == 0)
         };
         let firsts = (0..devices).filter(is_first);
-        let numbers: Vec<u64> = firsts
+        let numbers: Vec<i64> = firsts
             .flat_map(|first| {
-                offsets
-                    .iter()
-                    .map(move |offset| mesh.device_at(first + offset))
+                let positions = offsets.iter().map(move |offset| first + offset);
+                positions.map(|position| mesh.device_at(position).cast_signed())
             })
             .collect();
-        let attr = self.device_matrix(devices / count, count, &numbers);
+        let attr = self.integer_matrix(devices / count, count, &numbers);
         self.groups.insert(atoms.to_vec(), attr);
         attr
     }
 
     /// The pairs of devices that send to each other, by the source of each position.
     pub(super) fn device_pairs(&mut self, sources: &[u64]) -> MlirAttr {
-        let mesh = self.mesh;
         let pairs = sources
             .iter()
-            .enumerate()
-            .flat_map(|(target, source)| [mesh.device_at(*source), mesh.device_at(target as u64)]);
-        let numbers: Vec<u64> = pairs.collect();
-        self.device_matrix(sources.len() as u64, 2, &numbers)
+            .zip(0..)
+            .map(|(source, target)| (*source, target));
+        self.pair_matrix(pairs.collect())
+    }
+
+    /// Pairs of positions as pairs of device numbers.
+    fn pair_matrix(&mut self, pairs: Vec<(u64, u64)>) -> MlirAttr {
+        let mesh = self.mesh;
+        let positions = pairs.iter().flat_map(|(source, target)| [*source, *target]);
+        let numbers: Vec<i64> = positions
+            .map(|position| mesh.device_at(position).cast_signed())
+            .collect();
+        self.integer_matrix(pairs.len() as u64, 2, &numbers)
+    }
+
+    /// The pairs of neighbours along atoms: each device sends to the next one, or to the one before.
+    pub(super) fn neighbour_pairs(&mut self, atoms: &[MeshAtom], to_next: bool) -> MlirAttr {
+        let key = (atoms.to_vec(), to_next);
+        if let Some(known) = self.neighbours.get(&key) {
+            return *known;
+        }
+        let mesh = self.mesh;
+        let mut pairs = Vec::new();
+        for position in 0..mesh.device_count() {
+            // Adds one to the digits of the position, from the innermost atom on.
+            let mut next = position;
+            let mut has_next = false;
+            for atom in atoms.iter().rev() {
+                let digit = mesh.coordinate(*atom, position);
+                if digit + 1 < mesh.size(*atom) {
+                    next += mesh.stride(*atom);
+                    has_next = true;
+                    break;
+                }
+                next -= digit * mesh.stride(*atom);
+            }
+            if has_next && to_next {
+                pairs.push((position, next));
+            } else if has_next {
+                pairs.push((next, position));
+            }
+        }
+        let attr = self.pair_matrix(pairs);
+        self.neighbours.insert(key, attr);
+        attr
     }
 
     /// The channel of collectives between partitions.

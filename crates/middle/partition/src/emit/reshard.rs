@@ -1,13 +1,11 @@
-//! Collectives that change layouts, and that combine partial results.
+//! Collectives that change layouts.
 
 use super::emitter::LocalEmitter;
 use crate::PartitionResult;
-use crate::graph::{GraphNode, GraphValue};
+use crate::graph::GraphValue;
 use crate::layout::ShardLayout;
 use crate::mesh::MeshAtom;
 use crate::reshard::{ReshardPlan, ReshardStep, permutation_sources, plan_reshard};
-use crate::rule::PartialCombination;
-use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_stablehlo::mlir::{
     AttributeKind, MlirAttr, MlirOp, MlirType, MlirValue, NamedAttribute, OperationDraft,
@@ -106,7 +104,7 @@ impl LocalEmitter<'_> {
         }
     }
 
-    fn integer(&mut self, number: u64) -> MlirAttr {
+    pub(super) fn integer(&mut self, number: u64) -> MlirAttr {
         let module = self.builder.module_mut();
         module.integer_attribute(i64::try_from(number).unwrap_or(i64::MAX), 64)
     }
@@ -139,7 +137,11 @@ impl LocalEmitter<'_> {
     }
 
     /// The properties that say which devices take part in a collective.
-    fn collective_properties(&mut self, atoms: &[MeshAtom], has_ids: bool) -> Vec<NamedAttribute> {
+    pub(super) fn collective_properties(
+        &mut self,
+        atoms: &[MeshAtom],
+        has_ids: bool,
+    ) -> Vec<NamedAttribute> {
         let groups = self.device_groups(atoms);
         let handle = self.channel_handle();
         let module = self.builder.module_mut();
@@ -154,7 +156,7 @@ impl LocalEmitter<'_> {
         properties
     }
 
-    fn append_collective(
+    pub(super) fn append_collective(
         &mut self,
         name: &str,
         local: MlirValue,
@@ -165,108 +167,6 @@ impl LocalEmitter<'_> {
             properties,
             ..OperationDraft::new(name, &[local], &[ty])
         });
-        self.only_result(op)
-    }
-
-    /// The result of an operation of whose parts along atoms each device has one. Returns its layout, which has those of
-    /// the atoms that are wanted there.
-    pub(super) fn combine_partial(
-        &mut self,
-        node: &GraphNode,
-        combination: PartialCombination,
-        mut local: MlirValue,
-        mut layout: ShardLayout,
-        mut atoms: Vec<MeshAtom>,
-    ) -> PartitionResult<(MlirValue, ShardLayout)> {
-        let value = node.results[0];
-        let wanted = self.layouts.layout(value).clone();
-        for (dimension, own) in wanted.dims.iter().enumerate() {
-            if !own.starts_with(&layout.dims[dimension]) {
-                continue;
-            }
-            let next = own[layout.dims[dimension].len()..].iter();
-            let scattered: Vec<MeshAtom> = next
-                .take_while(|atom| atoms.contains(atom))
-                .copied()
-                .collect();
-            if scattered.is_empty() {
-                continue;
-            }
-            atoms.retain(|atom| !scattered.contains(atom));
-            let own = self.local_bytes(value, &layout);
-            let share = 1.0 - 1.0 / self.mesh.count(&scattered) as f64;
-            self.report.count_collective("reduce_scatter", own * share);
-            layout.dims[dimension].extend_from_slice(&scattered);
-            let mut properties = self.collective_properties(&scattered, true);
-            let attr = self.integer(dimension as u64);
-            let name = self.builder.module_mut().intern_text("scatter_dimension");
-            properties.push((name, attr));
-            let ty = self.local_type(value, &layout);
-            local = self.append_reduction(
-                "stablehlo.reduce_scatter",
-                node,
-                combination,
-                local,
-                ty,
-                properties,
-            )?;
-        }
-        if !atoms.is_empty() {
-            let own = self.local_bytes(value, &layout);
-            let share = 1.0 - 1.0 / self.mesh.count(&atoms) as f64;
-            self.report
-                .count_collective("all_reduce", 2.0 * own * share);
-            let properties = self.collective_properties(&atoms, true);
-            let ty = self.local_type(value, &layout);
-            local = self.append_reduction(
-                "stablehlo.all_reduce",
-                node,
-                combination,
-                local,
-                ty,
-                properties,
-            )?;
-        }
-        Ok((local, layout))
-    }
-
-    fn local_bytes(&self, value: GraphValue, layout: &ShardLayout) -> f64 {
-        self.whole_bytes(value) / self.mesh.count(&layout.dims.concat()) as f64
-    }
-
-    /// A collective with a region that combines two elements.
-    fn append_reduction(
-        &mut self,
-        name: &str,
-        node: &GraphNode,
-        combination: PartialCombination,
-        local: MlirValue,
-        ty: MlirType,
-        properties: Vec<NamedAttribute>,
-    ) -> PartitionResult<MlirValue> {
-        let op = self.builder.append_operation(OperationDraft {
-            properties,
-            regions: 1,
-            ..OperationDraft::new(name, &[local], &[ty])
-        });
-        match combination {
-            PartialCombination::Region => {
-                let mut known = FxHashMap::default();
-                self.builder
-                    .copy_regions(self.source, node.op, op, &mut known);
-            }
-            PartialCombination::Sum => {
-                let types = &mut self.builder.module_mut().types;
-                let element = types.element_type(ty);
-                let scalar = types.tensor_type(&[], element);
-                let arguments = self.builder.begin_block(op, 0, &[scalar, scalar]);
-                let sum = self.append_one("stablehlo.add", &arguments, scalar, &[])?;
-                let draft =
-                    OperationDraft::new("stablehlo.return", std::slice::from_ref(&sum), &[]);
-                self.builder.append_operation(draft);
-                self.builder.end_block();
-            }
-        }
         self.only_result(op)
     }
 }

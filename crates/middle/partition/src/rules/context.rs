@@ -1,6 +1,7 @@
 //! Operations whose rules are asked for, and rows of the table of rules.
 
-use crate::rule::{PropagationStage, ShardingRule};
+use crate::neutral::find_neutral_bytes;
+use crate::rule::{NeutralElement, PropagationStage, ShardingRule};
 use spirula_stablehlo::MlirOpcode;
 use spirula_stablehlo::mlir::{MlirModule, MlirOp};
 
@@ -52,6 +53,16 @@ impl RuleContext<'_> {
     /// Number of results.
     pub(super) fn result_count(&self) -> usize {
         self.shapes.len() - self.operands
+    }
+
+    /// Whether the elements of an operand have zero, so that devices can add them up.
+    pub(super) fn has_zero(&self, at: usize) -> bool {
+        let types = &self.module.types;
+        let operand = self.module.operands(self.op).get(at);
+        let element = operand.map(|value| types.element_type(self.module.type_of(*value)));
+        element.is_some_and(|element| {
+            find_neutral_bytes(types, element, NeutralElement::Zero).is_some()
+        })
     }
 
     /// The integers of an attribute as positions.

@@ -88,7 +88,7 @@ const ELEMENTWISE: &[Op] = &[
 ];
 
 /// Tensors of the result's shape correspond. Others are scalars, which are whole.
-fn match_equal_shapes(context: &RuleContext<'_>) -> Option<ShardingRule> {
+pub(super) fn match_equal_shapes(context: &RuleContext<'_>) -> Option<ShardingRule> {
     let shape = context.result(0)?;
     let mut rule = context.cheap_rule();
     for (at, size) in shape.iter().enumerate() {
@@ -101,7 +101,7 @@ fn match_equal_shapes(context: &RuleContext<'_>) -> Option<ShardingRule> {
 }
 
 /// Each operand is a result.
-fn pair_operands(context: &RuleContext<'_>) -> Option<ShardingRule> {
+pub(super) fn pair_operands(context: &RuleContext<'_>) -> Option<ShardingRule> {
     let mut rule = context.cheap_rule();
     for tensor in 0..context.operands.min(context.result_count()) {
         for (at, size) in context.operand(tensor)?.iter().enumerate() {

@@ -7,15 +7,23 @@
 //! - `elementwise`: operations that compute each element from the elements at its place.
 //! - `movement`: operations that move elements.
 //! - `indexing`: slices, gathers and scatters.
-//! - `contraction`: products, convolutions and reductions.
-//! - `structured`: windows, sorts, linear algebra and others that keep some dimensions whole.
+//! - `contraction`: products and reductions.
+//! - `combiner`: regions that combine two elements by one operation.
+//! - `windows`: convolutions and windows.
+//! - `halo`: the elements that windows need of other parts.
+//! - `structured`: sorts, linear algebra and others that keep some dimensions whole.
+//! - `calls`: custom calls.
 
+mod calls;
+mod combiner;
 mod context;
 mod contraction;
 mod elementwise;
+mod halo;
 mod indexing;
 mod movement;
 mod structured;
+mod windows;
 
 pub use context::RuleContext;
 
@@ -28,7 +36,9 @@ const TABLES: &[&[RuleRow]] = &[
     movement::RULES,
     indexing::RULES,
     contraction::RULES,
+    windows::RULES,
     structured::RULES,
+    calls::RULES,
 ];
 
 /// The rule of an operation.

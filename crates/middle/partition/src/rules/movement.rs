@@ -1,6 +1,7 @@
 //! Rules of operations that move elements.
 
 use super::context::{RuleContext, RuleRow};
+use super::halo::greatest_divisor;
 use crate::rule::{PropagationStage, ShardingRule};
 use spirula_stablehlo::MlirOpcode as Op;
 
@@ -52,14 +53,6 @@ fn prefix_dimensions(context: &RuleContext<'_>) -> Option<ShardingRule> {
         }
     }
     Some(rule)
-}
-
-fn greatest_divisor(a: u64, b: u64) -> u64 {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// The dimensions of two shapes from the outermost on, with what is left of the current one of each.

@@ -1,12 +1,10 @@
-//! Rules of operations that keep some dimensions whole: windows, sorts, linear algebra and others.
+//! Rules of operations that keep some dimensions whole: sorts, linear algebra and others.
 
 use super::context::{RuleContext, RuleRow};
 use crate::rule::ShardingRule;
 use spirula_stablehlo::MlirOpcode as Op;
 
 pub(super) const RULES: &[RuleRow] = &[
-    (&[Op::ReduceWindow], reduce_windows),
-    (&[Op::SelectAndScatter], select_and_scatter),
     (&[Op::Sort], sort_dimensions),
     (&[Op::Cholesky], decompose_matrices),
     (&[Op::TriangularSolve], solve_systems),
@@ -37,45 +35,6 @@ pub(super) const RULES: &[RuleRow] = &[
 
 fn keep_whole(context: &RuleContext<'_>) -> Option<ShardingRule> {
     Some(context.whole_rule())
-}
-
-/// Whether the windows of a dimension are its elements.
-fn lists_of_windows(context: &RuleContext<'_>, rank: usize) -> Vec<bool> {
-    let window = context.integers_or("window_dimensions", 1, rank);
-    let strides = context.integers_or("window_strides", 1, rank);
-    let base = context.integers_or("base_dilations", 1, rank);
-    let padding = context.integers_or("padding", 0, 2 * rank);
-    let is_plain = |at: usize| {
-        [&window, &strides, &base]
-            .iter()
-            .all(|list| list.get(at) == Some(&1))
-            && padding.get(2 * at..2 * at + 2) == Some(&[0, 0])
-    };
-    (0..rank).map(is_plain).collect()
-}
-
-fn reduce_windows(context: &RuleContext<'_>) -> Option<ShardingRule> {
-    let mut rule = context.whole_rule();
-    let count = context.operands / 2;
-    let shape = context.operand(0)?;
-    let plain = lists_of_windows(context, shape.len());
-    for (at, size) in shape.iter().enumerate().filter(|(at, _)| plain[*at]) {
-        let inputs = (0..count).map(|input| (input, at));
-        let results = (0..count).map(|result| (context.operands + result, at));
-        let dimensions: Vec<(usize, usize)> = inputs.chain(results).collect();
-        rule.join_dimensions(*size, &dimensions);
-    }
-    Some(rule)
-}
-
-fn select_and_scatter(context: &RuleContext<'_>) -> Option<ShardingRule> {
-    let mut rule = context.whole_rule();
-    let shape = context.operand(0)?;
-    let plain = lists_of_windows(context, shape.len());
-    for (at, size) in shape.iter().enumerate().filter(|(at, _)| plain[*at]) {
-        rule.join_dimensions(*size, &[(0, at), (1, at), (3, at)]);
-    }
-    Some(rule)
 }
 
 /// Joins some dimensions of all tensors that have them.
@@ -141,7 +100,7 @@ fn transform_dimensions(context: &RuleContext<'_>) -> Option<ShardingRule> {
 }
 
 /// All dimensions but the last.
-fn select_largest(context: &RuleContext<'_>) -> Option<ShardingRule> {
+pub(super) fn select_largest(context: &RuleContext<'_>) -> Option<ShardingRule> {
     let mut rule = context.whole_rule();
     let batches = context.operand(0)?.len().checked_sub(1)?;
     join_everywhere(context, &mut rule, 0..batches);

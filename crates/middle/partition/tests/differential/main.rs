@@ -4,3 +4,4 @@
 mod compare;
 mod models;
 mod programs;
+mod rules;

@@ -5,7 +5,7 @@ use spirula_partition::{PartitionOptions, PartitionReport, partition_module};
 use spirula_stablehlo::mlir::parse_text;
 
 /// The report of a program whose results are equal.
-fn compare_text(text: &str) -> PartitionReport {
+pub fn compare_text(text: &str) -> PartitionReport {
     let module = parse_text(text.as_bytes()).expect("a program");
     match compare_program(&module, None, &[], 1 << 22) {
         PartitionVerdict::Equal(report) => report,
@@ -16,7 +16,7 @@ fn compare_text(text: &str) -> PartitionReport {
 }
 
 /// Bytes that collectives of a kind move.
-fn bytes_of(report: &PartitionReport, name: &str) -> f64 {
+pub fn bytes_of(report: &PartitionReport, name: &str) -> f64 {
     report.collectives.get(name).map_or(0.0, |own| own.bytes)
 }
 
