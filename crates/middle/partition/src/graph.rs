@@ -2,7 +2,6 @@
 //!
 //! A function that is called twice stands in the graph twice, so that each call has layouts of its own.
 
-use crate::layout::ShardLayout;
 use crate::mesh::MeshAtom;
 use crate::rule::ShardingRule;
 use spirula_entity::define_ids;
@@ -26,6 +25,8 @@ pub struct GraphValueData {
     pub element_bytes: u64,
     /// Whether devices may have parts of it.
     pub is_divisible: bool,
+    /// The set of the atoms of manual computations around, which split nothing there.
+    pub(crate) manual: u64,
 }
 
 /// Atoms that must split the dimensions of a value.
@@ -59,12 +60,12 @@ pub enum GraphNodeKind {
     Loop,
     /// `if` and `case`: a block for each branch.
     Branch,
-    /// A manual computation, whose operands and results have these layouts.
+    /// A manual computation: the manual atoms of each dimension, which are the outermost ones.
     Manual {
-        /// Layouts of the operands.
-        inputs: Vec<ShardLayout>,
-        /// Layouts of the results.
-        outputs: Vec<ShardLayout>,
+        /// Those of the operands.
+        inputs: Vec<Vec<Vec<MeshAtom>>>,
+        /// Those of the results.
+        outputs: Vec<Vec<Vec<MeshAtom>>>,
     },
 }
 
@@ -85,7 +86,7 @@ pub struct GraphNode {
     pub rule: Option<GraphRule>,
     /// Blocks of control flow.
     pub blocks: Vec<GraphBlock>,
-    /// Whether it stands in a manual computation, whose tensors are parts already.
+    /// Whether it stands in a manual computation.
     pub is_manual: bool,
 }
 

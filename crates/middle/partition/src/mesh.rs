@@ -181,7 +181,7 @@ impl AtomicMesh {
     }
 
     /// The atoms of an axis or of a part of one.
-    fn split_axis(&self, mesh: &DeviceMesh, axis: &AxisReference) -> Vec<MeshAtom> {
+    pub(crate) fn split_axis(&self, mesh: &DeviceMesh, axis: &AxisReference) -> Vec<MeshAtom> {
         let Some(digits) = find_digits(mesh, axis) else {
             return Vec::new();
         };

@@ -17,6 +17,8 @@ use std::collections::VecDeque;
 struct OpenLayout {
     layout: ShardLayout,
     open: Vec<bool>,
+    /// The set of the atoms that never split it.
+    manual: u64,
 }
 
 /// The layouts of all values.
@@ -117,6 +119,7 @@ pub fn propagate_layouts(graph: &ProgramGraph, mesh: &AtomicMesh) -> ValueLayout
     let layouts = graph.values.iter().map(|data| OpenLayout {
         layout: ShardLayout::new_replicated(data.shape.len()),
         open: vec![data.is_divisible; data.shape.len()],
+        manual: data.manual,
     });
     let mut values = ValueLayouts {
         classes,
@@ -211,7 +214,7 @@ impl LayoutPropagation<'_> {
     ) -> Vec<Vec<MeshAtom>> {
         let current = &self.values.layouts[class];
         let mut dims = current.layout.dims.clone();
-        let mut used = current.layout.used_atoms();
+        let mut used = current.layout.used_atoms() | current.manual;
         let mut lists: Vec<Vec<MeshAtom>> =
             own.into_iter().map(Option::unwrap_or_default).collect();
         for (dimension, factors) in rule.tensors[tensor].iter().enumerate() {

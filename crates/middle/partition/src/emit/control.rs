@@ -4,6 +4,7 @@ use super::emitter::LocalEmitter;
 use crate::PartitionResult;
 use crate::graph::{GraphBlock, GraphNode, GraphValue};
 use crate::layout::ShardLayout;
+use crate::mesh::MeshAtom;
 use spirula_stablehlo::mlir::{MlirOp, MlirType, MlirValue, OperationDraft};
 
 impl LocalEmitter<'_> {
@@ -107,24 +108,38 @@ impl LocalEmitter<'_> {
         Ok(())
     }
 
-    /// A manual computation: its body is for one device already, and stands in the place of the operation.
+    /// A manual computation: its body is for the devices along the manual axes already, and stands in the place of the
+    /// operation.
     pub(super) fn emit_manual(
         &mut self,
         node: &GraphNode,
-        inputs: &[ShardLayout],
-        outputs: &[ShardLayout],
+        inputs: &[Vec<Vec<MeshAtom>>],
+        outputs: &[Vec<Vec<MeshAtom>>],
     ) -> PartitionResult<()> {
         let block = &node.blocks[0];
         for (at, argument) in block.arguments.iter().enumerate() {
-            let local = self.require_layout(node.op, node.operands[at], &inputs[at])?;
-            self.add_layout(*argument, self.whole_layout(*argument), local);
+            let inside = self.layouts.layout(*argument).clone();
+            let outside = join_manual(&inputs[at], &inside);
+            let local = self.require_layout(node.op, node.operands[at], &outside)?;
+            self.add_layout(*argument, inside, local);
         }
         self.emit_nodes(block)?;
         for (at, returned) in block.returned.iter().enumerate() {
-            let layout = self.whole_layout(*returned);
-            let local = self.require_layout(node.op, *returned, &layout)?;
-            self.add_layout(node.results[at], outputs[at].clone(), local);
+            let inside = self.layouts.layout(*returned).clone();
+            let local = self.require_layout(node.op, *returned, &inside)?;
+            let outside = join_manual(&outputs[at], &inside);
+            self.add_layout(node.results[at], outside, local);
         }
         Ok(())
+    }
+}
+
+/// The layout outside of a manual computation, of which the inner one is inside.
+fn join_manual(manual: &[Vec<MeshAtom>], inside: &ShardLayout) -> ShardLayout {
+    let pairs = manual.iter().zip(&inside.dims);
+    ShardLayout {
+        dims: pairs
+            .map(|(outer, inner)| [outer.as_slice(), inner].concat())
+            .collect(),
     }
 }

@@ -17,13 +17,11 @@ use spirula_stablehlo::mlir::{
 impl LocalEmitter<'_> {
     pub(super) fn emit_operation(&mut self, node: &GraphNode) -> PartitionResult<()> {
         let opcode = self.source.opcode(node.op);
-        if !node.is_manual {
-            match opcode {
-                Some(MlirOpcode::Constant) if self.emit_splat(node)? => return Ok(()),
-                Some(MlirOpcode::Iota) => return self.emit_iota(node),
-                Some(MlirOpcode::Constant) => return self.emit_copy(node),
-                _ => {}
-            }
+        match opcode {
+            Some(MlirOpcode::Constant) if self.emit_splat(node)? => return Ok(()),
+            Some(MlirOpcode::Iota) => return self.emit_iota(node),
+            Some(MlirOpcode::Constant) => return self.emit_copy(node),
+            _ => {}
         }
         let Some(rule) = node.rule else {
             self.note_gathered(node);

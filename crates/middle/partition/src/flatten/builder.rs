@@ -28,8 +28,8 @@ pub(super) struct GraphBuilder<'m> {
     pub(super) groups: FxHashMap<Option<i64>, GraphValue>,
     pub(super) depth: usize,
     pub(super) nodes: usize,
-    /// Number of manual computations around.
-    pub(super) manual: usize,
+    /// The set of the atoms that manual computations around have.
+    pub(super) manual: u64,
 }
 
 impl GraphBuilder<'_> {
@@ -64,7 +64,7 @@ impl GraphBuilder<'_> {
             captures: Vec::new(),
             rule: None,
             blocks: Vec::new(),
-            is_manual: self.manual > 0,
+            is_manual: self.manual != 0,
         }
     }
 

@@ -48,9 +48,7 @@ impl GraphBuilder<'_> {
             return self.error(op, "`sharding` is malformed");
         };
         let results = self.add_results(op)?;
-        if self.manual == 0 {
-            self.pin_value(op, results[0], Some(&sharding))?;
-        }
+        self.pin_value(op, results[0], Some(&sharding))?;
         self.graph.add_identity_edge(operands[0], results[0]);
         nodes.push(self.make_node(op, GraphNodeKind::Relayout, operands, results));
         Ok(())
@@ -101,19 +99,18 @@ impl GraphBuilder<'_> {
         let tensors: Vec<GraphValue> = operands.iter().chain(&results).copied().collect();
         let mut node = self.make_node(op, GraphNodeKind::Operation, operands, results);
         node.captures = captures;
-        if self.manual == 0 {
-            let context = RuleContext {
-                module: self.module,
-                op,
-                shapes: tensors
-                    .iter()
-                    .map(|value| self.graph.value(*value).shape.clone())
-                    .collect(),
-                operands: node.operands.len(),
-            };
-            let rule = find_rule(&context).filter(|rule| rule.fits(&context.shapes));
-            node.rule = rule.map(|rule| self.graph.add_rule(rule));
-        }
+        let context = RuleContext {
+            module: self.module,
+            op,
+            shapes: tensors
+                .iter()
+                .map(|value| self.graph.value(*value).shape.clone())
+                .collect(),
+            operands: node.operands.len(),
+            is_manual: self.manual != 0,
+        };
+        let rule = find_rule(&context).filter(|rule| rule.fits(&context.shapes));
+        node.rule = rule.map(|rule| self.graph.add_rule(rule));
         if let Some(rule) = node.rule {
             self.graph.edges.push(PropagationEdge { rule, tensors });
         }

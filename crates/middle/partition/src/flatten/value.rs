@@ -40,7 +40,7 @@ impl GraphBuilder<'_> {
                 // Positions are computed as numbers of 32 bits.
                 let is_small = sizes.iter().all(|size| i32::try_from(*size).is_ok());
                 let has_parts = has_parts && is_small && encoding.is_none();
-                (sizes, has_parts && self.manual == 0)
+                (sizes, has_parts)
             }
             MlirTypeKind::UnrankedTensor(_) => {
                 return self.error(op, "a tensor of unknown rank cannot be partitioned");
@@ -52,6 +52,7 @@ impl GraphBuilder<'_> {
             shape,
             element_bytes,
             is_divisible,
+            manual: self.manual,
         });
         Ok(GraphValue::new(self.graph.values.len() - 1))
     }
@@ -101,7 +102,11 @@ impl GraphBuilder<'_> {
         if !sharding.unreduced.is_empty() {
             return self.error(op, "a tensor that is a sum over devices is not supported");
         }
-        let dims = self.mesh.split_dimensions(sharding);
+        let mut dims = self.mesh.split_dimensions(sharding);
+        // Axes of manual computations around have split the tensor already.
+        for own in &mut dims {
+            own.retain(|atom| self.manual & atom.bit() == 0);
+        }
         if dims.len() != data.shape.len() {
             let message = format!(
                 "a sharding of {} dimensions is for a tensor of {}",

@@ -16,6 +16,8 @@ pub struct RuleContext<'m> {
     pub shapes: Vec<Vec<u64>>,
     /// Number of operands.
     pub operands: usize,
+    /// Whether it stands in a manual computation.
+    pub is_manual: bool,
 }
 
 /// A function that gives the rule of an operation.

@@ -13,8 +13,10 @@
 //! - `halo`: the elements that windows need of other parts.
 //! - `structured`: sorts, linear algebra and others that keep some dimensions whole.
 //! - `calls`: custom calls.
+//! - `collective`: collectives of manual computations.
 
 mod calls;
+mod collective;
 mod combiner;
 mod context;
 mod contraction;
@@ -39,6 +41,7 @@ const TABLES: &[&[RuleRow]] = &[
     windows::RULES,
     structured::RULES,
     calls::RULES,
+    collective::RULES,
 ];
 
 /// The rule of an operation.

@@ -2,6 +2,7 @@
 //! program gives that was not partitioned. Both are evaluated by the definition of the tensor IR.
 
 mod compare;
+mod manual;
 mod models;
 mod programs;
 mod rules;

@@ -105,29 +105,8 @@ func.func @main(%a: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}
     assert!(bytes_of(&report, "all_to_all") > 0.0);
 }
 
-#[test]
-fn manual_computations_stay() {
-    compare_text(
-        r#"
-sdy.mesh @mesh = <["x"=4]>
-func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xf32> {
-  %0 = stablehlo.tanh %a : tensor<8x4xf32>
-  %1 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%p: tensor<2x4xf32>) {
-    %s = "stablehlo.all_reduce"(%p) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
-    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
-      %t = stablehlo.add %l, %r : tensor<f32>
-      stablehlo.return %t : tensor<f32>
-    }) : (tensor<2x4xf32>) -> tensor<2x4xf32>
-    %d = stablehlo.subtract %p, %s : tensor<2x4xf32>
-    sdy.return %d : tensor<2x4xf32>
-  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
-  return %1 : tensor<8x4xf32>
-}"#,
-    );
-}
-
 /// The message of the error of a partitioning.
-fn find_error(text: &str) -> String {
+pub fn find_error(text: &str) -> String {
     let module = parse_text(text.as_bytes()).expect("a program");
     match partition_module(&module, "main", &PartitionOptions::default()) {
         Ok(_) => panic!("it is partitioned"),

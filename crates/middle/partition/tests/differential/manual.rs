@@ -1,0 +1,123 @@
+//! Manual computations.
+
+use super::programs::{bytes_of, compare_text, find_error};
+
+#[test]
+fn manual_computations_stay() {
+    compare_text(
+        r#"
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xf32> {
+  %0 = stablehlo.tanh %a : tensor<8x4xf32>
+  %1 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%p: tensor<2x4xf32>) {
+    %s = "stablehlo.all_reduce"(%p) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      %t = stablehlo.add %l, %r : tensor<f32>
+      stablehlo.return %t : tensor<f32>
+    }) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %d = stablehlo.subtract %p, %s : tensor<2x4xf32>
+    sdy.return %d : tensor<2x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}"#,
+    );
+}
+
+/// A product in a computation that is manual along `x`, over a dimension that `y` splits.
+fn make_free_axes(weights: &str) -> String {
+    format!(
+        r#"
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<8x16xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{"y"}}]>}},
+                %w: tensor<16x4xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"y"}}, {{}}]>}}) -> tensor<8x4xf32> {{
+  %1 = sdy.manual_computation(%a, %w) in_shardings=[<@mesh, [{{"x", ?}}, {{?}}]>, <@mesh, {weights}>] out_shardings=[<@mesh, [{{"x", ?}}, {{?}}]>] manual_axes={{"x"}} (%p: tensor<2x16xf32>, %q: tensor<16x4xf32>) {{
+    %m = stablehlo.dot_general %p, %q, contracting_dims = [1] x [0] : (tensor<2x16xf32>, tensor<16x4xf32>) -> tensor<2x4xf32>
+    %s = "stablehlo.all_reduce"(%m) <{{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 2, 4, 6], [1, 3, 5, 7]]> : tensor<2x4xi64>, use_global_device_ids}}> ({{
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      %t = stablehlo.add %l, %r : tensor<f32>
+      stablehlo.return %t : tensor<f32>
+    }}) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %i = stablehlo.partition_id : tensor<ui32>
+    %f = stablehlo.constant dense<2> : tensor<ui32>
+    %j = stablehlo.divide %i, %f : tensor<ui32>
+    %k = stablehlo.convert %j : (tensor<ui32>) -> tensor<f32>
+    %b = stablehlo.broadcast_in_dim %k, dims = [] : (tensor<f32>) -> tensor<2x4xf32>
+    %n = stablehlo.add %s, %b : tensor<2x4xf32>
+    %d = stablehlo.subtract %n, %m : tensor<2x4xf32>
+    sdy.return %d : tensor<2x4xf32>
+  }} : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}}"#
+    )
+}
+
+#[test]
+fn free_axes_split_the_body() {
+    let report = compare_text(&make_free_axes("[{?}, {?}]"));
+    // The product of two rows is summed over `y`; the program's own sum is not counted.
+    assert_eq!(report.moved_bytes(), 2.0 * 32.0 * 0.5);
+    assert_eq!(bytes_of(&report, "all_gather"), 0.0);
+    // A closed dimension keeps the weights whole.
+    let report = compare_text(&make_free_axes("[{}, {}]"));
+    assert!(report.moved_bytes() > 32.0);
+}
+
+#[test]
+fn manual_computations_nest() {
+    let report = compare_text(
+        r#"
+sdy.mesh @mesh = <["x"=2, "y"=2, "z"=2]>
+func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"z"}]>}) -> tensor<8x8xf32> {
+  %1 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x", "y"}, {?}]>] out_shardings=[<@mesh, [{"x", ?}, {?}]>] manual_axes={"x"} (%p: tensor<4x8xf32>) {
+    %t = stablehlo.tanh %p : tensor<4x8xf32>
+    %2 = sdy.manual_computation(%t) in_shardings=[<@mesh, [{"y"}, {?}]>] out_shardings=[<@mesh, [{"y"}, {?}]>] manual_axes={"y"} (%q: tensor<2x8xf32>) {
+      %s = "stablehlo.all_gather"(%q) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 2], [1, 3], [4, 6], [5, 7]]> : tensor<4x2xi64>, use_global_device_ids}> : (tensor<2x8xf32>) -> tensor<4x8xf32>
+      %u = stablehlo.slice %s [1:3, 0:8] : (tensor<4x8xf32>) -> tensor<2x8xf32>
+      %d = stablehlo.subtract %q, %u : tensor<2x8xf32>
+      sdy.return %d : tensor<2x8xf32>
+    } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    sdy.return %2 : tensor<4x8xf32>
+  } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}"#,
+    );
+    assert_eq!(report.moved_bytes(), 0.0);
+}
+
+#[test]
+fn wrong_manual_computations_are_refused() {
+    let make = |outer: &str, inner: &str, axes: &str| {
+        format!(
+            r#"
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {{
+  %1 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{outer}, {{}}]>] out_shardings=[<@mesh, [{outer}, {{}}]>] manual_axes={{"x"}} (%p: tensor<4x8xf32>) {{
+    %2 = sdy.manual_computation(%p) in_shardings=[<@mesh, [{inner}, {{}}]>] out_shardings=[<@mesh, [{inner}, {{}}]>] manual_axes={{{axes}}} (%q: tensor<2x8xf32>) {{
+      sdy.return %q : tensor<2x8xf32>
+    }} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    sdy.return %2 : tensor<4x8xf32>
+  }} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}}"#
+        )
+    };
+    let cases = [
+        (
+            r#"{"y", "x"}"#,
+            r#"{"y"}"#,
+            r#""y""#,
+            "a manual axis stands after another one",
+        ),
+        (
+            r#"{"x"}"#,
+            r#"{"x"}"#,
+            r#""x""#,
+            "an axis that is manual already",
+        ),
+        (r#"{"x"}"#, r#"{}"#, r#""y""#, "have other sizes"),
+    ];
+    for (outer, inner, axes, wanted) in cases {
+        let message = find_error(&make(outer, inner, axes));
+        assert!(message.contains(wanted), "{message}");
+    }
+}
