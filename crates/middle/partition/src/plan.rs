@@ -93,7 +93,11 @@ impl PlanContext<'_> {
             let alone = std::iter::once(&projected[first]);
             let others = projected.iter();
             add(self.assign_atoms(alone.clone().chain(others)));
-            add(self.assign_atoms(alone));
+            let assigned = self.assign_atoms(alone);
+            if let Some(moved) = self.move_atoms(order[first], &assigned) {
+                add(moved);
+            }
+            add(assigned);
         }
         add(self.assign_atoms(std::iter::empty()));
         let plans = candidates.into_iter().map(|assignment| OperationPlan {
@@ -129,6 +133,31 @@ impl PlanContext<'_> {
         self.drop_narrow_parts(&mut assignment);
         self.drop_hidden_atoms(&mut assignment);
         assignment
+    }
+
+    /// An assignment to which atoms of a tensor are added that have no factor there: each goes to a factor that no device shares
+    /// yet. So devices exchange parts of a dimension that is needed as a whole for parts of another one.
+    fn move_atoms(&self, tensor: usize, assigned: &[Vec<MeshAtom>]) -> Option<Vec<Vec<MeshAtom>>> {
+        let used = assigned.iter().flatten();
+        let used = used.fold(0, |all, atom| all | atom.bit());
+        let layout = &self.tensors[tensor].layouts[0];
+        let atoms = layout.dims.iter().flatten();
+        let free: Vec<MeshAtom> = atoms
+            .filter(|atom| used & atom.bit() == 0)
+            .copied()
+            .collect();
+        let count = self.mesh.count(&free);
+        let mut factors = self.rule.tensors[tensor].iter().flatten();
+        let factor = factors.find(|at| {
+            let factor = self.rule.factors[**at];
+            assigned[**at].is_empty() && !factor.is_reduced && factor.size.is_multiple_of(count)
+        });
+        let factor = *factor.filter(|_| !free.is_empty())?;
+        let mut moved = assigned.to_vec();
+        moved[factor] = free;
+        self.drop_narrow_parts(&mut moved);
+        self.drop_hidden_atoms(&mut moved);
+        Some(moved)
     }
 
     /// Takes away the atoms of factors whose parts are smaller than what their neighbours need of them.

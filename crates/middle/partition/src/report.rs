@@ -20,9 +20,11 @@ pub struct PartitionReport {
     pub operations: u64,
     /// Operations whose operands were gathered for lack of a rule, by name.
     pub gathered: BTreeMap<String, u64>,
+    /// Operations that needed a dimension as a whole which devices shared, by name.
+    pub joined: BTreeMap<String, u64>,
     /// Collectives by name.
     pub collectives: BTreeMap<&'static str, CollectiveCount>,
-    /// A warning for each kind of operation that was gathered, at the first of them.
+    /// A warning for each kind of operation that was gathered or needed a dimension as a whole, at the first of them.
     pub warnings: Vec<SourceDiagnostic>,
 }
 
@@ -59,6 +61,9 @@ impl fmt::Display for PartitionReport {
         }
         for (name, count) in &self.gathered {
             writeln!(f, "no rule: {name}, {count}")?;
+        }
+        for (name, count) in &self.joined {
+            writeln!(f, "needs a whole dimension: {name}, {count}")?;
         }
         Ok(())
     }

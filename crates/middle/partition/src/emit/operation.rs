@@ -31,6 +31,7 @@ impl LocalEmitter<'_> {
         let graph = self.graph;
         let rule = graph.rule(rule);
         let plan = self.plan_operation(node, rule);
+        self.note_joined(node, rule);
         self.emit_planned(node, rule, &plan)
     }
 
@@ -87,6 +88,29 @@ impl LocalEmitter<'_> {
                 .push(SourceDiagnostic::warning(place, message));
         }
         *self.report.gathered.entry(name).or_default() += 1;
+    }
+
+    /// Counts an operation that needs a dimension as a whole of which devices have parts.
+    fn note_joined(&mut self, node: &GraphNode, rule: &ShardingRule) {
+        let is_joined = |(tensor, value): (usize, &GraphValue)| {
+            let layouts = self.known_layouts(*value);
+            let mut dimensions = rule.tensors[tensor].iter().enumerate();
+            dimensions.any(|(at, factors)| {
+                factors.is_empty() && layouts.iter().all(|layout| !layout.dims[at].is_empty())
+            })
+        };
+        if !node.operands.iter().enumerate().any(is_joined) {
+            return;
+        }
+        let name = self.source.op_name(node.op).to_owned();
+        if !self.report.joined.contains_key(&name) {
+            let place = self.source.source_location(node.op);
+            let message = format!("`{name}` needs a whole dimension, of which devices have parts");
+            self.report
+                .warnings
+                .push(SourceDiagnostic::warning(place, message));
+        }
+        *self.report.joined.entry(name).or_default() += 1;
     }
 
     /// Warns of an operation with effects, which was to run once.

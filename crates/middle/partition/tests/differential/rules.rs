@@ -302,3 +302,29 @@ fn batches_of_matrices_stay_split() {
     assert_eq!(report.moved_bytes(), 0.0);
     assert_eq!(report.gathered_count(), 0);
 }
+
+/// A sort along a dimension that devices share: they exchange its parts for those of the other dimension.
+#[test]
+fn whole_dimensions_are_exchanged_for_others() {
+    let report = compare_text(&make_program(
+        r#"%x: tensor<64x16xf32> <[{"x"}, {}]>"#,
+        r#"(tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<64x16xf32>) -> tensor<64x16xf32>
+  %init = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = "stablehlo.reduce_window"(%x, %init) <{window_dimensions = array<i64: 64, 1>, padding = dense<[[63, 0], [0, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<64x16xf32>, tensor<f32>) -> tensor<64x16xf32>
+  return %0, %1 : tensor<64x16xf32>, tensor<64x16xf32>
+}"#,
+    ));
+    // A device exchanges three quarters of its part. The second operation finds the operand of the first.
+    assert_eq!(report.moved_bytes(), 3.0 * 1024.0 * 0.75);
+    assert_eq!(bytes_of(&report, "all_gather"), 0.0);
+    assert_eq!(report.joined.len(), 1);
+}
