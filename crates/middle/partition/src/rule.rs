@@ -222,6 +222,19 @@ impl ShardingRule {
             || factors.iter().any(has_windows) && size.is_multiple_of(product)
     }
 
+    /// Makes dimensions whole along which devices would combine results, or give each other elements.
+    pub fn forbid_combination(&mut self) {
+        let factors = self.factors.iter().enumerate();
+        let is_forbidden: Vec<bool> = factors
+            .map(|(at, factor)| factor.is_reduced || self.find_halo(at).is_some())
+            .collect();
+        for factors in self.tensors.iter_mut().flatten() {
+            if factors.iter().any(|factor| is_forbidden[*factor]) {
+                factors.clear();
+            }
+        }
+    }
+
     /// The halo of a factor along which windows overlap.
     pub fn find_halo(&self, factor: FactorIndex) -> Option<&WindowHalo> {
         self.halos.iter().find(|halo| halo.factor == factor)

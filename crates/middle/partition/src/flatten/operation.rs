@@ -109,7 +109,13 @@ impl GraphBuilder<'_> {
             operands: node.operands.len(),
             is_manual: self.manual != 0,
         };
-        let rule = find_rule(&context).filter(|rule| rule.fits(&context.shapes));
+        let mut rule = find_rule(&context).filter(|rule| rule.fits(&context.shapes));
+        if let Some(rule) = &mut rule
+            && tensors.iter().any(|value| self.is_quantized(*value))
+        {
+            // Results that are rounded cannot be added up, and padding is not zero.
+            rule.forbid_combination();
+        }
         node.rule = rule.map(|rule| self.graph.add_rule(rule));
         if let Some(rule) = node.rule {
             self.graph.edges.push(PropagationEdge { rule, tensors });

@@ -25,6 +25,13 @@ impl GraphBuilder<'_> {
         }
     }
 
+    /// Whether the elements of a value stand for real numbers by a scale.
+    pub(super) fn is_quantized(&self, value: GraphValue) -> bool {
+        let types = &self.module.types;
+        let element = types.element_type(self.graph.value(value).ty);
+        matches!(types.kind(element), MlirTypeKind::Quantized(_))
+    }
+
     pub(super) fn add_value(&mut self, op: MlirOp, ty: MlirType) -> PartitionResult<GraphValue> {
         let (element_bytes, has_parts) = self.describe_element(ty);
         let kind = self.module.types.kind(ty);

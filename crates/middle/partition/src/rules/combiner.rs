@@ -23,17 +23,28 @@ impl RegionCombiner {
         let [block] = module.blocks(region) else {
             return None;
         };
-        let [combine, last] = module.ops(*block) else {
+        // JAX constrains results inside of manual computations, which says nothing of an element.
+        let ops = module.ops(*block).iter().copied();
+        let ops: Vec<MlirOp> = ops
+            .filter(|op| module.opcode(*op) != Some(Op::SdyShardingConstraint))
+            .collect();
+        let [combine, last] = ops[..] else {
             return None;
         };
         let arguments: Vec<MlirValue> = module.arguments(*block).collect();
-        let mut operands = module.operands(*combine).to_vec();
+        let mut operands = module.operands(combine).to_vec();
         operands.sort();
-        let results: Vec<MlirValue> = module.results(*combine).collect();
-        if operands != arguments || module.operands(*last) != results {
+        let mut returned = *module.operands(last).first()?;
+        while let Some(op) = module.defining_op(returned)
+            && module.opcode(op) == Some(Op::SdyShardingConstraint)
+        {
+            returned = *module.operands(op).first()?;
+        }
+        let is_one = module.operands(last).len() == 1;
+        if operands != arguments || !is_one || module.defining_op(returned) != Some(combine) {
             return None;
         }
-        match module.opcode(*combine)? {
+        match module.opcode(combine)? {
             Op::Maximum | Op::Minimum | Op::And | Op::Or => Some(RegionCombiner::Idempotent),
             Op::Add | Op::Xor => Some(RegionCombiner::Neutral(NeutralElement::Zero)),
             Op::Multiply => Some(RegionCombiner::Neutral(NeutralElement::One)),

@@ -328,3 +328,105 @@ fn whole_dimensions_are_exchanged_for_others() {
     assert_eq!(bytes_of(&report, "all_gather"), 0.0);
     assert_eq!(report.joined.len(), 1);
 }
+
+/// A convolution with windows along its first spatial dimension, as far as it has an output. Returns the bytes of halos.
+fn compare_geometry(size: u64, kernel: u64, strides: [u64; 3], padding: [i64; 2]) -> Option<f64> {
+    let [stride, base, dilation] = strides;
+    let extent = (kernel - 1) * dilation + 1;
+    let padded = ((size - 1) * base + 1) as i64 + padding[0] + padding[1];
+    let output = u64::try_from(padded - extent as i64).ok()? / stride + 1;
+    let [low, high] = padding;
+    let report = compare_text(&make_program(
+        &format!(
+            r#"%x: tensor<1x{size}x2xf32> <[{{}}, {{"x"}}, {{}}]>, %k: tensor<{kernel}x2x2xf32>"#
+        ),
+        &format!(
+            r#"tensor<1x{output}x2xf32> {{
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {{stride = [{stride}], pad = [[{low}, {high}]], lhs_dilate = [{base}], rhs_dilate = [{dilation}]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : (tensor<1x{size}x2xf32>, tensor<{kernel}x2x2xf32>) -> tensor<1x{output}x2xf32>
+  return %0 : tensor<1x{output}x2xf32>
+}}"#
+        ),
+    ));
+    Some(bytes_of(&report, "collective_permute"))
+}
+
+#[test]
+fn convolutions_of_any_geometry_are_equal() {
+    let (mut count, mut exchanged) = (0, 0);
+    for code in 0..3 * 3 * 2 * 2 * 2 {
+        let strides = [1 + code / 4 % 2, 1 + code / 2 % 2, 1 + code % 2];
+        let size = [16, 8, 12][code as usize / 8 % 3];
+        let kernel = 1 + code / 24 % 3;
+        for padding in [[0, 0], [1, 1], [0, 1], [2, 1], [-1, 2], [3, 0]] {
+            if let Some(bytes) = compare_geometry(size, kernel, strides, padding) {
+                count += 1;
+                exchanged += u64::from(bytes > 0.0);
+            }
+        }
+    }
+    assert!(count > 400, "{count}");
+    assert!(exchanged > 20, "{exchanged}");
+}
+
+#[test]
+fn elements_of_any_type_are_looked_up() {
+    for ty in [
+        "i1",
+        "ui8",
+        "i64",
+        "f16",
+        "bf16",
+        "f64",
+        "complex<f32>",
+        "f8E4M3FNUZ",
+    ] {
+        let report = compare_text(&make_program(
+            &format!(r#"%table: tensor<512x{ty}> <[{{"x"}}]>, %x: tensor<5xf32>"#),
+            &format!(
+                r#"tensor<5x{ty}> {{
+  %scale = stablehlo.constant dense<600.0> : tensor<5xf32>
+  %0 = stablehlo.multiply %x, %scale : tensor<5xf32>
+  %i = stablehlo.convert %0 : (tensor<5xf32>) -> tensor<5xi32>
+  %1 = "stablehlo.gather"(%table, %i) <{{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}}> : (tensor<512x{ty}>, tensor<5xi32>) -> tensor<5x{ty}>
+  return %1 : tensor<5x{ty}>
+}}"#
+            ),
+        ));
+        assert_eq!(bytes_of(&report, "all_gather"), 0.0, "{ty}");
+    }
+}
+
+/// The reciprocals of looked-up zeros are infinities of the same sign.
+#[test]
+fn looked_up_zeros_keep_their_sign() {
+    let report = compare_text(&make_program(
+        r#"%table: tensor<512xf32> <[{"x"}]>"#,
+        r#"tensor<6xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<512xf32>
+  %signed = stablehlo.multiply %table, %zeros : tensor<512xf32>
+  %i = stablehlo.constant dense<[0, 100, 200, 300, 400, 511]> : tensor<6xi32>
+  %0 = "stablehlo.gather"(%signed, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<512xf32>, tensor<6xi32>) -> tensor<6xf32>
+  %one = stablehlo.constant dense<1.0> : tensor<6xf32>
+  %1 = stablehlo.divide %one, %0 : tensor<6xf32>
+  return %1 : tensor<6xf32>
+}"#,
+    ));
+    assert!(bytes_of(&report, "all_reduce") > 0.0);
+}
+
+/// Quantised results are rounded, so that partial ones are not added up.
+#[test]
+fn quantised_products_are_whole() {
+    let report = compare_text(&make_program(
+        r#"%a: tensor<4x64xf32> <[{}, {"x"}]>, %b: tensor<64x4xf32> <[{"x"}, {}]>"#,
+        r#"tensor<4x4xf32> {
+  %0 = stablehlo.uniform_quantize %a : (tensor<4x64xf32>) -> tensor<4x64x!quant.uniform<i8:f32, 0.02:3>>
+  %1 = stablehlo.uniform_quantize %b : (tensor<64x4xf32>) -> tensor<64x4x!quant.uniform<i8:f32, 0.02>>
+  %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<4x64x!quant.uniform<i8:f32, 0.02:3>>, tensor<64x4x!quant.uniform<i8:f32, 0.02>>) -> tensor<4x4x!quant.uniform<i8:f32, 0.1:-5>>
+  %3 = stablehlo.uniform_dequantize %2 : (tensor<4x4x!quant.uniform<i8:f32, 0.1:-5>>) -> tensor<4x4xf32>
+  return %3 : tensor<4x4xf32>
+}"#,
+    ));
+    assert_eq!(bytes_of(&report, "all_reduce"), 0.0);
+}
