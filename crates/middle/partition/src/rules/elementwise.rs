@@ -6,7 +6,10 @@ use spirula_stablehlo::MlirOpcode as Op;
 
 pub(super) const RULES: &[RuleRow] = &[
     (ELEMENTWISE, match_equal_shapes),
-    (&[Op::OptimizationBarrier], pair_operands),
+    (
+        &[Op::OptimizationBarrier, Op::UnrealizedConversionCast],
+        pair_operands,
+    ),
     (&[Op::Constant, Op::Iota], split_freely),
     (&[Op::BitcastConvert], keep_leading_dimensions),
 ];
