@@ -3,6 +3,7 @@
 use spirula_segment::profile::SegmentProfile;
 use spirula_spirv::target::SpirvTarget;
 use spirula_stablehlo::memory_layout::EntryLayouts;
+use spirula_stablehlo::sharding::EntryShardings;
 use spirula_stablehlo::translate::{ForeignTargets, KnownArguments, ScatterWindows};
 use spirula_tensor::ir::ProductPrecision;
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
@@ -26,6 +27,9 @@ pub struct CompileOptions {
     pub layouts: EntryLayouts,
     /// Number of devices over which a StableHLO program with shardings is partitioned; by default it is not.
     pub partitions: Option<u64>,
+    /// Shardings by which a StableHLO program is partitioned so that its entry point takes and gives the parts of all devices:
+    /// an array that is split is one argument or result for each device. By default it is not.
+    pub shards: Option<EntryShardings>,
     /// Precision of products of `f32` in StableHLO; by default that of each operation.
     pub precision: Option<ProductPrecision>,
     /// The kind of device that tensor programs are scheduled for.

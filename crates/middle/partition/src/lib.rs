@@ -12,6 +12,7 @@
 //! 6. `emit`: the local program. An operation without a rule is computed by every device as a whole, with a warning.
 //!
 //! [`wrap_as_manual`] makes of a local program a global one that one device runs, so that results can be compared.
+//! [`wrap_for_shards`] makes one that takes and gives the parts of all devices as they are.
 //! The cost is linear in the operations of the program. It depends on the number of devices by the lists of groups of
 //! collectives alone, each of which is made once.
 
@@ -32,7 +33,7 @@ mod wrap;
 
 pub use partition::{PartitionOptions, PartitionedModule, partition_module};
 pub use report::{CollectiveCount, PartitionReport};
-pub use wrap::wrap_as_manual;
+pub use wrap::{wrap_as_manual, wrap_for_shards};
 
 use spirula_diagnostics::SourceDiagnostic;
 

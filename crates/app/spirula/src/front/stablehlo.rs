@@ -9,7 +9,7 @@ use crate::options::CompileOptions;
 use crate::signature::TensorSignature;
 use crate::stages::{PARTITION, StageObserver};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_partition::{PartitionOptions, partition_module, wrap_as_manual};
+use spirula_partition::{PartitionOptions, partition_module, wrap_as_manual, wrap_for_shards};
 use spirula_stablehlo::mlir::{MlirModule, SsaNumbering};
 use spirula_stablehlo::translate::{TranslateError, TranslateOptions, translate_for};
 use spirula_tensor::ir::{OpKind, TensorFunction};
@@ -156,15 +156,17 @@ impl TensorSource for MlirModule {
             layouts: options.layouts.clone(),
         };
         let mut diagnostics = Vec::new();
-        let partitioned = match options.partitions {
-            Some(devices) => Some(partition_for(
+        let is_partitioned = options.partitions.is_some() || options.shards.is_some();
+        let partitioned = if is_partitioned {
+            Some(partition_for(
                 self,
                 entry,
-                devices,
+                options,
                 watch,
                 &mut diagnostics,
-            )?),
-            None => None,
+            )?)
+        } else {
+            None
         };
         let module = partitioned.as_ref().unwrap_or(self);
         let translated = translate_for(module, entry, &choices);
@@ -188,16 +190,16 @@ impl TensorSource for MlirModule {
 fn partition_for(
     module: &MlirModule,
     entry: &str,
-    devices: u64,
+    options: &CompileOptions,
     watch: &mut StageObserver<'_>,
     diagnostics: &mut Vec<SourceDiagnostic>,
 ) -> Result<MlirModule, CompileError> {
-    let options = PartitionOptions {
-        devices: Some(devices),
-        ..PartitionOptions::default()
+    let choices = PartitionOptions {
+        devices: options.partitions,
+        shardings: options.shards.clone(),
     };
     let mut partitioned =
-        partition_module(module, entry, &options).map_err(CompileError::from_translate_fault)?;
+        partition_module(module, entry, &choices).map_err(CompileError::from_translate_fault)?;
     watch(PARTITION.0, &|| {
         let report = partitioned.report.to_string();
         let report: String = report.lines().map(|line| format!("// {line}\n")).collect();
@@ -205,7 +207,10 @@ fn partition_for(
         report + &text
     });
     diagnostics.append(&mut partitioned.report.warnings);
-    Ok(wrap_as_manual(&partitioned, module))
+    Ok(match options.shards {
+        Some(_) => wrap_for_shards(&partitioned, module),
+        None => wrap_as_manual(&partitioned, module),
+    })
 }
 
 fn to_compile_error(error: TranslateError) -> CompileError {

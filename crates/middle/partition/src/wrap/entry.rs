@@ -1,20 +1,40 @@
-//! Wrapping of a local program as a manual computation, by which one device runs the parts of all.
+//! Entry points with a manual computation that calls the local program.
 
 use crate::partition::PartitionedModule;
 use rustc_hash::FxHashMap;
 use spirula_stablehlo::MlirOpcode;
 use spirula_stablehlo::mlir::{
     AttributeKind, DialectBody, MlirAttr, MlirModule, MlirOp, MlirType, MlirTypeKind, MlirValue,
-    ModuleBuilder, OperationDraft,
+    ModuleBuilder, NamedAttribute, OperationDraft,
 };
 use spirula_stablehlo::sharding::{AxisReference, TensorSharding};
 
 /// The name that the local entry point gets.
 const LOCAL_ENTRY: &str = "spirula_local_entry";
 
-/// A module whose entry point takes and gives whole tensors. It cuts them into parts, calls the local program on all devices of
-/// the mesh, and puts the results together.
-pub fn wrap_as_manual(partitioned: &PartitionedModule, global: &MlirModule) -> MlirModule {
+/// The global entry point, and the local one that it calls.
+#[derive(Clone, Copy)]
+pub(super) struct EntryPair<'m> {
+    pub(super) partitioned: &'m PartitionedModule,
+    pub(super) global: &'m MlirModule,
+    /// The entry point of the global module.
+    pub(super) entry: MlirOp,
+    /// The types of the parameters of the local one, and of its results.
+    pub(super) local_types: &'m [Vec<MlirType>; 2],
+}
+
+/// The shardings of a manual computation.
+pub(super) struct ManualCallShardings<'s> {
+    pub(super) inputs: &'s [TensorSharding],
+    pub(super) outputs: &'s [TensorSharding],
+}
+
+/// The local program with another entry point, which a function emits.
+pub(super) fn wrap_entry(
+    partitioned: &PartitionedModule,
+    global: &MlirModule,
+    emit_entry: impl Fn(&mut ModuleBuilder, EntryPair<'_>),
+) -> MlirModule {
     let local = &partitioned.module;
     let mut builder = ModuleBuilder::new_like(local);
     let root = local.root();
@@ -29,7 +49,13 @@ pub fn wrap_as_manual(partitioned: &PartitionedModule, global: &MlirModule) -> M
         }
         copy_local_entry(&mut builder, local, *function);
         if let Some(entry) = global.find_function(&partitioned.entry) {
-            emit_global_entry(&mut builder, partitioned, *function, global, entry);
+            let pair = EntryPair {
+                partitioned,
+                global,
+                entry,
+                local_types: &function_types(local, *function),
+            };
+            emit_entry(&mut builder, pair);
         }
     }
     builder.finish()
@@ -58,7 +84,7 @@ fn copy_local_entry(builder: &mut ModuleBuilder, local: &MlirModule, function: M
 }
 
 /// Parameters and results of a function.
-fn function_types(module: &MlirModule, function: MlirOp) -> [Vec<MlirType>; 2] {
+pub(super) fn function_types(module: &MlirModule, function: MlirOp) -> [Vec<MlirType>; 2] {
     let attr = module.find_attribute(function, "function_type");
     if let Some(AttributeKind::Type(ty)) = attr.map(|attr| module.attributes.kind(attr))
         && let MlirTypeKind::Function { inputs, results } = module.types.kind(*ty)
@@ -68,45 +94,41 @@ fn function_types(module: &MlirModule, function: MlirOp) -> [Vec<MlirType>; 2] {
     [Vec::new(), Vec::new()]
 }
 
-/// The entry point of the global program: a manual computation that calls the local one. Types of the global module have the
-/// same ids in the local one, which was made like it.
-fn emit_global_entry(
+/// The properties of the global entry point without attributes of arguments and results.
+pub(super) fn keep_entry_properties(pair: EntryPair<'_>) -> Vec<NamedAttribute> {
+    let global = pair.global;
+    let properties = global.properties(pair.entry).iter().copied();
+    properties
+        .filter(|(name, _)| !matches!(global.symbol_text(*name), "arg_attrs" | "res_attrs"))
+        .collect()
+}
+
+/// Begins a manual computation over all axes of the mesh. Returns it with the arguments of its body.
+pub(super) fn begin_manual(
     builder: &mut ModuleBuilder,
-    partitioned: &PartitionedModule,
-    local_entry: MlirOp,
-    global: &MlirModule,
-    entry: MlirOp,
-) {
-    let [inputs, results] = function_types(global, entry);
-    let [local_inputs, local_results] = function_types(&partitioned.module, local_entry);
-    let properties = global.properties(entry).iter().copied();
-    let properties = properties
-        .filter(|(name, _)| !matches!(global.symbol_text(*name), "arg_attrs" | "res_attrs"));
-    let function = builder.append_operation(OperationDraft {
-        properties: properties.collect(),
-        regions: 1,
-        place: global.source_location(entry),
-        loc: global.location(entry),
-        ..OperationDraft::new("func.func", &[], &[])
-    });
-    let arguments = builder.begin_block(function, 0, &inputs);
-    let mut properties = Vec::new();
+    pair: EntryPair<'_>,
+    shardings: &ManualCallShardings<'_>,
+    operands: &[MlirValue],
+    results: &[MlirType],
+    arguments: &[MlirType],
+) -> (MlirOp, Vec<MlirValue>) {
     let list = |shardings: &[TensorSharding]| {
         let texts: Vec<String> = shardings.iter().map(write_sharding).collect();
         format!("<[{}]>", texts.join(", "))
     };
-    let axes = partitioned.mesh.reference().axes.iter();
+    let axes = pair.partitioned.mesh.reference().axes.iter();
     let axes: Vec<String> = axes.map(|axis| format!("{:?}", axis.name)).collect();
+    let mut properties = Vec::new();
     for (key, kind, text) in [
         (
             "in_shardings",
             "sdy.sharding_per_value",
-            list(&partitioned.parameter_shardings()),
+            list(shardings.inputs),
         ),
         (
             "out_shardings",
             "sdy.sharding_per_value",
-            list(&partitioned.result_shardings()),
+            list(shardings.outputs),
         ),
         (
             "manual_axes",
@@ -120,25 +142,41 @@ fn emit_global_entry(
     let manual = builder.append_operation(OperationDraft {
         properties,
         regions: 1,
-        place: global.source_location(entry),
-        ..OperationDraft::new("sdy.manual_computation", &arguments, &results)
+        place: pair.global.source_location(pair.entry),
+        ..OperationDraft::new("sdy.manual_computation", operands, results)
     });
-    let inner = builder.begin_block(manual, 0, &local_inputs);
+    let inner = builder.begin_block(manual, 0, arguments);
+    (manual, inner)
+}
+
+/// Ends the body of a manual computation. Returns the results of the computation.
+pub(super) fn end_manual(
+    builder: &mut ModuleBuilder,
+    manual: MlirOp,
+    returned: &[MlirValue],
+) -> Vec<MlirValue> {
+    builder.append_operation(OperationDraft::new("sdy.return", returned, &[]));
+    builder.end_block();
+    builder.module().results(manual).collect()
+}
+
+/// Calls the local entry point.
+pub(super) fn call_local(
+    builder: &mut ModuleBuilder,
+    pair: EntryPair<'_>,
+    operands: &[MlirValue],
+) -> Vec<MlirValue> {
     let module = builder.module_mut();
     let callee = module.intern_text(LOCAL_ENTRY);
     let path = vec![callee].into_boxed_slice();
     let callee = module.attributes.intern(AttributeKind::SymbolRef(path));
     let properties = vec![(module.intern_text("callee"), callee)];
+    let [_, results] = pair.local_types;
     let call = builder.append_operation(OperationDraft {
         properties,
-        ..OperationDraft::new(MlirOpcode::FuncCall.name(), &inner, &local_results)
+        ..OperationDraft::new(MlirOpcode::FuncCall.name(), operands, results)
     });
-    let values: Vec<MlirValue> = builder.module().results(call).collect();
-    builder.append_operation(OperationDraft::new("sdy.return", &values, &[]));
-    builder.end_block();
-    let values: Vec<MlirValue> = builder.module().results(manual).collect();
-    builder.append_operation(OperationDraft::new("func.return", &values, &[]));
-    builder.end_block();
+    builder.module().results(call).collect()
 }
 
 fn intern_text_attribute(builder: &mut ModuleBuilder, name: &str, text: &str) -> MlirAttr {
@@ -151,7 +189,7 @@ fn intern_text_attribute(builder: &mut ModuleBuilder, name: &str, text: &str) ->
 }
 
 /// A sharding as Shardy writes it, with its mesh.
-pub(crate) fn write_sharding(sharding: &TensorSharding) -> String {
+fn write_sharding(sharding: &TensorSharding) -> String {
     let mesh = &sharding.mesh;
     let axes = mesh.axes.iter();
     let axes: Vec<String> = axes
