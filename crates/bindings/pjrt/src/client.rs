@@ -14,7 +14,8 @@ use crate::handle::{ApiObject, PointerList, allocate, as_pointer, free, get_ref}
 use crate::module_cache::ModuleCache;
 use crate::named_value::{NamedValue, OptionValue};
 use crate::plugin::{
-    CHOICE_OPTIONS, VERSION, choose_device, choose_device_count, choose_timeout, platform_of_device,
+    CHOICE_OPTIONS, VERSION, choose_device, choose_device_count, choose_partition, choose_timeout,
+    platform_of_device,
 };
 use crate::topology::Topology;
 use spirula_runtime::{ComputeDevice, DeviceOptions};
@@ -25,6 +26,8 @@ pub struct Client {
     platform: &'static str,
     pub devices: Vec<Arc<Device>>,
     pub modules: ModuleCache,
+    /// Whether programs for several devices are partitioned.
+    pub is_partitioning: bool,
     topology: Topology,
     device_pointers: PointerList<PjrtDevice>,
     memory_pointers: PointerList<PjrtMemory>,
@@ -47,6 +50,7 @@ impl Client {
         Ok(Client {
             platform,
             modules: ModuleCache::default(),
+            is_partitioning: choose_partition(options)?,
             topology: Topology::from_device(&info, devices.len() as i32),
             device_pointers: PointerList::from_objects(devices.iter().map(|device| &**device)),
             memory_pointers: PointerList::from_objects(

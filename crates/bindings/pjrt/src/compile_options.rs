@@ -14,6 +14,9 @@ pub struct ProgramOptions {
     pub devices: Vec<i64>,
     /// Whether the program runs on the device that each execution names.
     pub is_portable: bool,
+    /// Whether the client asks for a program for several devices to be partitioned.
+    #[serde(default)]
+    pub is_partitioned: bool,
 }
 
 impl Default for ProgramOptions {
@@ -23,6 +26,7 @@ impl Default for ProgramOptions {
             partitions: 1,
             devices: Vec::new(),
             is_portable: false,
+            is_partitioned: false,
         }
     }
 }
@@ -219,6 +223,7 @@ mod tests {
             partitions: 2,
             devices: vec![300, 1, 2, 3],
             is_portable: false,
+            is_partitioned: false,
         };
         let mut build = vec![0x20, 2, 0x28, 2];
         let assignment = wanted.write_assignment(&wanted.devices);

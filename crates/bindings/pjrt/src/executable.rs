@@ -192,7 +192,8 @@ impl PluginCall for PjrtClientCompileArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let client = get_ref::<Client>(self.client)?;
         let (options, size) = (self.compile_options, self.compile_options_size);
-        let program = GivenProgram::read(self.program, options, size)?;
+        let mut program = GivenProgram::read(self.program, options, size)?;
+        program.options.is_partitioned = client.is_partitioning;
         let info = &client.devices[0].info;
         let fingerprint = program.fingerprint(info);
         let compile = || program.compile(info, fingerprint.clone());

@@ -10,7 +10,8 @@
 //! - `buffer`, `buffer_properties`, `transfer`: arrays that stay on the device.
 //! - `module`, `executable`, `execute`: compiled programs and their executions.
 //! - `module_sharding`, `sharded_run`: programs for several logical devices. They share one memory, so that the program of all
-//!   runs once: arguments are put together of the shards that the devices have, and results are cut into shards.
+//!   runs once: arguments are put together of the shards that the devices have, and results are cut into shards. A partitioned
+//!   program takes and gives the shards themselves.
 //! - `host_call`, `ffi`: functions of the host that programs call, and the extension that registers them.
 //! - `layouts`: the extension for layouts of arrays.
 //!

@@ -95,6 +95,14 @@ impl CompiledModule {
         let shardings = ModuleSharding::read(&source, options)?;
         let layouts = EntryLayouts::read(&source, ENTRY);
         let layouts = layouts.map_err(|error| PluginError::unimplemented(error.to_string()))?;
+        // Parts lie in rows.
+        let mut orders = layouts.parameters.iter().chain(&layouts.results);
+        let wants_parts = options.is_partitioned && shardings.devices > 1;
+        let partition = if wants_parts && orders.all(Option::is_none) {
+            Some(ModuleSharding::read_partition(&source)?)
+        } else {
+            None
+        };
         let mut facts = ModuleFacts {
             name: source
                 .symbol_name(source.root())
@@ -116,15 +124,14 @@ impl CompiledModule {
             windows: ScatterWindows::Whole,
             foreign: ForeignTargets::Named(Arc::new(list_targets())),
             layouts,
+            shards: partition,
             ..CompileOptions::default()
         };
-        let compiled = spirula::compile_input(code, &compile_options);
-        let compiled = compiled.map_err(|error| PluginError::from_compilation(&error))?;
-        let (CompileOutput::Program(program), Some(tensors)) = (compiled.output, compiled.tensors)
-        else {
-            return Err(PluginError::invalid("the program is not StableHLO"));
-        };
+        let (program, tensors, is_partitioned) = compile_program(code, compile_options)?;
+        facts.shardings.is_partitioned = is_partitioned;
         let (parameters, results) = read_signature(&tensors)?;
+        let parameters = facts.shardings.join_parameters(&parameters)?;
+        let results = facts.shardings.join_results(&results)?;
         let parameters = facts.layouts.apply_to_parameters(parameters)?;
         let results = facts.layouts.apply_to_results(results)?;
         facts.is_donated.resize(parameters.len(), false);
@@ -132,7 +139,7 @@ impl CompiledModule {
         Ok(CompiledModule {
             number: next_number(),
             calls_host: calls_host(&program),
-            program: *program,
+            program,
             parameters,
             results,
             shards,
@@ -193,6 +200,8 @@ impl CompiledModule {
             .take_while(|result| result.tensor.is_some());
         let results = results.map(|result| read(&result.tensor));
         let results = results.collect::<PluginResult<Vec<_>>>()?;
+        let parameters = facts.shardings.join_parameters(&parameters)?;
+        let results = facts.shardings.join_results(&results)?;
         let parameters = facts.layouts.apply_to_parameters(parameters)?;
         let results = facts.layouts.apply_to_results(results)?;
         if facts.is_donated.len() != parameters.len() {
@@ -223,6 +232,34 @@ impl CompiledModule {
     pub fn code_bytes(&self) -> u64 {
         let kernels = self.program.kernels.iter();
         kernels.map(|kernel| kernel.words.len() as u64 * 4).sum()
+    }
+}
+
+/// Compiles a program, by parts if there are shardings for these. A program that cannot be partitioned runs on whole arrays. So
+/// does one that calls functions of the host, which get whole arrays once. Returns whether it is partitioned.
+fn compile_program(
+    code: &[u8],
+    mut options: CompileOptions,
+) -> PluginResult<(CompiledProgram, TensorSignature, bool)> {
+    loop {
+        let is_partitioned = options.shards.is_some();
+        let compiled = match spirula::compile_input(code, &options) {
+            Ok(compiled) => compiled,
+            Err(_) if is_partitioned => {
+                options.shards = None;
+                continue;
+            }
+            Err(error) => return Err(PluginError::from_compilation(&error)),
+        };
+        let (CompileOutput::Program(program), Some(tensors)) = (compiled.output, compiled.tensors)
+        else {
+            return Err(PluginError::invalid("the program is not StableHLO"));
+        };
+        if is_partitioned && calls_host(&program) {
+            options.shards = None;
+            continue;
+        }
+        return Ok((*program, tensors, is_partitioned));
     }
 }
 
@@ -265,6 +302,7 @@ pub fn compute_fingerprint(code: &[u8], options: &ProgramOptions, device: &Devic
         code,
         &options.replicas.to_le_bytes(),
         &options.partitions.to_le_bytes(),
+        &[u8::from(options.is_partitioned)],
         device.id.as_bytes(),
         device.driver.as_bytes(),
     ] {

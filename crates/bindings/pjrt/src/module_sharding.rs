@@ -6,7 +6,7 @@ use crate::error::{PluginError, PluginResult};
 use crate::module::ENTRY;
 use crate::plugin::MOST_DEVICES;
 use serde::{Deserialize, Serialize};
-use spirula_stablehlo::mlir::MlirModule;
+use spirula_stablehlo::mlir::{AttributeKind, MlirModule, MlirType, MlirTypeKind};
 use spirula_stablehlo::sharding::{EntryShardings, TensorSharding};
 
 /// The shards of an array over the devices of a program.
@@ -27,6 +27,8 @@ pub struct ArraySharding {
 pub struct ModuleSharding {
     /// Number of devices.
     pub devices: usize,
+    /// Whether the program takes and gives the parts of arrays.
+    pub is_partitioned: bool,
     parameters: Vec<ArraySharding>,
     results: Vec<ArraySharding>,
 }
@@ -157,9 +159,79 @@ impl ModuleSharding {
         };
         Ok(ModuleSharding {
             devices,
+            is_partitioned: false,
             parameters: read(&entry.parameters),
             results: read(&entry.results),
         })
+    }
+
+    /// The shardings by which a module is partitioned, which leave nothing open.
+    ///
+    /// # Errors
+    /// When one is malformed.
+    pub fn read_partition(module: &MlirModule) -> PluginResult<EntryShardings> {
+        let entry = EntryShardings::read(module, ENTRY);
+        let entry = entry.map_err(|error| PluginError::invalid(error.to_string()))?;
+        let close = |shardings: Vec<Option<TensorSharding>>, shapes: &[usize]| {
+            let pairs = shardings.into_iter().zip(shapes);
+            let closed = pairs.map(|(sharding, rank)| {
+                let mut sharding = sharding.unwrap_or_default();
+                sharding.dimensions.resize(*rank, Vec::new());
+                sharding.open = vec![false; *rank];
+                Some(sharding)
+            });
+            closed.collect()
+        };
+        let [parameters, results] = count_dimensions(module);
+        Ok(EntryShardings {
+            parameters: close(entry.parameters, &parameters),
+            results: close(entry.results, &results),
+        })
+    }
+
+    /// The whole arrays of which a partitioned program takes, or gives, parts of these types.
+    ///
+    /// # Errors
+    /// When there are too few.
+    pub fn join_parameters(&self, parts: &[ArrayType]) -> PluginResult<Vec<ArrayType>> {
+        self.join_parts(&self.parameters, parts)
+    }
+
+    /// The same for results.
+    ///
+    /// # Errors
+    /// When there are too few.
+    pub fn join_results(&self, parts: &[ArrayType]) -> PluginResult<Vec<ArrayType>> {
+        self.join_parts(&self.results, parts)
+    }
+
+    fn join_parts(
+        &self,
+        shardings: &[ArraySharding],
+        parts: &[ArrayType],
+    ) -> PluginResult<Vec<ArrayType>> {
+        if !self.is_partitioned {
+            return Ok(parts.to_vec());
+        }
+        let mut rest = parts.iter();
+        let mut whole = Vec::new();
+        for sharding in shardings {
+            let missing = || PluginError::internal("a partitioned program lacks a part");
+            let part = rest.next().ok_or_else(missing)?;
+            if sharding.positions.is_empty() {
+                whole.push(part.clone());
+                continue;
+            }
+            let pairs = part.sizes.iter().zip(&sharding.counts);
+            let sizes = pairs.map(|(size, count)| {
+                let count = i64::try_from(*count).unwrap_or(i64::MAX);
+                size.saturating_mul(count)
+            });
+            whole.push(part.with_sizes(sizes.collect())?);
+            // One part for each device.
+            rest.by_ref().take(self.devices - 1).for_each(drop);
+        }
+        Ok(whole)
     }
 
     /// The parts of arrays of these types.
@@ -185,6 +257,24 @@ impl ModuleSharding {
             results: resolve(&self.results, results, "result")?,
         })
     }
+}
+
+/// Number of dimensions of the parameters and of the results of the entry point.
+fn count_dimensions(module: &MlirModule) -> [Vec<usize>; 2] {
+    let function = module.find_function(ENTRY);
+    let attr = function.and_then(|function| module.find_attribute(function, "function_type"));
+    let count = |types: &[MlirType]| {
+        let ranks = types
+            .iter()
+            .map(|ty| module.types.shape(*ty).map_or(0, <[_]>::len));
+        ranks.collect()
+    };
+    if let Some(AttributeKind::Type(ty)) = attr.map(|attr| module.attributes.kind(attr))
+        && let MlirTypeKind::Function { inputs, results } = module.types.kind(*ty)
+    {
+        return [count(inputs), count(results)];
+    }
+    [Vec::new(), Vec::new()]
 }
 
 /// The shardings of arrays as XLA writes them.

@@ -17,10 +17,11 @@ const PROCESSOR_PLATFORM: &str = "spirula";
 const DRIVER_PLATFORM: &str = "spirula_vulkan";
 
 /// The options of a client that this module reads.
-pub const CHOICE_OPTIONS: [&str; 4] = [
+pub const CHOICE_OPTIONS: [&str; 5] = [
     DEVICE_OPTION,
     DEVICE_KIND_OPTION,
     DEVICE_COUNT_OPTION,
+    PARTITION_OPTION,
     TIMEOUT_OPTION,
 ];
 
@@ -117,6 +118,27 @@ pub fn choose_device_count(options: &[NamedValue]) -> PluginResult<i32> {
         let message = format!("the number of logical devices is not between 1 and {MOST_DEVICES}");
         PluginError::invalid(message)
     })
+}
+
+/// The option of a client that says whether programs for several devices are partitioned: 1 if they are.
+const PARTITION_OPTION: &str = "partition";
+
+/// The variable of the environment that says it, where the option is missing.
+const PARTITION_VARIABLE: &str = "SPIRULA_PARTITION";
+
+/// Whether the options or the environment ask for programs to be partitioned; by default not.
+///
+/// # Errors
+/// When the number is neither 0 nor 1.
+pub fn choose_partition(options: &[NamedValue]) -> PluginResult<bool> {
+    match read_number(options, PARTITION_OPTION, PARTITION_VARIABLE)? {
+        None | Some(0) => Ok(false),
+        Some(1) => Ok(true),
+        Some(number) => {
+            let message = format!("the option {PARTITION_OPTION} is {number}, not 0 or 1");
+            Err(PluginError::invalid(message))
+        }
+    }
 }
 
 /// The option of a client that has the seconds which a launch of a kernel may take.

@@ -1,4 +1,5 @@
-//! Executions on several logical devices: arguments are put together of shards, results are cut into shards.
+//! Executions on several logical devices: arguments are put together of shards, results are cut into shards. A partitioned program
+//! takes and gives the shards as they are.
 
 use crate::buffer::upload_value;
 use crate::device_state::{DeviceArrayId, DeviceState};
@@ -56,6 +57,9 @@ fn store_results(
         .flatten()
         .filter(|argument| !argument.is_donated);
     let kept: Vec<DeviceArrayId> = kept.map(|argument| argument.id).collect();
+    if module.facts.shardings.is_partitioned {
+        return store_parts(state, module, kept, results, values);
+    }
     for (at, value) in values.into_iter().enumerate() {
         // Further results are those of checks.
         let Some(shards) = module.shards.results.get(at) else {
@@ -70,6 +74,45 @@ fn store_results(
                 state.heap.release_value(value);
                 stored?;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Stores the results of a partitioned program, which are shards.
+fn store_parts(
+    state: &mut DeviceState,
+    module: &CompiledModule,
+    kept: Vec<DeviceArrayId>,
+    results: &[Vec<DeviceArrayId>],
+    values: Vec<ResidentValue>,
+) -> PluginResult<()> {
+    let mut values = values.into_iter();
+    let stored = store_next_parts(state, module, kept, results, &mut values);
+    // Further results are those of checks.
+    values.for_each(|value| state.heap.release_value(value));
+    stored
+}
+
+fn store_next_parts(
+    state: &mut DeviceState,
+    module: &CompiledModule,
+    mut kept: Vec<DeviceArrayId>,
+    results: &[Vec<DeviceArrayId>],
+    values: &mut impl Iterator<Item = ResidentValue>,
+) -> PluginResult<()> {
+    for (at, shards) in module.shards.results.iter().enumerate() {
+        if shards.places.is_none() {
+            if let Some(value) = values.next() {
+                store_copies(state, value, &kept, results, at)?;
+            }
+            kept.extend(results.iter().map(|own| own[at]));
+            continue;
+        }
+        for (own, value) in results.iter().zip(values.by_ref()) {
+            let value = own_value(state, &kept, value)?;
+            state.store_array(own[at], Ok(value));
+            kept.push(own[at]);
         }
     }
     Ok(())
@@ -132,6 +175,12 @@ fn gather_arguments(
     {
         let value = match &shards.places {
             None => take_argument(state, &arguments[0][at])?,
+            Some(_) if module.facts.shardings.is_partitioned => {
+                for own in arguments {
+                    given.push(take_argument(state, &own[at])?);
+                }
+                continue;
+            }
             Some(places) => gather_argument(state, whole, shards, places, arguments, at)?,
         };
         given.push(value);

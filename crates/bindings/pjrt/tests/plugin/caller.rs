@@ -84,16 +84,28 @@ impl TestClient {
 
     /// A client of so many logical devices.
     pub fn with_devices(count: i64) -> TestClient {
+        TestClient::with_partition(count, false)
+    }
+
+    /// A client of so many logical devices, which partitions programs or runs them on whole arrays.
+    pub fn with_partition(count: i64, is_partitioning: bool) -> TestClient {
         let value = b"cpu";
         let mut device = make_option("device");
         device.ty = PjrtNamedValueType::STRING;
         device.variant.string_value = value.as_ptr().cast();
         device.value_size = value.len();
-        let mut devices = make_option("logical_devices");
-        devices.ty = PjrtNamedValueType::INT64;
-        devices.variant.int64_value = count;
-        devices.value_size = 1;
-        let options = [device, devices];
+        let make_number = |name, number| {
+            let mut option = make_option(name);
+            option.ty = PjrtNamedValueType::INT64;
+            option.variant.int64_value = number;
+            option.value_size = 1;
+            option
+        };
+        let options = [
+            device,
+            make_number("logical_devices", count),
+            make_number("partition", i64::from(is_partitioning)),
+        ];
         let mut create = make_arguments::<PjrtClientCreateArgs>();
         create.create_options = options.as_ptr();
         create.num_options = options.len();

@@ -33,7 +33,12 @@ fn download_all(buffers: &[TestBuffer]) -> Vec<Vec<f32>> {
 
 #[test]
 fn devices_have_shards_of_arguments_and_results() {
-    let client = TestClient::with_devices(3);
+    for is_partitioning in [false, true] {
+        compare_sum(&TestClient::with_partition(3, is_partitioning));
+    }
+}
+
+fn compare_sum(client: &TestClient) {
     let before = client.bytes_in_use();
     let sum = client.compile_sharded(SUM, 2).expect("it compiles");
     let loaded = client
@@ -81,4 +86,44 @@ fn wrong_devices_are_refused() {
         "{}",
         refused.message
     );
+}
+
+/// The product of a matrix, whose columns four devices have, and its transpose. Devices have rows of the result.
+const PRODUCT: &str = r#"module @product {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+      -> (tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1] : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
+    return %0 : tensor<4x4xf32>
+  }
+}"#;
+
+#[test]
+fn partitioned_products_are_those_of_whole_arrays() {
+    let mut found = Vec::new();
+    for is_partitioning in [false, true] {
+        let client = TestClient::with_partition(4, is_partitioning);
+        let before = client.bytes_in_use();
+        let product = client.compile_sharded(PRODUCT, 4).expect("it compiles");
+        let stored = product.serialize();
+        let mark = format!("\"is_partitioned\":{is_partitioning},\"parameters\"");
+        let is_marked = |window: &[u8]| window == mark.as_bytes();
+        assert!(stored.windows(mark.len()).any(is_marked), "{mark}");
+        let loaded = client.deserialize(&stored).expect("it is an executable");
+        for executable in [&product, &loaded] {
+            let shards: Vec<TestBuffer> = (0..4)
+                .map(|device| {
+                    let numbers = (0..8).map(|at| (at * 4 + device) as f32);
+                    let numbers: Vec<f32> = numbers.collect();
+                    client.upload_to(client.devices[device], &numbers, &[4, 2], &[])
+                })
+                .collect();
+            let shards: Vec<&TestBuffer> = shards.iter().collect();
+            let results = executable.run_sharded(&shards).expect("it runs");
+            found.push(download_all(&results));
+        }
+        assert_eq!(client.bytes_in_use(), before);
+    }
+    assert_eq!(found[0].len(), 4);
+    assert!(found.iter().all(|results| *results == found[0]));
 }

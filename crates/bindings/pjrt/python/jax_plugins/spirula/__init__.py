@@ -3,7 +3,8 @@
 JAX finds this module by its package, `jax_plugins`, and calls `initialize`. `JAX_PLATFORMS=spirula` selects the device that
 is the processor, `JAX_PLATFORMS=spirula_vulkan` the first Vulkan device. The environment variable `SPIRULA_DEVICE` names
 another device, such as `cpu+san` or `vulkan:1`. `SPIRULA_LOGICAL_DEVICES` gives a client several logical devices, which
-share the memory of the one. `SPIRULA_TIMEOUT` is the number of seconds that a launch of a kernel may take.
+share the memory of the one. `SPIRULA_PARTITION=1` partitions their programs. `SPIRULA_TIMEOUT` is the number of seconds that
+a launch of a kernel may take.
 
 JAX lowers some operations by rules of a platform. Those of the platform `cpu` hold for Spirula, too. Names of JAX that
 begin with an underscore may change, so each use of one is guarded.
