@@ -56,6 +56,13 @@ pub enum GraphNodeKind {
     Operation,
     /// Each result is an operand in the result's layout.
     Relayout,
+    /// The result is the operand, whose elements move along a dimension, from the end on to the beginning.
+    Rotation {
+        /// The dimension.
+        dimension: usize,
+        /// Number of elements by which they move to the beginning.
+        by: u64,
+    },
     /// `while`: blocks of the condition and of the body.
     Loop,
     /// `if` and `case`: a block for each branch.

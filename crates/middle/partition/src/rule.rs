@@ -60,6 +60,20 @@ pub struct SelectedFactor {
     pub component: usize,
 }
 
+/// The properties of an operation that say where windows begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowProperty {
+    /// Rows of `padding`, of which there are so many.
+    #[default]
+    Padding,
+    /// `edge_padding_low` and `edge_padding_high`.
+    Edges,
+    /// `start_indices` and `limit_indices`.
+    Bounds,
+    /// None: the first part is the neighbour of the last, and the extended part is the result.
+    Cyclic,
+}
+
 /// A factor along which windows overlap. A device needs elements of the parts beside its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowHalo {
@@ -75,9 +89,11 @@ pub struct WindowHalo {
     pub before: i64,
     /// Elements of the part behind.
     pub after: i64,
-    /// The row of the property `padding` that is about the dimension.
+    /// The properties that change.
+    pub property: WindowProperty,
+    /// Their row that is about the dimension.
     pub row: usize,
-    /// Number of its rows.
+    /// Number of their rows.
     pub rows: usize,
     /// The padding of a part that has its neighbours' elements.
     pub padding: [i64; 2],
@@ -89,7 +105,10 @@ impl WindowHalo {
     /// Whether so many parts have each all that their neighbours need.
     pub fn fits_parts(&self, parts: u64) -> bool {
         let own = (self.size / parts.max(1)).cast_signed();
-        self.before <= own && self.after <= own && own + self.before.min(0) + self.after.min(0) > 0
+        let least = i64::from(self.property != WindowProperty::Cyclic);
+        self.before <= own
+            && self.after <= own
+            && own + self.before.min(0) + self.after.min(0) >= least
     }
 
     /// The share of a part that a device receives from its neighbours, of so many parts.

@@ -34,8 +34,8 @@ pub(super) struct LocalEmitter<'g> {
     pub(super) scope: Vec<ScopedEntry>,
     /// Attributes of groups of devices.
     pub(super) groups: FxHashMap<Vec<MeshAtom>, MlirAttr>,
-    /// Attributes of pairs of neighbours along atoms, by whether each sends to the next one.
-    pub(super) neighbours: FxHashMap<(Vec<MeshAtom>, bool), MlirAttr>,
+    /// Attributes of pairs of neighbours along atoms, by whether each sends to the next one, and whether they are a cycle.
+    pub(super) neighbours: FxHashMap<(Vec<MeshAtom>, bool, bool), MlirAttr>,
     /// Functions that copied regions call.
     pub(super) kept: Vec<String>,
     pub(super) report: PartitionReport,
@@ -140,6 +140,10 @@ impl LocalEmitter<'_> {
                     self.add_layout(*result, layout, local);
                 }
                 Ok(())
+            }
+            GraphNodeKind::Rotation { dimension, by } => {
+                self.report.operations += 1;
+                self.emit_rotation(node, *dimension, *by)
             }
             GraphNodeKind::Loop => self.emit_loop(node),
             GraphNodeKind::Branch => self.emit_branch(node),

@@ -2,9 +2,10 @@
 
 use super::emitter::LocalEmitter;
 use crate::PartitionResult;
+use crate::graph::GraphNode;
 use crate::mesh::MeshAtom;
 use crate::plan::OperationPlan;
-use crate::rule::{ShardingRule, WindowHalo};
+use crate::rule::{ShardingRule, WindowHalo, WindowProperty};
 use spirula_stablehlo::mlir::{MlirValue, NamedAttribute};
 
 /// The elements that neighbours give to each other.
@@ -17,6 +18,8 @@ struct HaloPiece<'a> {
     count: u64,
     /// The element of the padding, where it is not zero.
     fill: Option<MlirValue>,
+    /// Whether the first part is the neighbour of the last.
+    is_cyclic: bool,
 }
 
 impl LocalEmitter<'_> {
@@ -37,8 +40,38 @@ impl LocalEmitter<'_> {
                 let fill = halo.has_fill.then(|| operands[halo.inputs + input]);
                 operands[input] = self.extend_part(operands[input], halo, atoms, fill)?;
             }
-            self.set_padding(halo, properties);
+            self.set_window(halo, operands[0], properties);
         }
+        Ok(())
+    }
+
+    /// A rotation: neighbours exchange elements where devices have parts of the dimension.
+    pub(super) fn emit_rotation(
+        &mut self,
+        node: &GraphNode,
+        dimension: usize,
+        by: u64,
+    ) -> PartitionResult<()> {
+        let (source, result) = (node.operands[0], node.results[0]);
+        let graph = self.graph;
+        let rule = node.rule.map(|rule| graph.rule(rule));
+        let plan = rule.map(|rule| self.plan_operation(node, rule));
+        let layout = match (rule, &plan) {
+            (Some(rule), Some(plan)) => plan.layout(rule, 0, self.mesh),
+            _ => self.whole_layout(source),
+        };
+        let local = self.require_layout(node.op, source, &layout)?;
+        let atoms = layout.dims[dimension].clone();
+        let rotated = match rule.and_then(|rule| rule.find_halo(dimension)) {
+            Some(halo) if !atoms.is_empty() => self.extend_part(local, halo, &atoms, None)?,
+            _ => {
+                let size = self.sizes_of(local)[dimension];
+                let first = self.slice_dimension(local, dimension, by, size)?;
+                let last = self.slice_dimension(local, dimension, 0, by)?;
+                self.concatenate_values(&[first, last], dimension)?
+            }
+        };
+        self.add_layout(result, layout, rotated);
         Ok(())
     }
 
@@ -56,7 +89,10 @@ impl LocalEmitter<'_> {
             let wanted = if is_before { halo.before } else { halo.after };
             if !is_before {
                 let (first, unused) = (count(-halo.before), count(-halo.after));
-                pieces.push(self.slice_dimension(local, halo.dimension, first, size - unused)?);
+                if first + unused < size {
+                    let limit = size - unused;
+                    pieces.push(self.slice_dimension(local, halo.dimension, first, limit)?);
+                }
             }
             if wanted > 0 {
                 let piece = HaloPiece {
@@ -65,6 +101,7 @@ impl LocalEmitter<'_> {
                     is_before,
                     count: count(wanted),
                     fill,
+                    is_cyclic: halo.property == WindowProperty::Cyclic,
                 };
                 pieces.push(self.receive_piece(local, piece)?);
             }
@@ -91,7 +128,7 @@ impl LocalEmitter<'_> {
         let width = types.element_bytes(types.element_type(ty)).unwrap_or(0);
         let bytes = elements as f64 * width as f64;
         self.report.count_collective("collective_permute", bytes);
-        let pairs = self.neighbour_pairs(piece.atoms, piece.is_before);
+        let pairs = self.neighbour_pairs(piece.atoms, piece.is_before, piece.is_cyclic);
         let handle = self.channel_handle();
         let properties = [("source_target_pairs", pairs), ("channel_handle", handle)];
         let received = self.append_one("stablehlo.collective_permute", &[sent], ty, &properties)?;
@@ -108,6 +145,49 @@ impl LocalEmitter<'_> {
         let is_outermost = self.compare_values("EQ", coordinate, last)?;
         let fill = self.broadcast_value(fill, &[], ty)?;
         self.select_values(is_outermost, fill, received)
+    }
+
+    /// Sets the row of the properties that say where windows of an extended operand begin.
+    fn set_window(
+        &mut self,
+        halo: &WindowHalo,
+        extended: MlirValue,
+        properties: &mut Vec<NamedAttribute>,
+    ) {
+        let [low, high] = halo.padding;
+        match halo.property {
+            WindowProperty::Cyclic => {}
+            WindowProperty::Padding => self.set_padding(halo, properties),
+            WindowProperty::Edges => {
+                self.set_integer(halo.row, "edge_padding_low", low, properties);
+                self.set_integer(halo.row, "edge_padding_high", high, properties);
+            }
+            WindowProperty::Bounds => {
+                let size = self.sizes_of(extended)[halo.dimension].cast_signed();
+                self.set_integer(halo.row, "start_indices", 0, properties);
+                self.set_integer(halo.row, "limit_indices", size, properties);
+            }
+        }
+    }
+
+    /// Sets one of the integers of a property.
+    fn set_integer(
+        &mut self,
+        row: usize,
+        name: &str,
+        number: i64,
+        properties: &mut [NamedAttribute],
+    ) {
+        let name = self.builder.module_mut().intern_text(name);
+        let known = properties.iter_mut().find(|(key, _)| *key == name);
+        let Some((_, attr)) = known else { return };
+        let Some(mut list) = self.builder.module().as_integers(*attr) else {
+            return;
+        };
+        if let Some(own) = list.get_mut(row) {
+            *own = number;
+        }
+        *attr = self.builder.module_mut().integers_attribute(&list);
     }
 
     /// Sets a row of the property `padding`.

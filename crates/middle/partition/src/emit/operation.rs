@@ -46,7 +46,7 @@ impl LocalEmitter<'_> {
         layouts
     }
 
-    fn plan_operation(&self, node: &GraphNode, rule: &ShardingRule) -> OperationPlan {
+    pub(super) fn plan_operation(&self, node: &GraphNode, rule: &ShardingRule) -> OperationPlan {
         let operands = node.operands.iter().map(|value| PlannedTensor {
             layouts: self.known_layouts(*value),
             bytes: self.whole_bytes(*value),

@@ -174,8 +174,14 @@ impl LocalEmitter<'_> {
     }
 
     /// The pairs of neighbours along atoms: each device sends to the next one, or to the one before.
-    pub(super) fn neighbour_pairs(&mut self, atoms: &[MeshAtom], to_next: bool) -> MlirAttr {
-        let key = (atoms.to_vec(), to_next);
+    /// In a cycle, the first follows the last.
+    pub(super) fn neighbour_pairs(
+        &mut self,
+        atoms: &[MeshAtom],
+        to_next: bool,
+        is_cyclic: bool,
+    ) -> MlirAttr {
+        let key = (atoms.to_vec(), to_next, is_cyclic);
         if let Some(known) = self.neighbours.get(&key) {
             return *known;
         }
@@ -184,7 +190,7 @@ impl LocalEmitter<'_> {
         for position in 0..mesh.device_count() {
             // Adds one to the digits of the position, from the innermost atom on.
             let mut next = position;
-            let mut has_next = false;
+            let mut has_next = is_cyclic;
             for atom in atoms.iter().rev() {
                 let digit = mesh.coordinate(*atom, position);
                 if digit + 1 < mesh.size(*atom) {

@@ -1,6 +1,7 @@
 //! Graph of an entry point.
 
 use super::builder::GraphBuilder;
+use super::rotation::remove_unused_slices;
 use crate::PartitionResult;
 use crate::graph::{GraphNodeKind, ProgramGraph};
 use crate::mesh::AtomicMesh;
@@ -60,5 +61,7 @@ pub(crate) fn build_graph(
     body.nodes.append(&mut nodes);
     body.returned = returned;
     builder.graph.body = body;
-    Ok(builder.graph)
+    let mut graph = builder.graph;
+    remove_unused_slices(module, &mut graph);
+    Ok(graph)
 }

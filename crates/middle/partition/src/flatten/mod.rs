@@ -3,6 +3,7 @@
 //! - `builder`: the state of a construction, and the operations of blocks.
 //! - `value`: values, and their given layouts.
 //! - `operation`: operations of tensors, constraints and groups.
+//! - `rotation`: rotations of tensors.
 //! - `control`: calls, loops and branches.
 //! - `manual`: manual computations.
 //! - `entry`: the graph of an entry point.
@@ -12,6 +13,7 @@ mod control;
 mod entry;
 mod manual;
 mod operation;
+mod rotation;
 mod value;
 
 pub(crate) use entry::{EntryPins, build_graph};

@@ -1,6 +1,7 @@
 //! Operations of tensors, constraints and groups.
 
 use super::builder::GraphBuilder;
+use super::rotation::find_rotation;
 use crate::PartitionResult;
 use crate::graph::{GraphNode, GraphNodeKind, GraphValue, PropagationEdge};
 use crate::rules::{RuleContext, find_rule};
@@ -91,6 +92,11 @@ impl GraphBuilder<'_> {
         operands: Vec<GraphValue>,
         nodes: &mut Vec<GraphNode>,
     ) -> PartitionResult<()> {
+        if self.module.opcode(op) == Some(MlirOpcode::Concatenate)
+            && let Some(rotation) = find_rotation(self.module, op)
+        {
+            return self.flatten_rotation(op, rotation, nodes);
+        }
         let mut captures = Vec::new();
         for value in self.captured_values(op) {
             captures.push((value, self.take_value(op, value, nodes)?));

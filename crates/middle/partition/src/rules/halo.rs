@@ -1,6 +1,6 @@
 //! Windows along a dimension that devices share: the elements that they need of their neighbours' parts.
 
-use crate::rule::{FactorIndex, WindowHalo};
+use crate::rule::{FactorIndex, WindowHalo, WindowProperty};
 
 /// The windows of a dimension: the window of element `o` of the output begins at element `o * step - low` of the input, whose
 /// elements are `base` apart.
@@ -18,7 +18,7 @@ pub(super) struct WindowGeometry {
     pub(super) base: i64,
     /// Elements of padding before the input.
     pub(super) low: i64,
-    /// The row of the property `padding` that is about the dimension, and the number of its rows.
+    /// The row of the properties that is about the dimension, and the number of their rows.
     pub(super) row: usize,
     pub(super) rows: usize,
 }
@@ -65,6 +65,7 @@ impl WindowGeometry {
             size: self.input,
             before,
             after,
+            property: WindowProperty::default(),
             row: self.row,
             rows: self.rows,
             padding: [self.low.rem_euclid(self.base), rest.rem_euclid(self.base)],

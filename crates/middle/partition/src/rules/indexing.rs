@@ -2,7 +2,10 @@
 
 use super::combiner::RegionCombiner;
 use super::context::{RuleContext, RuleRow};
-use crate::rule::{PartialCombination, PropagationStage, SelectedFactor, ShardingRule};
+use super::halo::WindowGeometry;
+use crate::rule::{
+    PartialCombination, PropagationStage, SelectedFactor, ShardingRule, WindowHalo, WindowProperty,
+};
 use spirula_stablehlo::MlirOpcode as Op;
 
 pub(super) const RULES: &[RuleRow] = &[
@@ -13,14 +16,37 @@ pub(super) const RULES: &[RuleRow] = &[
     (&[Op::Scatter], scatter_windows),
 ];
 
-/// Dimensions that are taken as a whole correspond.
+/// Dimensions that are taken as a whole correspond, and those of which each part gives as many elements.
 fn slice_dimensions(context: &RuleContext<'_>) -> Option<ShardingRule> {
     let mut rule = context.cheap_rule();
-    let strides = context.integers_or("strides", 1, context.operand(0)?.len());
+    let rank = context.operand(0)?.len();
+    let strides = context.integers_or("strides", 1, rank);
+    let starts = context.integers_or("start_indices", 0, rank);
     let pairs = context.operand(0)?.iter().zip(context.result(0)?);
     for (at, (from, to)) in pairs.enumerate() {
         if from == to && strides.get(at) == Some(&1) {
             rule.join_dimensions(*from, &[(0, at), (1, at)]);
+            continue;
+        }
+        let geometry = WindowGeometry {
+            input: *from,
+            output: *to,
+            extent: 1,
+            step: *strides.get(at)?,
+            base: 1,
+            low: starts.get(at)?.checked_neg()?,
+            row: at,
+            rows: rank,
+        };
+        let Some(parts) = geometry.find_parts() else {
+            continue;
+        };
+        let factor = rule.add_factor(parts);
+        if let Some(halo) = geometry.find_halo(factor, 1, at) {
+            let property = WindowProperty::Bounds;
+            rule.halos.push(WindowHalo { property, ..halo });
+            rule.set_factor(0, at, factor);
+            rule.set_factor(1, at, factor);
         }
     }
     rule.size_list = Some("limit_indices");

@@ -1,8 +1,8 @@
 //! Rules of operations that move elements.
 
 use super::context::{RuleContext, RuleRow};
-use super::halo::greatest_divisor;
-use crate::rule::{PropagationStage, ShardingRule};
+use super::halo::{WindowGeometry, greatest_divisor};
+use crate::rule::{PropagationStage, ShardingRule, WindowHalo, WindowProperty};
 use spirula_stablehlo::MlirOpcode as Op;
 
 pub(super) const RULES: &[RuleRow] = &[
@@ -138,6 +138,8 @@ fn concatenate_dimensions(context: &RuleContext<'_>) -> Option<ShardingRule> {
     Some(rule)
 }
 
+/// Dimensions without padding, and those whose result has as many elements for each part as it has on the whole: a shift, or
+/// elements that are spread.
 fn pad_dimensions(context: &RuleContext<'_>) -> Option<ShardingRule> {
     let mut rule = context.cheap_rule();
     let shape = context.operand(0)?;
@@ -147,6 +149,30 @@ fn pad_dimensions(context: &RuleContext<'_>) -> Option<ShardingRule> {
         let amounts = [&low, &high, &interior].map(|list| list.get(at).copied());
         if amounts == [Some(0); 3] {
             rule.join_dimensions(*size, &[(0, at), (2, at)]);
+            continue;
+        }
+        let geometry = WindowGeometry {
+            input: *size,
+            output: *context.result(0)?.get(at)?,
+            extent: 1,
+            step: 1,
+            base: interior.get(at)?.checked_add(1)?,
+            low: *low.get(at)?,
+            row: at,
+            rows: shape.len(),
+        };
+        let Some(parts) = geometry.find_parts() else {
+            continue;
+        };
+        let factor = rule.add_factor(parts);
+        if let Some(halo) = geometry.find_halo(factor, 1, at) {
+            rule.halos.push(WindowHalo {
+                property: WindowProperty::Edges,
+                has_fill: true,
+                ..halo
+            });
+            rule.set_factor(0, at, factor);
+            rule.set_factor(2, at, factor);
         }
     }
     Some(rule)

@@ -430,3 +430,79 @@ fn quantised_products_are_whole() {
     ));
     assert_eq!(bytes_of(&report, "all_reduce"), 0.0);
 }
+
+/// Shifts by padding, elements that are spread, and every second element.
+#[test]
+fn pads_and_slices_with_strides_exchange_halos() {
+    let cases = [
+        (
+            "pad %x, %f, low = [2], high = [-2], interior = [0] : (tensor<32xf32>, tensor<f32>) -> tensor<32xf32>",
+            32,
+            2.0,
+        ),
+        (
+            "pad %x, %f, low = [-1], high = [1], interior = [0] : (tensor<32xf32>, tensor<f32>) -> tensor<32xf32>",
+            32,
+            1.0,
+        ),
+        (
+            "pad %x, %f, low = [1], high = [0], interior = [1] : (tensor<32xf32>, tensor<f32>) -> tensor<64xf32>",
+            64,
+            0.0,
+        ),
+        (
+            "pad %x, %f, low = [3], high = [-1], interior = [2] : (tensor<32xf32>, tensor<f32>) -> tensor<96xf32>",
+            96,
+            1.0,
+        ),
+        (
+            "slice %x [1:32:2] : (tensor<32xf32>) -> tensor<16xf32>",
+            16,
+            0.0,
+        ),
+        (
+            "slice %x [0:31:2] : (tensor<32xf32>) -> tensor<16xf32>",
+            16,
+            0.0,
+        ),
+        (
+            "slice %x [2:31:4] : (tensor<32xf32>) -> tensor<8xf32>",
+            8,
+            0.0,
+        ),
+    ];
+    for (operation, size, elements) in cases {
+        let report = compare_text(&make_program(
+            r#"%x: tensor<32xf32> <[{"x"}]>"#,
+            &format!(
+                r#"(tensor<{size}xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) {{
+  %f = stablehlo.constant dense<5.0> : tensor<f32>
+  %0 = stablehlo.{operation}
+  return %0 : tensor<{size}xf32>
+}}"#
+            ),
+        ));
+        assert_eq!(report.moved_bytes(), 4.0 * elements, "{operation}");
+    }
+}
+
+#[test]
+fn rotations_exchange_halos() {
+    for (by, elements) in [(1, 1.0), (8, 8.0), (30, 2.0), (16, 24.0)] {
+        let rest = 32 - by;
+        let report = compare_text(&make_program(
+            r#"%x: tensor<32xf32> <[{"x"}]>"#,
+            &format!(
+                r#"(tensor<32xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) {{
+  %0 = stablehlo.slice %x [{by}:32] : (tensor<32xf32>) -> tensor<{rest}xf32>
+  %1 = stablehlo.slice %x [0:{by}] : (tensor<32xf32>) -> tensor<{by}xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<{rest}xf32>, tensor<{by}xf32>) -> tensor<32xf32>
+  %3 = stablehlo.add %x, %2 : tensor<32xf32>
+  return %3 : tensor<32xf32>
+}}"#
+            ),
+        ));
+        // Elements of parts beyond the neighbours are gathered.
+        assert_eq!(report.moved_bytes(), 4.0 * elements, "{by}");
+    }
+}
