@@ -131,6 +131,15 @@ pub enum PropagationStage {
     Expansion,
 }
 
+/// A factor whose size an integer of the operation has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedFactor {
+    /// The property.
+    pub property: &'static str,
+    /// The factor.
+    pub factor: FactorIndex,
+}
+
 /// The factors of the dimensions of all tensors of an operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShardingRule {
@@ -142,6 +151,8 @@ pub struct ShardingRule {
     pub combination: PartialCombination,
     /// The property that has a size for each dimension of the first operand.
     pub size_list: Option<&'static str>,
+    /// The factor whose size a property has.
+    pub counted: Option<CountedFactor>,
     /// Whether the operation reads and writes each element of its tensors once, without arithmetic to speak of.
     pub is_cheap: bool,
     /// When layouts propagate through the operation.

@@ -175,6 +175,7 @@ impl LocalEmitter<'_> {
         if let (Some(list), Some((value, layout))) = (rule.size_list, &first) {
             self.localise_sizes(&mut properties, list, *value, layout);
         }
+        self.localise_count(&mut properties, rule, plan);
         self.extend_windows(rule, plan, &mut operands, &mut properties)?;
         let partial = plan.partial_atoms(rule);
         self.replace_initial(node, rule, &partial, &mut operands)?;
@@ -289,6 +290,25 @@ impl LocalEmitter<'_> {
             })
             .collect();
         properties[at].1 = self.builder.module_mut().integers_attribute(&sizes);
+    }
+
+    /// Replaces the size of a factor by that of its parts.
+    fn localise_count(
+        &mut self,
+        properties: &mut [NamedAttribute],
+        rule: &ShardingRule,
+        plan: &OperationPlan,
+    ) {
+        let Some(counted) = rule.counted else { return };
+        let atoms = plan.assignment.get(counted.factor).map(Vec::as_slice);
+        let parts = self.mesh.count(atoms.unwrap_or_default());
+        let size = rule.factors[counted.factor].size / parts;
+        let source = self.source;
+        let mut own = properties.iter_mut();
+        let own = own.find(|(name, _)| source.symbol_text(*name) == counted.property);
+        if let Some((_, attr)) = own {
+            *attr = self.integer(size);
+        }
     }
 
     /// A constant whose elements are equal, in the layout of its result. Returns whether it is one.

@@ -2,7 +2,7 @@
 
 use super::context::{RuleContext, RuleRow};
 use super::halo::WindowGeometry;
-use crate::rule::{ShardingRule, WindowHalo};
+use crate::rule::{CountedFactor, ShardingRule, WindowHalo};
 use spirula_stablehlo::MlirOpcode as Op;
 
 pub(super) const RULES: &[RuleRow] = &[
@@ -17,24 +17,40 @@ fn convolve_tensors(context: &RuleContext<'_>) -> Option<ShardingRule> {
         .module
         .find_attribute(context.op, "dimension_numbers")?;
     let field = |name| usize::try_from(context.module.field_integer(numbers, name)).ok();
-    let groups = |name| context.position(name).unwrap_or(1);
     let mut rule = context.whole_rule();
     let (input, kernel) = (context.operand(0)?, context.operand(1)?);
-    let is_single = groups("batch_group_count") == 1;
-    if is_single {
-        let batch = field("input_batch_dimension")?;
-        let dimensions = [(0, batch), (2, field("output_batch_dimension")?)];
-        rule.join_dimensions(*input.get(batch)?, &dimensions);
+    let batch = field("input_batch_dimension")?;
+    let feature = field("input_feature_dimension")?;
+    let outputs = [
+        (1, field("kernel_output_feature_dimension")?),
+        (2, field("output_feature_dimension")?),
+    ];
+    let (mut batches, mut features) = (*input.get(batch)?, *input.get(feature)?);
+    let mut results = *kernel.get(outputs[0].1)?;
+    // Groups of batches or of features are the outermost factor of their dimension, and of the features of the result.
+    for (property, dimension, size) in [
+        ("batch_group_count", batch, &mut batches),
+        ("feature_group_count", feature, &mut features),
+    ] {
+        let groups = u64::try_from(context.position(property).unwrap_or(1)).ok()?;
+        if groups > 1 {
+            let factor = rule.add_factor(groups);
+            for (tensor, dimension) in [(0, dimension), outputs[0], outputs[1]] {
+                rule.set_factor(tensor, dimension, factor);
+            }
+            *size /= groups;
+            results /= groups;
+            rule.counted = Some(CountedFactor { property, factor });
+        }
     }
-    if is_single && groups("feature_group_count") == 1 {
-        let output = field("kernel_output_feature_dimension")?;
-        let dimensions = [(1, output), (2, field("output_feature_dimension")?)];
-        rule.join_dimensions(*kernel.get(output)?, &dimensions);
-        let feature = field("input_feature_dimension")?;
-        let factor = rule.add_reduced_factor(*input.get(feature)?);
-        rule.set_factor(0, feature, factor);
-        rule.set_factor(1, field("kernel_input_feature_dimension")?, factor);
-    }
+    rule.join_dimensions(
+        batches,
+        &[(0, batch), (2, field("output_batch_dimension")?)],
+    );
+    rule.join_dimensions(results, &outputs);
+    let factor = rule.add_reduced_factor(features);
+    rule.set_factor(0, feature, factor);
+    rule.set_factor(1, field("kernel_input_feature_dimension")?, factor);
     join_spatial_dimensions(context, &mut rule)?;
     Some(rule)
 }

@@ -506,3 +506,25 @@ fn rotations_exchange_halos() {
         assert_eq!(report.moved_bytes(), 4.0 * elements, "{by}");
     }
 }
+
+/// Convolutions whose features or batches are in groups, of which each device has some.
+#[test]
+fn groups_of_convolutions_are_shared() {
+    let features = make_program(
+        r#"%x: tensor<2x8x8xf32> <[{}, {}, {"x"}]>, %k: tensor<3x1x16xf32>"#,
+        r#"(tensor<2x8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {"x"}]>}) {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 8 : i64} : (tensor<2x8x8xf32>, tensor<3x1x16xf32>) -> tensor<2x8x16xf32>
+  return %0 : tensor<2x8x16xf32>
+}"#,
+    );
+    let batches = make_program(
+        r#"%x: tensor<8x8x4xf32> <[{"x"}, {}, {}]>, %k: tensor<3x4x16xf32>"#,
+        r#"(tensor<2x8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {"x"}]>}) {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 4 : i64, feature_group_count = 1 : i64} : (tensor<8x8x4xf32>, tensor<3x4x16xf32>) -> tensor<2x8x16xf32>
+  return %0 : tensor<2x8x16xf32>
+}"#,
+    );
+    for text in [features, batches] {
+        assert_eq!(compare_text(&text).moved_bytes(), 0.0);
+    }
+}
