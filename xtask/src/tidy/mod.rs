@@ -132,6 +132,15 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "spirula-interpreter",
+        &[
+            "spirula-diagnostics",
+            "spirula-program",
+            "spirula-scalar",
+            "spirula-spirv",
+        ],
+    ),
+    (
         "spirula-runtime",
         &[
             "spirula-diagnostics",

@@ -1,0 +1,45 @@
+//! Interpreter of SPIR-V compute entry points: kernels and shaders run without machine code, on any platform.
+//!
+//! [`KernelInterpreter::from_module`] decodes an entry point with all functions that it calls, and
+//! [`KernelInterpreter::run_launch`] runs it over buffers. [`InterpreterMachine`] runs whole programs.
+//!
+//! # How it works
+//!
+//! Values are scalars of 64 bits: a vector, matrix or structure takes a register for each of its scalars. Each instruction
+//! becomes one or a few steps over registers (`step`), with the function of `spirula_scalar` that computes it. So the
+//! interpreter and the CPU device share the meaning of each operation.
+//!
+//! Invocations of a workgroup run in turns. One runs until it ends or waits for others; when all do, the exchange of the
+//! point where they wait is computed, and they go on. Barriers may therefore stand in any control flow, and subgroup
+//! operations see the lanes that are at the same point, as on the CPU device.
+//!
+//! A pointer has the number of a memory region in its upper bits. Each access is compared with the size of its region, so
+//! an access outside ends the launch with the place of its instruction. So does a launch that exceeds its number of steps.
+//!
+//! | Module | Contents |
+//! | --- | --- |
+//! | `facts` | types, constants and layouts of a module |
+//! | `operation` | operations on scalars, by the tables of `spirula_scalar` |
+//! | `step` | decoded code |
+//! | `decode` | instructions to steps |
+//! | `memory` | regions of memory and accesses |
+//! | `invocation` | steps of one invocation |
+//! | `exchange` | barriers, group and subgroup operations |
+//! | `launch` | launches and their workgroups |
+//! | `machine` | whole programs |
+//!
+//! Images, pipes, `printf`, pointers to functions and cooperative matrices are refused by name.
+
+mod decode;
+mod exchange;
+mod facts;
+mod geometry;
+mod invocation;
+mod launch;
+mod machine;
+mod memory;
+mod operation;
+mod step;
+
+pub use launch::{InterpretedArgument, InterpretedLaunch, KernelInterpreter, ResourceSlot};
+pub use machine::InterpreterMachine;

@@ -1,0 +1,51 @@
+//! Shaders and kernels of the corpora: the interpreter and the CPU device write the same bytes, apart from payloads of NaN.
+//!
+//! `ONLY` names a part of the names of the tests that run.
+
+mod contents;
+mod kernels;
+mod shaders;
+
+/// Results of a corpus.
+#[derive(Default)]
+struct CorpusTally {
+    equal: usize,
+    /// Tests that the interpreter refuses, with the reasons.
+    refused: Vec<String>,
+    faults: Vec<String>,
+}
+
+impl CorpusTally {
+    /// Adds the result of a test. A message that begins with `refused` is no fault.
+    fn add_result(&mut self, id: &str, result: Result<(), String>) {
+        match result {
+            Ok(()) => self.equal += 1,
+            Err(message) if message.starts_with("refused") => {
+                self.refused.push(format!("{id}: {message}"));
+            }
+            Err(message) => self.faults.push(format!("{id}: {message}")),
+        }
+    }
+
+    /// Checks that no test has a fault, and that at least so many are equal.
+    fn check(&self, least: usize) {
+        let (equal, refused) = (self.equal, self.refused.len());
+        eprintln!(
+            "{equal} equal; {refused} refused:\n{}",
+            self.refused.join("\n")
+        );
+        let faults = self.faults.join("\n");
+        assert!(
+            self.faults.is_empty(),
+            "{} differ:\n{faults}",
+            self.faults.len()
+        );
+        let is_whole = std::env::var_os("ONLY").is_none();
+        assert!(!is_whole || equal >= least, "only {equal} are equal");
+    }
+}
+
+/// Whether a test runs.
+fn is_chosen(id: &str) -> bool {
+    std::env::var("ONLY").is_ok_and(|only| id.contains(&only)) || std::env::var_os("ONLY").is_none()
+}
