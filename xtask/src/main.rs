@@ -14,6 +14,7 @@ mod test;
 mod tidy;
 mod tools;
 mod torch;
+mod web;
 mod wheel;
 mod words;
 
@@ -58,6 +59,8 @@ enum Task {
     Test,
     /// Check the backend of `torch.compile` and the plugin for PyTorch/XLA with PyTorch
     Torch(torch::TorchOptions),
+    /// Make the page of the playground with the compiler as WebAssembly, or test it
+    Web(web::WebOptions),
     /// Make the Python package as a wheel, or test it
     Wheel(wheel::WheelOptions),
     /// Count words per sentence in the documents
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Task::Torch(options) => {
             find_repository_root().and_then(|root| torch::run_torch(&root, &options))
         }
+        Task::Web(options) => find_repository_root().and_then(|root| web::run_web(&root, &options)),
         Task::Wheel(options) => {
             find_repository_root().and_then(|root| wheel::run_wheel(&root, &options))
         }

@@ -71,6 +71,7 @@ const UNPUBLISHED: &[&str] = &[
     "spirula-mutant-futhark",
     "spirula-random-futhark",
     "spirula-testing",
+    "spirula-web",
     "xtask",
 ];
 

@@ -247,6 +247,19 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-triton",
         ],
     ),
+    (
+        "spirula-web",
+        &[
+            "spirula",
+            "spirula-diagnostics",
+            "spirula-interpreter",
+            "spirula-kernel",
+            "spirula-opt",
+            "spirula-program",
+            "spirula-scalar",
+            "spirula-spirv",
+        ],
+    ),
     ("spirula-testing", &["spirula-diagnostics", "spirula-spirv"]),
     (
         "spirula-differential",

@@ -21,7 +21,15 @@ impl Archive {
         fs::write(folder.join("status"), "")?;
         let mirror =
             find_system_mirror().unwrap_or_else(|| "http://deb.debian.org/debian".to_owned());
-        let line = |suite: &&str| format!("deb [signed-by={KEY}] {mirror} {suite} main\n");
+        // Updates for security have a mirror of their own, beside the others.
+        let line = |suite: &&str| {
+            let part = if suite.ends_with("-security") {
+                "-security"
+            } else {
+                ""
+            };
+            format!("deb [signed-by={KEY}] {mirror}{part} {suite} main\n")
+        };
         let sources: String = suites.iter().map(line).collect();
         fs::write(folder.join("sources.list"), sources)?;
         let archive = Archive {

@@ -1,0 +1,111 @@
+// Views of results: text, changes, control flow, facts.
+
+import { compareLines, foldRows } from "./difference.js";
+import { colourLine, escapeHtml, hasSemicolonComments } from "./highlight.js";
+
+/** Most lines that a view shows. */
+const MOST_LINES = 30_000;
+
+const element = (tag, className, html) => {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (html !== undefined) made.innerHTML = html;
+  return made;
+};
+
+/** A pane with a message. */
+export const emptyView = (message) => element("div", "empty", escapeHtml(message));
+
+/** A text with line numbers. `faults` are lines that are marked. */
+export function textView(title, text, faults = []) {
+  const view = element("div", "view");
+  view.append(element("h3", "", escapeHtml(title)));
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  const semicolon = hasSemicolonComments(text);
+  const marked = new Set(faults.map((fault) => fault.span?.line));
+  const rows = lines.slice(0, MOST_LINES).map((line, at) =>
+    `<span class="line${marked.has(at + 1) ? " fault" : ""}">${colourLine(line, semicolon) || " "}</span>`);
+  if (lines.length > MOST_LINES) rows.push(`<span class="line gap">… ${lines.length - MOST_LINES} more lines</span>`);
+  view.append(element("pre", "code numbered", rows.join("")));
+  return view;
+}
+
+/** Changes from one text to another. */
+export function changesView(before, after) {
+  const view = element("div", "view");
+  view.append(element("h3", "", `${escapeHtml(before.title)} → ${escapeHtml(after.title)}`));
+  if (before.text === after.text) {
+    view.append(emptyView("No line differs."));
+    return view;
+  }
+  const semicolon = hasSemicolonComments(after.text);
+  const rows = foldRows(compareLines(before.text.split("\n"), after.text.split("\n")));
+  const pre = element("pre", "code");
+  const marks = { same: " ", added: "+", removed: "−" };
+  const paint = ({ kind, text }) => `<span class="line ${kind}">${marks[kind]} ${colourLine(text, semicolon)}</span>`;
+  for (const row of rows.slice(0, MOST_LINES)) {
+    if (row.kind !== "gap") {
+      pre.insertAdjacentHTML("beforeend", paint(row));
+      continue;
+    }
+    const gap = element("span", "line gap", `⋯ ${row.rows.length} lines that are the same`);
+    gap.addEventListener("click", () => {
+      gap.insertAdjacentHTML("afterend", row.rows.map(paint).join(""));
+      gap.remove();
+    });
+    pre.append(gap);
+  }
+  view.append(pre);
+  return view;
+}
+
+/** A drawing, which the mouse wheel enlarges with the control key. */
+export function graphView(svg) {
+  const view = element("div", "graph");
+  // The compiler writes the drawing, and escapes every name in it.
+  view.innerHTML = svg.replace(/^<\?xml[^>]*>\s*/, "");
+  const drawing = view.querySelector("svg");
+  if (!drawing) return emptyView("The module has no drawing.");
+  const width = drawing.viewBox.baseVal.width || drawing.width.baseVal.value;
+  let scale = 1;
+  view.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    scale = Math.min(6, Math.max(0.15, scale * Math.exp(-event.deltaY / 300)));
+    drawing.style.width = `${width * scale}px`;
+    drawing.style.height = "auto";
+  }, { passive: false });
+  return view;
+}
+
+/** Sizes, entry points, faults and passes of a module. `onPass` is called with the number of a pass. */
+export function factsView(module, reply, onPass) {
+  const view = element("div", "view facts");
+  const sizes = { ...module.sizes, version: module.version };
+  const names = { bytes: "bytes", instructions: "instructions", functions: "functions", blocks: "blocks", ids: "bound of ids", version: "SPIR-V" };
+  view.append(element("div", "cards", Object.entries(names).map(([key, name]) =>
+    `<div class="card"><b>${Number.isInteger(sizes[key]) ? sizes[key].toLocaleString("en") : escapeHtml(sizes[key])}</b><span>${name}</span></div>`).join("")));
+  const verdict = module.faults.length === 0
+    ? "<p>The module is valid.</p>"
+    : `<ul>${module.faults.map((fault) => `<li>${fault.span ? `line ${fault.span.line}: ` : ""}${escapeHtml(fault.message)}${
+      (fault.notes ?? []).map((note) => `<br><small>${escapeHtml(note)}</small>`).join("")}</li>`).join("")}</ul>`;
+  view.append(element("h2", "", "Verifier"), element("div", "empty-left", verdict));
+  view.lastChild.style.padding = "0 .8rem";
+  view.append(element("h2", "", "Entry points"));
+  view.append(element("table", "", module.entries.map(([name, model]) =>
+    `<tr><td>${escapeHtml(name)}</td><td>${escapeHtml(model)}</td></tr>`).join("")));
+  for (const refusal of reply.refusals) view.append(element("p", "note", escapeHtml(refusal)));
+  if (module.passes.length > 0) {
+    view.append(element("h2", "", `Passes (${module.passes.filter((pass) => pass.changed).length} of ${module.passes.length} changed the module)`));
+    const table = element("table");
+    module.passes.forEach((pass, at) => {
+      const row = element("tr", pass.changed ? "link" : "same",
+        `<td class="num">${at + 1}</td><td>${escapeHtml(pass.name)}</td><td>${escapeHtml(pass.statistics.join(", "))}</td>`);
+      if (pass.text !== undefined) row.addEventListener("click", () => onPass(at));
+      table.append(row);
+    });
+    view.append(table);
+  }
+  return view;
+}

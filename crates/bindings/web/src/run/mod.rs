@@ -1,0 +1,249 @@
+//! Runs: kernels and programs on arrays that a script describes, by the interpreter.
+
+mod kernel;
+mod program;
+mod run_array;
+mod script;
+mod template;
+
+pub(crate) use template::{describe_kernels, describe_program};
+
+use crate::compile::{PageCompilation, compile_output};
+use crate::found_problem::FoundProblem;
+use crate::request::RequestFailure;
+use run_array::RunArray;
+use script::{RunScript, RunScriptFault};
+use serde::{Deserialize, Serialize};
+use spirula::CompileOutput;
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+
+/// Most steps of a launch. The page stops a run long before that.
+const MOST_STEPS: u64 = 1 << 40;
+
+/// Options of a run, as the page sends them.
+#[derive(Debug, Deserialize)]
+pub(crate) struct RunRequest {
+    /// The arguments.
+    script: String,
+    #[serde(flatten)]
+    compile: PageCompilation,
+}
+
+/// A run that succeeded.
+#[derive(Serialize)]
+pub(crate) struct RunReply {
+    results: Vec<ArrayResult>,
+}
+
+/// An array that a run has written.
+#[derive(Serialize)]
+struct ArrayResult {
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
+    shape: Vec<u64>,
+    text: String,
+    /// The numbers, where there are few enough for a picture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    numbers: Option<Vec<f64>>,
+}
+
+/// An array that a run has written, before it is shown.
+#[derive(Clone, Debug, PartialEq)]
+struct WrittenArray {
+    name: String,
+    value: RunArray,
+}
+
+impl WrittenArray {
+    fn show(&self) -> ArrayResult {
+        ArrayResult {
+            name: self.name.clone(),
+            ty: self.value.type_name(),
+            shape: self.value.shape.clone(),
+            text: self.value.print_elements(),
+            numbers: self.value.list_numbers(),
+        }
+    }
+}
+
+/// Compiles an input, and runs it as a script says.
+///
+/// # Errors
+/// When the input is refused, the script does not fit it, or the run fails.
+pub(crate) fn run_source(request: &RunRequest, input: &[u8]) -> Result<RunReply, RequestFailure> {
+    let script = RunScript::from_text(&request.script).map_err(refuse_script)?;
+    let results = match compile_output(&request.compile, input)? {
+        CompileOutput::Module(module) => kernel::run_module(&module, &script)?,
+        CompileOutput::Program(program) => program::run_program(&program, &script)?,
+    };
+    Ok(RunReply {
+        results: results.iter().map(WrittenArray::show).collect(),
+    })
+}
+
+/// The failure of a script with a fault.
+fn refuse_script(fault: RunScriptFault) -> RequestFailure {
+    let diagnostic = SourceDiagnostic::error(SourceLocation::Unknown, fault.message.clone());
+    let problem = FoundProblem::from_line(&diagnostic, fault.line);
+    RequestFailure::from_problems(fault.message, vec![problem])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+    use spirula_interpreter::{InterpretedArgument, KernelInterpreter};
+    use spirula_runtime::{
+        ComputeDevice, DeviceMachine, IndexSpace, KernelArgument, KernelLaunch, LaunchBinding,
+        LaunchInputs,
+    };
+    use spirula_spirv::ir::SpirvModule;
+    use spirula_spirv::reflect::EntryInterface;
+    use std::path::Path;
+
+    /// Runs a module on the CPU device, and returns the buffers in the order of the script.
+    fn run_on_device(module: &SpirvModule, script: &RunScript) -> Vec<WrittenArray> {
+        let mut device = ComputeDevice::open("cpu", &Default::default()).unwrap();
+        let entry = script.entry.as_deref().unwrap();
+        let interface = EntryInterface::from_module(module, entry).unwrap();
+        let inputs = kernel::gather_inputs(&interface, script).unwrap();
+        let kernel = device.create_kernel(module, entry, &[]).unwrap();
+        let uploaded = inputs
+            .buffers
+            .iter()
+            .map(|bytes| device.upload_data(bytes).unwrap());
+        let buffers: Vec<_> = uploaded.collect();
+        let arguments = inputs.arguments.iter().map(|argument| match argument {
+            InterpretedArgument::Buffer(number) => KernelArgument::from(buffers[*number]),
+            InterpretedArgument::Value(bytes) => KernelArgument::Bytes(bytes.clone()),
+            InterpretedArgument::Workgroup(bytes) => KernelArgument::Local(*bytes),
+        });
+        let bindings = inputs.resources.iter().map(|slot| LaunchBinding {
+            set: slot.set,
+            ..LaunchBinding::with_whole_buffer(slot.binding, buffers[slot.buffer])
+        });
+        let groups = script.groups.unwrap_or([1; 3]);
+        let fixed = KernelInterpreter::from_module(module, entry, &[])
+            .unwrap()
+            .fixed_workgroup();
+        let local = fixed.or(script.size).unwrap();
+        let is_kernel = interface.takes_arguments();
+        let launched = device.launch_kernel(&KernelLaunch {
+            kernel,
+            size: if is_kernel {
+                IndexSpace::Items {
+                    dimensions: 3,
+                    global: [0, 1, 2].map(|n| u64::from(groups[n]) * u64::from(local[n])),
+                    local: Some(local),
+                    offset: [0; 3],
+                }
+            } else {
+                IndexSpace::Groups(groups)
+            },
+            inputs: if is_kernel {
+                LaunchInputs::Arguments(arguments.collect())
+            } else {
+                LaunchInputs::Resources {
+                    bindings: bindings.collect(),
+                    push: Vec::new(),
+                }
+            },
+        });
+        launched.unwrap();
+        let results = buffers
+            .iter()
+            .zip(&inputs.lines)
+            .map(|(buffer, (line, value))| {
+                let mut bytes = vec![0; value.bytes.len()];
+                device.read_buffer(*buffer, 0, &mut bytes).unwrap();
+                WrittenArray {
+                    name: line.name.clone(),
+                    value: value.with_bytes(bytes),
+                }
+            });
+        results.collect()
+    }
+
+    /// The FNV-1a hash of numbers as 64-bit floats.
+    fn hash_numbers(numbers: &[f64]) -> u32 {
+        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
+        bytes.fold(0x811c_9dc5, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        })
+    }
+
+    #[test]
+    fn examples_have_the_results_of_the_cpu_device() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let read = |path: &str| std::fs::read(root.join("page").join(path)).unwrap();
+        let examples: Value = serde_json::from_slice(&read("examples.json")).unwrap();
+        let mut rows = String::new();
+        for example in examples.as_array().unwrap() {
+            let file = example["file"].as_str().unwrap();
+            let source = read(&format!("examples/{file}"));
+            let (stem, _) = file.rsplit_once('.').unwrap();
+            let script = String::from_utf8(read(&format!("examples/{stem}.run"))).unwrap();
+            let passes = example["passes"].as_str().unwrap_or_default();
+            let request = PageCompilation::with_passes(passes);
+            let script = RunScript::from_text(&script).unwrap();
+            let (found, expected) = match compile_output(&request, &source).unwrap() {
+                CompileOutput::Module(module) => (
+                    kernel::run_module(&module, &script).unwrap(),
+                    run_on_device(&module, &script),
+                ),
+                CompileOutput::Program(program) => {
+                    let mut device = ComputeDevice::open("cpu", &Default::default()).unwrap();
+                    let machine = DeviceMachine::new(&mut device);
+                    (
+                        program::run_program(&program, &script).unwrap(),
+                        program::call_program(&program, &script, machine).unwrap(),
+                    )
+                }
+            };
+            assert!(!found.is_empty(), "{file}");
+            for result in &found {
+                assert!(expected.contains(result), "{file}: {} differs", result.name);
+                let hash = hash_numbers(&result.value.list_numbers().unwrap());
+                let (name, ty) = (&result.name, result.value.type_name());
+                rows += &format!("{file}\t{name}\t{ty}\t{hash:08x}\n");
+            }
+        }
+        let path = root.join("tests/examples.tsv");
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, &rows).unwrap();
+        }
+        assert_eq!(
+            rows,
+            std::fs::read_to_string(&path).unwrap(),
+            "BLESS=1 renews the file"
+        );
+    }
+
+    #[test]
+    fn faults_of_launches_have_lines() {
+        let source = std::fs::read(
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("page/examples/rotate.spvasm"),
+        );
+        let request = RunRequest {
+            script: "numbers: u32[2] = 0".to_owned(),
+            compile: PageCompilation::default(),
+        };
+        let failure = run_source(&request, &source.unwrap()).err().unwrap();
+        let failure = serde_json::to_string(&failure).unwrap();
+        assert!(
+            failure.contains("outside of memory") && failure.contains("\"line\":"),
+            "{failure}"
+        );
+        let request = RunRequest {
+            script: "numbers: u32 = x".to_owned(),
+            ..request
+        };
+        let failure = run_source(&request, b"").err().unwrap();
+        assert!(
+            serde_json::to_string(&failure)
+                .unwrap()
+                .contains("x is no u32")
+        );
+    }
+}

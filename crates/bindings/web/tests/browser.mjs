@@ -1,0 +1,112 @@
+// The page in Chromium: every example compiles and runs, links restore the page, a run without end is stopped.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import http from "node:http";
+import path from "node:path";
+import { createRequire } from "node:module";
+import { loadCompiler, readExamples } from "./compiler.mjs";
+
+const [page, playwright, chromiumPath] = process.argv.slice(2);
+const { chromium } = createRequire(path.join(path.resolve(playwright), "x.js"))("playwright-core");
+
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".svg": "image/svg+xml", ".wasm": "application/wasm" };
+
+const requests = [];
+const server = http.createServer((request, response) => {
+  const name = decodeURIComponent(new URL(request.url, "http://localhost").pathname);
+  const file = path.join(page, name === "/" ? "index.html" : path.normalize(name));
+  requests.push(name);
+  if (!fs.existsSync(file)) return response.writeHead(404).end();
+  response.writeHead(200, { "content-type": TYPES[path.extname(file)] ?? "text/plain" });
+  response.end(fs.readFileSync(file));
+});
+await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+const address = `http://127.0.0.1:${server.address().port}/`;
+
+const browser = await chromium.launch({
+  executablePath: chromiumPath,
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+});
+const faults = [];
+
+async function openPage(url) {
+  const tab = await browser.newPage({ viewport: { width: 1440, height: 860 } });
+  tab.on("pageerror", (error) => faults.push(error.message));
+  tab.on("console", (message) => { if (message.type() === "error") faults.push(message.text()); });
+  tab.on("request", (request) => { if (!request.url().startsWith(address)) faults.push(`a request to ${request.url()}`); });
+  await tab.goto(url);
+  return tab;
+}
+
+const waitForStatus = (tab, pattern) =>
+  tab.waitForFunction((text) => new RegExp(text).test(document.getElementById("status").textContent), pattern, { timeout: 60_000 });
+
+try {
+  const ask = await loadCompiler(page);
+  const began = Date.now();
+  const tab = await openPage(address);
+  await waitForStatus(tab, "→");
+  const first = Date.now() - began;
+
+  const examples = readExamples(page);
+  for (const [at, example] of examples.entries()) {
+    await tab.selectOption("#example", String(at));
+    await waitForStatus(tab, "→.*valid");
+    await tab.waitForFunction((text) => document.querySelector("#editor textarea").value === text, example.source.toString());
+    await waitForStatus(tab, "→.*valid");
+    for (const view of ["text", "diff", "graph", "facts", "run"]) await tab.click(`[data-view=${view}]`);
+    await tab.click("#run");
+    await waitForStatus(tab, "^ran in");
+    const { results } = await ask({ command: "run", passes: example.passes, script: example.script }, example.source);
+    assert.deepEqual(await tab.locator(".result pre").allTextContents(), results.map((result) => result.text), example.title);
+    assert.equal(await tab.locator(".result canvas").count(), results.length, example.title);
+  }
+
+  // A problem is shown at its line.
+  await tab.fill("#editor textarea", "@compute @workgroup_size(1)\nfn main() { let x = ; }\n");
+  await tab.waitForSelector("#problems li");
+  assert.match(await tab.textContent("#problems li"), /line 2/);
+  assert.ok(await tab.locator(".mark-error").count() > 0);
+
+  // A link restores source, passes and script.
+  await tab.selectOption("#example", "3");
+  await waitForStatus(tab, "→.*valid");
+  await tab.fill("#passes", "O1");
+  await waitForStatus(tab, "→.*valid");
+  await tab.click("#share");
+  await waitForStatus(tab, "link");
+  const restored = await openPage(tab.url());
+  await waitForStatus(restored, "→.*valid");
+  assert.equal(await restored.inputValue("#passes"), "O1");
+  assert.equal(await restored.inputValue("#editor textarea"), await tab.inputValue("#editor textarea"));
+
+  // A run without end is stopped, and the page goes on meanwhile and afterwards.
+  const slow = await openPage(`${address}?seconds=2`);
+  await waitForStatus(slow, "→");
+  await slow.fill("#editor textarea", "@group(0) @binding(0) var<storage, read_write> x: array<u32>;\n@compute @workgroup_size(1)\nfn main() { loop { x[0] = x[0] + 1u; if (x[0] == 7u) { x[0] = 0u; } } }\n");
+  await slow.fill("#passes", "");
+  await waitForStatus(slow, "WGSL → ");
+  await slow.click("[data-view=run]");
+  await slow.fill(".run textarea", "x: u32[4] = 0");
+  await slow.click("#run");
+  await slow.click("#theme");
+  await waitForStatus(slow, "stopped after 2 seconds");
+  await slow.selectOption("#example", "4");
+  await waitForStatus(slow, "SPIR-V assembly → .*valid");
+
+  // Without the server the page comes from the browser's store.
+  await tab.evaluate(() => navigator.serviceWorker.ready.then(() => true));
+  await tab.waitForFunction(async () => (await caches.keys()).length > 0 && (await (await caches.open("spirula-playground")).keys()).length > 10);
+  await tab.reload();
+  await waitForStatus(tab, "→");
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await tab.goto(address);
+  await waitForStatus(tab, "→");
+  assert.deepEqual(faults.filter((fault) => !fault.includes("ERR_CONNECTION_REFUSED")), []);
+  console.log(`${examples.length} examples in Chromium, the first result after ${first} ms: passed`);
+} finally {
+  await browser.close();
+  server.close();
+}
