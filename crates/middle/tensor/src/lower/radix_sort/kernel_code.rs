@@ -14,15 +14,15 @@ const WORD: ScalarType = ScalarType::I32;
 pub(super) const WORD_BYTES: i64 = 4;
 
 /// A kernel that is being written.
-pub(super) struct KernelCode<'b> {
+pub(super) struct RadixKernelCode<'b> {
     pub b: &'b mut ProgramBuilder,
 }
 
-impl<'b> KernelCode<'b> {
+impl<'b> RadixKernelCode<'b> {
     /// Begins the body of a kernel.
-    pub fn begin(b: &'b mut ProgramBuilder) -> KernelCode<'b> {
+    pub fn begin(b: &'b mut ProgramBuilder) -> RadixKernelCode<'b> {
         b.begin_block();
-        KernelCode { b }
+        RadixKernelCode { b }
     }
 
     /// Ends the kernel. It is launched with workgroups of a size.

@@ -2,7 +2,7 @@
 //!
 //! Between passes, each word stands beside the number that it carries, so that both are moved by one access.
 
-use super::kernel_code::{KernelCode, RadixPass};
+use super::kernel_code::{RadixKernelCode, RadixPass};
 use super::radix_rows::RadixRows;
 use spirula_kernel::ir::{ExprId, VarId};
 use spirula_program::ScalarOp;
@@ -43,7 +43,7 @@ pub(super) enum PassTarget {
 
 impl PassSource {
     /// Loads the word of an element.
-    pub fn load_word(self, code: &mut KernelCode<'_>, at: ExprId) -> ExprId {
+    pub fn load_word(self, code: &mut RadixKernelCode<'_>, at: ExprId) -> ExprId {
         match self {
             PassSource::Operands(words, _) => code.load("word", words, at),
             PassSource::Pairs(pairs) => {
@@ -54,7 +54,7 @@ impl PassSource {
     }
 
     /// Loads the word of an element and the number that it carries. `index` is the index in its row.
-    pub fn load(self, code: &mut KernelCode<'_>, at: ExprId, index: ExprId) -> [ExprId; 2] {
+    pub fn load(self, code: &mut RadixKernelCode<'_>, at: ExprId, index: ExprId) -> [ExprId; 2] {
         match self {
             PassSource::Operands(words, carried) => {
                 let word = code.load("word", words, at);
@@ -71,7 +71,7 @@ impl PassSource {
 
 impl PassTarget {
     /// Stores an element: a word and the number that it carries.
-    pub fn store(self, code: &mut KernelCode<'_>, at: ExprId, [word, number]: [ExprId; 2]) {
+    pub fn store(self, code: &mut RadixKernelCode<'_>, at: ExprId, [word, number]: [ExprId; 2]) {
         match self {
             PassTarget::Pairs(pairs) => {
                 let at = pair_place(code, at);
@@ -83,7 +83,7 @@ impl PassTarget {
 }
 
 /// The place of the first word of a pair, an `i64`.
-fn pair_place(code: &mut KernelCode<'_>, at: ExprId) -> ExprId {
+fn pair_place(code: &mut RadixKernelCode<'_>, at: ExprId) -> ExprId {
     let at = code.widen(at);
     let two = code.b.make_i64(2);
     code.apply(ScalarOp::Mul, &[at, two])

@@ -1,6 +1,6 @@
 //! The rows of a sort and their chunks.
 
-use super::kernel_code::{KernelCode, RadixPass, WORD_BYTES};
+use super::kernel_code::{RadixKernelCode, RadixPass, WORD_BYTES};
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{ExprId, LaunchIndex, VarId, VariableType};
 use spirula_program::{ScalarOp, ScalarType};
@@ -20,7 +20,7 @@ impl HostSize {
         }
     }
 
-    pub fn to_i32(self, code: &mut KernelCode<'_>) -> ExprId {
+    pub fn to_i32(self, code: &mut RadixKernelCode<'_>) -> ExprId {
         match self {
             HostSize::Known(size) => code.number(size as i64),
             HostSize::Variable(var) => {
@@ -134,7 +134,7 @@ impl RadixRows {
     }
 
     /// The index of a row's first element, an `i64`.
-    pub fn first_element(&self, code: &mut KernelCode<'_>, row: ExprId) -> ExprId {
+    pub fn first_element(&self, code: &mut RadixKernelCode<'_>, row: ExprId) -> ExprId {
         let row = code.widen(row);
         let length = self.length.to_i64(code.b);
         let first = code.apply(ScalarOp::Mul, &[row, length]);
@@ -142,7 +142,7 @@ impl RadixRows {
     }
 
     /// The index of an element of a row that begins at an index. It is an `i32` where there is one row.
-    pub fn element_place(&self, code: &mut KernelCode<'_>, row: ExprId, at: ExprId) -> ExprId {
+    pub fn element_place(&self, code: &mut RadixKernelCode<'_>, row: ExprId, at: ExprId) -> ExprId {
         if self.is_single_row() {
             return at;
         }
@@ -155,7 +155,7 @@ impl RadixRows {
     }
 
     /// Emits the position of the workgroup's chunk.
-    pub fn begin_chunk(&self, code: &mut KernelCode<'_>) -> RowChunk {
+    pub fn begin_chunk(&self, code: &mut RadixKernelCode<'_>) -> RowChunk {
         let group = code.position("group", LaunchIndex::Group);
         let [row, number] = if self.is_single_row() {
             [code.number(0), group]
@@ -182,7 +182,7 @@ impl RadixRows {
     /// The index of the total of a digit in a whole row, an `i64`. These totals come after those of chunks.
     pub fn digit_total_place(
         &self,
-        code: &mut KernelCode<'_>,
+        code: &mut RadixKernelCode<'_>,
         pass: RadixPass,
         digit: ExprId,
     ) -> ExprId {
@@ -196,7 +196,7 @@ impl RadixRows {
     /// The index of the first total of a row, an `i64`, and the number of its totals.
     pub fn locate_totals(
         &self,
-        code: &mut KernelCode<'_>,
+        code: &mut RadixKernelCode<'_>,
         row: ExprId,
         pass: RadixPass,
     ) -> (ExprId, ExprId) {
@@ -213,7 +213,7 @@ impl RowChunk {
     /// The index of the chunk's total of a digit, an `i64`.
     pub fn total_place(
         &self,
-        code: &mut KernelCode<'_>,
+        code: &mut RadixKernelCode<'_>,
         rows: &RadixRows,
         pass: RadixPass,
         digit: ExprId,

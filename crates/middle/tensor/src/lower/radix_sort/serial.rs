@@ -1,6 +1,6 @@
 //! Kernels of processors: each invocation has a chunk of a row, and counts digits in an array of its own.
 
-use super::kernel_code::{KernelCode, RadixPass};
+use super::kernel_code::{RadixKernelCode, RadixPass};
 use super::pass_buffers::{ChunkPass, PassBuffers, PassSource};
 use super::radix_rows::RadixRows;
 use spirula_kernel::ProgramBuilder;
@@ -23,7 +23,7 @@ pub(super) fn sort_rows(
     rows: &RadixRows,
     passes: &[(RadixPass, PassBuffers)],
 ) -> KernelData {
-    let mut code = KernelCode::begin(b);
+    let mut code = RadixKernelCode::begin(b);
     let row = code.position("row", LaunchIndex::Group);
     let part = RowPart {
         rows,
@@ -57,7 +57,7 @@ pub(super) fn count_chunks(b: &mut ProgramBuilder, chunks: &ChunkPass<'_>) -> Ke
         rows, pass, totals, ..
     } = *chunks;
     let from = chunks.buffers.from;
-    let mut code = KernelCode::begin(b);
+    let mut code = RadixKernelCode::begin(b);
     let chunk = rows.begin_chunk(&mut code);
     let counts = code.declare_array("counts", pass.digits());
     let part = RowPart {
@@ -82,7 +82,7 @@ pub(super) fn scan_totals(b: &mut ProgramBuilder, chunks: &ChunkPass<'_>) -> Ker
     let ChunkPass {
         rows, pass, totals, ..
     } = *chunks;
-    let mut code = KernelCode::begin(b);
+    let mut code = RadixKernelCode::begin(b);
     let row = code.position("row", LaunchIndex::Group);
     let (first, count) = rows.locate_totals(&mut code, row, pass);
     let sum = code.number(0);
@@ -105,7 +105,7 @@ pub(super) fn scatter_chunks(b: &mut ProgramBuilder, chunks: &ChunkPass<'_>) -> 
     let ChunkPass {
         rows, pass, totals, ..
     } = *chunks;
-    let mut code = KernelCode::begin(b);
+    let mut code = RadixKernelCode::begin(b);
     let chunk = rows.begin_chunk(&mut code);
     let places = code.declare_array("places", pass.digits());
     let digits = code.number(pass.digits());
@@ -127,7 +127,7 @@ pub(super) fn scatter_chunks(b: &mut ProgramBuilder, chunks: &ChunkPass<'_>) -> 
 
 /// Counts the digits of a part of a row.
 fn count_digits(
-    code: &mut KernelCode<'_>,
+    code: &mut RadixKernelCode<'_>,
     part: &RowPart<'_>,
     counts: VarId,
     from: PassSource,
@@ -151,7 +151,7 @@ fn count_digits(
 
 /// Moves each element of a part of a row to the next place of its digit.
 fn scatter_elements(
-    code: &mut KernelCode<'_>,
+    code: &mut RadixKernelCode<'_>,
     part: &RowPart<'_>,
     places: VarId,
     buffers: &PassBuffers,

@@ -1,6 +1,6 @@
 //! Ranking of the elements of a tile by a digit, in the memory of a workgroup.
 
-use super::kernel_code::{KernelCode, RadixPass};
+use super::kernel_code::{RadixKernelCode, RadixPass};
 use super::workgroup::WorkgroupTile;
 use spirula_kernel::ir::{ExprId, LaunchIndex, VarId};
 use spirula_program::ScalarOp;
@@ -27,7 +27,7 @@ pub(super) struct InvocationSums {
 }
 
 impl InvocationSums {
-    pub fn new(code: &mut KernelCode<'_>, tile: &WorkgroupTile) -> InvocationSums {
+    pub fn new(code: &mut RadixKernelCode<'_>, tile: &WorkgroupTile) -> InvocationSums {
         let invocations = tile.invocations as i64;
         InvocationSums {
             invocations,
@@ -38,7 +38,7 @@ impl InvocationSums {
     }
 
     /// The sum of the numbers of the invocations before this one, and that of all.
-    pub fn scan(&self, code: &mut KernelCode<'_>, own: ExprId) -> (ExprId, ExprId) {
+    pub fn scan(&self, code: &mut RadixKernelCode<'_>, own: ExprId) -> (ExprId, ExprId) {
         code.store(self.memory, self.local, own);
         code.wait();
         let groups = code.number(self.invocations / SUMMED);
@@ -95,7 +95,7 @@ pub(super) struct TileRanking {
 
 impl TileRanking {
     /// Declares the memory for digits of at most some bits.
-    pub fn new(code: &mut KernelCode<'_>, tile: &WorkgroupTile, bits: u32) -> TileRanking {
+    pub fn new(code: &mut RadixKernelCode<'_>, tile: &WorkgroupTile, bits: u32) -> TileRanking {
         let words = (1 << (bits - 1)) * tile.invocations as i64;
         let sums = InvocationSums::new(code, tile);
         TileRanking {
@@ -108,7 +108,11 @@ impl TileRanking {
     }
 
     /// The places in a tile of the invocation's elements, which are adjacent.
-    pub fn list_own_places(&self, code: &mut KernelCode<'_>, tile: &WorkgroupTile) -> Vec<ExprId> {
+    pub fn list_own_places(
+        &self,
+        code: &mut RadixKernelCode<'_>,
+        tile: &WorkgroupTile,
+    ) -> Vec<ExprId> {
         let first = code.multiply(self.sums.local, tile.points as i64);
         let first = code.bind("first_own", first);
         let mut places = Vec::new();
@@ -120,7 +124,7 @@ impl TileRanking {
     }
 
     /// The place in a tile of an element that is adjacent to those of the neighbouring invocations.
-    pub fn spread_place(&self, code: &mut KernelCode<'_>, point: i64) -> ExprId {
+    pub fn spread_place(&self, code: &mut RadixKernelCode<'_>, point: i64) -> ExprId {
         let first = code.number(point * self.sums.invocations);
         let place = code.add(first, self.sums.local);
         code.bind("place", place)
@@ -132,7 +136,7 @@ impl TileRanking {
     }
 
     /// Clears the invocation's counters.
-    pub fn clear_counters(&self, code: &mut KernelCode<'_>, pass: RadixPass) {
+    pub fn clear_counters(&self, code: &mut RadixKernelCode<'_>, pass: RadixPass) {
         for digit in 0..pass.lower_digits() {
             let first = code.number(digit * self.digit_stride());
             let at = code.add(first, self.own_counters);
@@ -144,7 +148,7 @@ impl TileRanking {
     /// Adds one to the invocation's counter of a word's digit.
     pub fn count_word(
         &self,
-        code: &mut KernelCode<'_>,
+        code: &mut RadixKernelCode<'_>,
         word: ExprId,
         pass: RadixPass,
     ) -> CountedWord {
@@ -171,7 +175,7 @@ impl TileRanking {
     }
 
     /// The places of the words of counters that the invocation adds up: adjacent ones.
-    fn list_summed(&self, code: &mut KernelCode<'_>, pass: RadixPass) -> Vec<ExprId> {
+    fn list_summed(&self, code: &mut RadixKernelCode<'_>, pass: RadixPass) -> Vec<ExprId> {
         let first = code.multiply(self.sums.local, pass.lower_digits());
         let first = code.bind("first_counter", first);
         let mut places = Vec::new();
@@ -184,7 +188,7 @@ impl TileRanking {
     }
 
     /// The number of counted words with the digit that is the invocation's index, where there is such a digit.
-    pub fn total_of_digit(&self, code: &mut KernelCode<'_>, pass: RadixPass) -> ExprId {
+    pub fn total_of_digit(&self, code: &mut RadixKernelCode<'_>, pass: RadixPass) -> ExprId {
         code.wait();
         let mut sums = [code.number(0), code.number(0)];
         for at in self.list_summed(code, pass) {
@@ -215,7 +219,7 @@ impl TileRanking {
     /// The places of the invocation's words in the order of their digits. Words with equal digits keep their order.
     pub fn rank_words(
         &self,
-        code: &mut KernelCode<'_>,
+        code: &mut RadixKernelCode<'_>,
         words: &[ExprId],
         pass: RadixPass,
     ) -> Vec<ExprId> {
@@ -255,7 +259,7 @@ impl TileRanking {
 
     /// Leaves the places of the first elements with two digits. The invocation that adds up the first word of their counters
     /// knows them.
-    fn store_starts(&self, code: &mut KernelCode<'_>, before: ExprId, pass: RadixPass) {
+    fn store_starts(&self, code: &mut RadixKernelCode<'_>, before: ExprId, pass: RadixPass) {
         let share = code.number(self.sums.invocations / pass.lower_digits());
         let digit = code.apply(ScalarOp::UDiv, &[self.sums.local, share]);
         let digit = code.bind("digit", digit);
@@ -273,7 +277,12 @@ impl TileRanking {
     }
 
     /// Puts values of the invocation's elements to their places, and waits for the others.
-    pub fn store_sorted(&self, code: &mut KernelCode<'_>, places: &[ExprId], values: &[ExprId]) {
+    pub fn store_sorted(
+        &self,
+        code: &mut RadixKernelCode<'_>,
+        places: &[ExprId],
+        values: &[ExprId],
+    ) {
         for (place, value) in places.iter().zip(values) {
             code.store(self.sorted, *place, *value);
         }
@@ -284,7 +293,7 @@ impl TileRanking {
     /// `base` is the place in the row of the tile's first element with the digit, and becomes that of the next tile.
     pub fn store_distance(
         &self,
-        code: &mut KernelCode<'_>,
+        code: &mut RadixKernelCode<'_>,
         tile: &WorkgroupTile,
         pass: RadixPass,
         base: VarId,
@@ -322,7 +331,7 @@ pub(super) struct CountedWord {
 }
 
 /// The place in memory of a word of counters.
-fn counter_place(code: &mut KernelCode<'_>, word: ExprId) -> ExprId {
+fn counter_place(code: &mut RadixKernelCode<'_>, word: ExprId) -> ExprId {
     let banks = code.number(BANKS);
     let skipped = code.apply(ScalarOp::UDiv, &[word, banks]);
     let place = code.add(word, skipped);
@@ -330,13 +339,13 @@ fn counter_place(code: &mut KernelCode<'_>, word: ExprId) -> ExprId {
 }
 
 /// The counter in the lower half of a word.
-fn lower_counter(code: &mut KernelCode<'_>, word: ExprId) -> ExprId {
+fn lower_counter(code: &mut RadixKernelCode<'_>, word: ExprId) -> ExprId {
     let mask = code.number((1 << COUNTER_BITS) - 1);
     code.apply(ScalarOp::And, &[word, mask])
 }
 
 /// The counter in the upper half of a word.
-fn upper_counter(code: &mut KernelCode<'_>, word: ExprId) -> ExprId {
+fn upper_counter(code: &mut RadixKernelCode<'_>, word: ExprId) -> ExprId {
     let bits = code.number(COUNTER_BITS);
     code.apply(ScalarOp::LShr, &[word, bits])
 }

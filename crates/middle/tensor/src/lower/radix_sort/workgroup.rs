@@ -3,7 +3,7 @@
 //! Each invocation has some adjacent elements of a tile, and a counter for each digit. The sums of the counters before, in
 //! the order of digits and then of invocations, are the places of elements in the sorted tile.
 
-use super::kernel_code::{KernelCode, RadixPass};
+use super::kernel_code::{RadixKernelCode, RadixPass};
 use super::pass_buffers::{ChunkPass, PassBuffers};
 use super::radix_rows::{RadixRows, RowChunk};
 use super::tile_ranking::{InvocationSums, TileRanking};
@@ -45,7 +45,7 @@ pub(super) fn sort_rows(
     passes: &[RadixPass],
     buffers: &PassBuffers,
 ) -> KernelData {
-    let mut code = KernelCode::begin(b);
+    let mut code = RadixKernelCode::begin(b);
     let row = code.position("row", LaunchIndex::Group);
     let row = rows.first_element(&mut code, row);
     let length = rows.length.to_i32(&mut code);
@@ -90,7 +90,7 @@ pub(super) fn count_chunks(
     let ChunkPass {
         rows, pass, totals, ..
     } = *chunks;
-    let mut code = KernelCode::begin(b);
+    let mut code = RadixKernelCode::begin(b);
     let chunk = rows.begin_chunk(&mut code);
     let row = rows.first_element(&mut code, chunk.row);
     let ranking = TileRanking::new(&mut code, tile, pass.bits);
@@ -130,7 +130,7 @@ pub(super) fn scan_totals(
     let ChunkPass {
         rows, pass, totals, ..
     } = *chunks;
-    let mut code = KernelCode::begin(b);
+    let mut code = RadixKernelCode::begin(b);
     let group = code.position("group", LaunchIndex::Group);
     let wide = code.widen(group);
     let count = rows.chunks.to_i64(code.b);
@@ -145,7 +145,7 @@ pub(super) fn scan_totals(
     let begin = code.bind("begin", begin);
     let zero = code.number(0);
     let sum = code.declare("sum", zero);
-    let each_total = |code: &mut KernelCode<'_>, replace: bool| {
+    let each_total = |code: &mut RadixKernelCode<'_>, replace: bool| {
         code.repeat(share, |code, at| {
             let at = code.add(begin, at);
             let is_there = code.apply(ScalarOp::SLt, &[at, count]);
@@ -184,7 +184,7 @@ pub(super) fn scatter_chunks(
     let ChunkPass {
         rows, pass, totals, ..
     } = *chunks;
-    let mut code = KernelCode::begin(b);
+    let mut code = RadixKernelCode::begin(b);
     let chunk = rows.begin_chunk(&mut code);
     let row = rows.first_element(&mut code, chunk.row);
     let ranking = TileRanking::new(&mut code, tile, pass.bits);
@@ -259,10 +259,10 @@ pub(super) fn scatter_chunks(
 
 /// Emits code for each tile of a chunk. It is given the index of the tile's first element in the chunk.
 fn repeat_tiles(
-    code: &mut KernelCode<'_>,
+    code: &mut RadixKernelCode<'_>,
     tile: &WorkgroupTile,
     chunk: &RowChunk,
-    body: impl FnOnce(&mut KernelCode<'_>, ExprId),
+    body: impl FnOnce(&mut RadixKernelCode<'_>, ExprId),
 ) {
     let size = code.number(tile.elements() as i64);
     let tiles = code.apply(ScalarOp::SDivUp, &[chunk.count, size]);
@@ -277,7 +277,7 @@ fn repeat_tiles(
 /// The word at an index of a row and the number that it carries. After the end, the word is the greatest, so that it stays
 /// there.
 fn load_element(
-    code: &mut KernelCode<'_>,
+    code: &mut RadixKernelCode<'_>,
     rows: &RadixRows,
     buffers: &PassBuffers,
     [row, at, end]: [ExprId; 3],
