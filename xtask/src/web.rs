@@ -68,6 +68,7 @@ fn build_module(root: &Path, toolchain: &WebToolchain) -> Result<PathBuf> {
     let mut build = Command::new("cargo");
     build
         .args(["build", "--locked", "--profile", "web", "-p", PACKAGE])
+        .args(["--features", "wgsl"])
         .args(["--target", tools::WEB_TARGET, "--target-dir"])
         .arg(target.join("web"))
         .current_dir(root);
