@@ -3,7 +3,10 @@
 //! Alternatives that [`crate::math`] branches around are computed here and not selected, so that compilers
 //! vectorise the code.
 
+use crate::elementary::circular::{self, cos_kernel, is_reduced_simply, reduce_small, sin_kernel};
+use crate::elementary::error::{erf_kernel, erfc_tail};
 use crate::elementary::exponential::{exp2_clamped, log2};
+use crate::elementary::hyperbolic::{EXPM1_NEAR, TANH_NEAR, expm1_kernel, tanh_kernel};
 use std::f64::consts::{LN_2, LOG2_E};
 
 /// How many numbers.
@@ -20,6 +23,18 @@ pub enum WideFunction {
     Log,
     /// Logarithm to base 2.
     Log2,
+    /// e^x − 1.
+    Expm1,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// Sine.
+    Sin,
+    /// Cosine.
+    Cos,
+    /// Error function.
+    Erf,
+    /// 1 less the error function.
+    Erfc,
 }
 
 impl WideFunction {
@@ -30,6 +45,12 @@ impl WideFunction {
             "Exp2" | "exp2" => WideFunction::Exp2,
             "Log" | "log" => WideFunction::Log,
             "Log2" | "log2" => WideFunction::Log2,
+            "expm1" => WideFunction::Expm1,
+            "Tanh" | "tanh" => WideFunction::Tanh,
+            "Sin" | "sin" => WideFunction::Sin,
+            "Cos" | "cos" => WideFunction::Cos,
+            "erf" => WideFunction::Erf,
+            "erfc" => WideFunction::Erfc,
             _ => return None,
         })
     }
@@ -67,6 +88,91 @@ pub fn log2_of_each(numbers: &mut [f32; LANES]) {
     }
 }
 
+/// e^x − 1 of each.
+#[inline(always)]
+pub fn expm1(numbers: &mut [f32; LANES]) {
+    for number in numbers {
+        let x = f64::from(*number);
+        let far = exp2_clamped(x * LOG2_E) - 1.0;
+        let near = expm1_kernel(x);
+        *number = if x.abs() > EXPM1_NEAR { far } else { near } as f32;
+    }
+}
+
+/// The hyperbolic tangent of each.
+#[inline(always)]
+pub fn tanh(numbers: &mut [f32; LANES]) {
+    for number in numbers {
+        let x = f64::from(*number);
+        let far = 1.0 - 2.0 / (exp2_clamped(2.0 * x * LOG2_E) + 1.0);
+        let near = tanh_kernel(x);
+        *number = if x.abs() > TANH_NEAR { far } else { near } as f32;
+    }
+}
+
+/// The error function of each.
+#[inline(always)]
+pub fn erf(numbers: &mut [f32; LANES]) {
+    for number in numbers {
+        let x = f64::from(*number);
+        let tail: f64 = 1.0 - erfc_tail(x.abs());
+        let far = tail.copysign(x);
+        let near = erf_kernel(x);
+        *number = if x.abs() <= 1.0 { near } else { far } as f32;
+    }
+}
+
+/// 1 less the error function of each.
+#[inline(always)]
+pub fn erfc(numbers: &mut [f32; LANES]) {
+    for number in numbers {
+        let x = f64::from(*number);
+        let tail = erfc_tail(x.abs());
+        let far = if x < 0.0 { 2.0 - tail } else { tail };
+        let near = 1.0 - erf_kernel(x);
+        *number = if x.abs() <= 1.0 { near } else { far } as f32;
+    }
+}
+
+/// The sine of each.
+#[inline(always)]
+pub fn sin(numbers: &mut [f32; LANES]) {
+    turn_each(numbers, 0, circular::sin);
+}
+
+/// The cosine of each.
+#[inline(always)]
+pub fn cos(numbers: &mut [f32; LANES]) {
+    turn_each(numbers, 1, circular::cos);
+}
+
+/// The sine of each with some quarter turns added. `single` is the same function of one number, for large ones.
+#[inline(always)]
+fn turn_each(numbers: &mut [f32; LANES], added: u64, single: fn(f32) -> f32) {
+    let given = *numbers;
+    for x in numbers.iter_mut() {
+        let (quarters, r) = reduce_small(*x);
+        let quarters = quarters.wrapping_add(added);
+        let (sine, cosine) = (sin_kernel(r), cos_kernel(r));
+        let value = if quarters & 1 == 0 { sine } else { cosine };
+        let sign = quarters >> 1 << 63;
+        *x = f64::from_bits(value.to_bits() ^ sign) as f32;
+    }
+    if !given.iter().all(|x| is_reduced_simply(*x)) {
+        replace_large(numbers, &given, single);
+    }
+}
+
+/// Replaces the results for arguments that are reduced by more bits of π, or are no finite numbers.
+#[cold]
+fn replace_large(results: &mut [f32; LANES], given: &[f32; LANES], single: fn(f32) -> f32) {
+    for (result, x) in results.iter_mut().zip(given) {
+        if !is_reduced_simply(*x) {
+            *result = single(*x);
+        }
+    }
+}
+
 /// A logarithm, or its value for arguments that are not positive finite numbers.
 #[inline(always)]
 fn select_logarithm(x: f32, logarithm: f64) -> f32 {
@@ -90,11 +196,17 @@ mod tests {
 
     #[test]
     fn bits_are_those_of_one_number() {
-        let pairs: [Pair; 4] = [
+        let pairs: [Pair; 10] = [
             (|x| math::exp(x), exp),
             (|x| math::exp2(x), exp2),
             (|x| math::log(x), log),
             (|x| math::log2(x), log2_of_each),
+            (|x| math::expm1(x), expm1),
+            (|x| math::tanh(x), tanh),
+            (|x| math::sin(x), sin),
+            (|x| math::cos(x), cos),
+            (|x| math::erf(x), erf),
+            (|x| math::erfc(x), erfc),
         ];
         // A stride that is no power of two meets numbers of every kind.
         let all = (0..u32::MAX).step_by(40_009).map(f32::from_bits);

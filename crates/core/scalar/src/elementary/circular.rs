@@ -19,7 +19,7 @@ const TWO_OVER_PI: [u64; 4] = [
 ];
 
 /// sin `r` for |r| ≤ π/4, relative error below 2^-47.
-#[inline]
+#[inline(always)]
 pub(crate) fn sin_kernel(r: f64) -> f64 {
     let s = r * r;
     let s2 = s * s;
@@ -30,7 +30,7 @@ pub(crate) fn sin_kernel(r: f64) -> f64 {
 }
 
 /// cos `r` for |r| ≤ π/4, relative error below 2^-43.
-#[inline]
+#[inline(always)]
 pub(crate) fn cos_kernel(r: f64) -> f64 {
     let s = r * r;
     let s2 = s * s;
@@ -43,17 +43,29 @@ pub(crate) fn cos_kernel(r: f64) -> f64 {
 /// The quarter turn `x` lies nearest to (its two low bits count) and the angle from there.
 #[inline]
 pub(crate) fn reduce_argument(x: f32) -> (u64, f64) {
-    const SHIFT: f64 = (3u64 << 51) as f64;
-    if x.abs() < 33554432.0 {
-        let x = f64::from(x);
-        let shifted = x * FRAC_2_PI + SHIFT;
-        let quarters = shifted - SHIFT;
-        return (
-            shifted.to_bits(),
-            (x - quarters * HALF_PI_HIGH) - quarters * HALF_PI_LOW,
-        );
+    if is_reduced_simply(x) {
+        return reduce_small(x);
     }
     reduce_large(x)
+}
+
+/// Whether an argument is reduced by two parts of π/2.
+#[inline(always)]
+pub(crate) fn is_reduced_simply(x: f32) -> bool {
+    x.abs() < 33554432.0
+}
+
+/// [`reduce_argument`] for |x| < 2^25.
+#[inline(always)]
+pub(crate) fn reduce_small(x: f32) -> (u64, f64) {
+    const SHIFT: f64 = (3u64 << 51) as f64;
+    let x = f64::from(x);
+    let shifted = x * FRAC_2_PI + SHIFT;
+    let quarters = shifted - SHIFT;
+    (
+        shifted.to_bits(),
+        (x - quarters * HALF_PI_HIGH) - quarters * HALF_PI_LOW,
+    )
 }
 
 /// [`reduce_argument`] for 2^25 ≤ |x|; infinity and NaN give a NaN angle.

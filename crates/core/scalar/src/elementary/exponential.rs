@@ -76,7 +76,7 @@ pub(crate) fn exp2_clamped(x: f64) -> f64 {
 
 /// [`exp2`] for |x| < 1000.
 #[inline(always)]
-fn exp2_kernel(x: f64) -> f64 {
+pub(crate) fn exp2_kernel(x: f64) -> f64 {
     // Adding 1.5 × 2^47 leaves x rounded to 1/32 in the low bits of the significand.
     const SHIFT: f64 = (3u64 << 46) as f64;
     let shifted = x + SHIFT;

@@ -5,12 +5,24 @@
 
 use super::exponential::{exp, log};
 
+/// Beyond this magnitude the exponential less one loses no digits.
+pub(crate) const EXPM1_NEAR: f64 = 0.35;
+
+/// Beyond this magnitude the hyperbolic tangent is computed of an exponential.
+pub(crate) const TANH_NEAR: f64 = 0.6324;
+
 /// e^x − 1.
 #[inline]
 pub(crate) fn expm1(x: f64) -> f64 {
-    if x.abs() > 0.35 {
+    if x.abs() > EXPM1_NEAR {
         return exp(x) - 1.0;
     }
+    expm1_kernel(x)
+}
+
+/// e^x − 1 for |x| ≤ [`EXPM1_NEAR`].
+#[inline(always)]
+pub(crate) fn expm1_kernel(x: f64) -> f64 {
     let x2 = x * x;
     let a = 0.9999999999952117 + x * 0.5000000000130408;
     let b = 0.16666666792551538 + x * 0.041666665907945176;
@@ -43,9 +55,15 @@ pub(crate) fn cosh(x: f64) -> f64 {
 /// Hyperbolic tangent.
 #[inline]
 pub(crate) fn tanh(x: f64) -> f64 {
-    if x.abs() > 0.6324 {
+    if x.abs() > TANH_NEAR {
         return 1.0 - 2.0 / (exp(2.0 * x) + 1.0);
     }
+    tanh_kernel(x)
+}
+
+/// tanh `x` for |x| ≤ [`TANH_NEAR`].
+#[inline(always)]
+pub(crate) fn tanh_kernel(x: f64) -> f64 {
     let s = x * x;
     let s2 = s * s;
     let a = 0.9999999999936895 + s * -0.33333333130452153;

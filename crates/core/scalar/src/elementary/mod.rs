@@ -8,9 +8,9 @@
 
 pub(crate) mod circular;
 mod double;
-mod error;
+pub(crate) mod error;
 pub(crate) mod exponential;
-mod hyperbolic;
+pub(crate) mod hyperbolic;
 pub(crate) mod inverse_circular;
 mod single;
 

@@ -14,6 +14,12 @@ pub(crate) fn function_address(function: WideFunction) -> usize {
         WideFunction::Exp2 => exp2::address(),
         WideFunction::Log => log::address(),
         WideFunction::Log2 => log2::address(),
+        WideFunction::Expm1 => expm1::address(),
+        WideFunction::Tanh => tanh::address(),
+        WideFunction::Sin => sin::address(),
+        WideFunction::Cos => cos::address(),
+        WideFunction::Erf => erf::address(),
+        WideFunction::Erfc => erfc::address(),
     }
 }
 
@@ -54,4 +60,10 @@ functions! {
     exp2 wide::exp2;
     log wide::log;
     log2 wide::log2_of_each;
+    expm1 wide::expm1;
+    tanh wide::tanh;
+    sin wide::sin;
+    cos wide::cos;
+    erf wide::erf;
+    erfc wide::erfc;
 }
