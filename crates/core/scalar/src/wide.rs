@@ -88,6 +88,13 @@ pub fn log2_of_each(numbers: &mut [f32; LANES]) {
     }
 }
 
+/// One of two numbers. Compilers would branch around the computation of the other, and then not vectorise the code.
+#[inline(always)]
+fn choose(condition: bool, one: f64, other: f64) -> f64 {
+    let mask = u64::from(condition).wrapping_neg();
+    f64::from_bits(one.to_bits() & mask | other.to_bits() & !mask)
+}
+
 /// e^x − 1 of each.
 #[inline(always)]
 pub fn expm1(numbers: &mut [f32; LANES]) {
@@ -95,7 +102,7 @@ pub fn expm1(numbers: &mut [f32; LANES]) {
         let x = f64::from(*number);
         let far = exp2_clamped(x * LOG2_E) - 1.0;
         let near = expm1_kernel(x);
-        *number = if x.abs() > EXPM1_NEAR { far } else { near } as f32;
+        *number = choose(x.abs() > EXPM1_NEAR, far, near) as f32;
     }
 }
 
@@ -106,7 +113,7 @@ pub fn tanh(numbers: &mut [f32; LANES]) {
         let x = f64::from(*number);
         let far = 1.0 - 2.0 / (exp2_clamped(2.0 * x * LOG2_E) + 1.0);
         let near = tanh_kernel(x);
-        *number = if x.abs() > TANH_NEAR { far } else { near } as f32;
+        *number = choose(x.abs() > TANH_NEAR, far, near) as f32;
     }
 }
 
@@ -118,7 +125,7 @@ pub fn erf(numbers: &mut [f32; LANES]) {
         let tail: f64 = 1.0 - erfc_tail(x.abs());
         let far = tail.copysign(x);
         let near = erf_kernel(x);
-        *number = if x.abs() <= 1.0 { near } else { far } as f32;
+        *number = choose(x.abs() <= 1.0, near, far) as f32;
     }
 }
 
@@ -128,9 +135,9 @@ pub fn erfc(numbers: &mut [f32; LANES]) {
     for number in numbers {
         let x = f64::from(*number);
         let tail = erfc_tail(x.abs());
-        let far = if x < 0.0 { 2.0 - tail } else { tail };
+        let far = choose(x < 0.0, 2.0 - tail, tail);
         let near = 1.0 - erf_kernel(x);
-        *number = if x.abs() <= 1.0 { near } else { far } as f32;
+        *number = choose(x.abs() <= 1.0, near, far) as f32;
     }
 }
 
@@ -154,7 +161,7 @@ fn turn_each(numbers: &mut [f32; LANES], added: u64, single: fn(f32) -> f32) {
         let (quarters, r) = reduce_small(*x);
         let quarters = quarters.wrapping_add(added);
         let (sine, cosine) = (sin_kernel(r), cos_kernel(r));
-        let value = if quarters & 1 == 0 { sine } else { cosine };
+        let value = choose(quarters & 1 == 0, sine, cosine);
         let sign = quarters >> 1 << 63;
         *x = f64::from_bits(value.to_bits() ^ sign) as f32;
     }
