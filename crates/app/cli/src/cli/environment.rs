@@ -51,6 +51,11 @@ const VARIABLES: &[EnvironmentVariable] = &[
         meaning: "Number of devices of a client, which share one",
     },
     EnvironmentVariable {
+        name: "SPIRULA_PARTITION",
+        reader: "JAX",
+        meaning: "Partitions programs for several devices, unless it is 0",
+    },
+    EnvironmentVariable {
         name: "SPIRULA_DUMP_MODULES",
         reader: "JAX",
         meaning: "Folder for the StableHLO of each program",
