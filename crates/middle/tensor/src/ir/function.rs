@@ -196,6 +196,9 @@ pub struct RadixSort {
 }
 
 impl RadixSort {
+    /// Most elements along the last dimension: indices up to the end of a tile that begins before the last one are `i32`s.
+    pub const MOST_ELEMENTS: u64 = (1 << 31) - (1 << 16);
+
     /// The words and the numbers.
     pub fn operands(&self) -> impl Iterator<Item = TensorValue> {
         std::iter::once(self.words).chain(self.carried)

@@ -113,9 +113,10 @@ impl HostProgramLowering<'_> {
         }
     }
 
-    /// Asserts that the indices of a row are `i32`s.
+    /// Asserts that a row is not too long for a radix sort.
     fn assert_countable(&mut self, length: VarId) {
-        let [length, most] = [self.b.read_var(length), self.b.make_i64(i32::MAX.into())];
+        let length = self.b.read_var(length);
+        let most = self.b.make_i64(RadixSort::MOST_ELEMENTS as i64);
         let condition = self.b.apply_op(ScalarOp::SLe, &[length, most]);
         let texts = ["a sort along a dimension of ", ", where the most is "];
         self.emit_assertion(condition, texts, [length, most]);

@@ -10,7 +10,7 @@ mod radix_words;
 mod sort_keys;
 
 use crate::ir::{
-    AxisKind, DenseTensorType, DimExtent, NodeGraph, OpKind, ScalarCombiner, ScalarNode,
+    AxisKind, DenseTensorType, DimExtent, NodeGraph, OpKind, RadixSort, ScalarCombiner, ScalarNode,
     StructuredOp, StructuredYield, TensorFunction, TensorOp, TensorReduction, TensorShape,
     TensorSort, TensorValue, YieldDestination,
 };
@@ -54,10 +54,12 @@ fn expand_sort(
         ops,
     };
     let is_short = length.as_static().is_some_and(|n| n <= COUNTED);
-    let has_numbers = length.as_static().is_none_or(|n| i32::try_from(n).is_ok());
+    let is_countable = length
+        .as_static()
+        .is_none_or(|n| n <= RadixSort::MOST_ELEMENTS);
     let keys = sort_keys::find_sort_keys(&sort.comparator);
     match (keys, length.as_static()) {
-        (Some(keys), _) if has_numbers && !is_short => {
+        (Some(keys), _) if is_countable && !is_short => {
             expansion.sort_by_words(&keys, &op.results);
         }
         (_, Some(length)) if !is_short => expansion.sort_by_network(length, &op.results),
