@@ -25,7 +25,7 @@ impl SortExpansion<'_> {
         }
         let mut order = None;
         for key in keys.iter().rev() {
-            let bits = count_key_bits(self.sort.comparator.body.ty(key.node));
+            let bits = self.count_key_bits(key);
             for lowest in (0..bits).step_by(32) {
                 let words = self.compute_words(key, lowest, &shape, order);
                 let sort = RadixSort {
@@ -51,23 +51,38 @@ impl SortExpansion<'_> {
         sorted
     }
 
+    fn count_key_bits(&self, key: &SortKey) -> u32 {
+        count_bits(self.sort.comparator.body.ty(key.node))
+    }
+
+    /// A point of the words, whose last dimension is the sorted one, as a point of the tensors with another index along it.
+    fn place_index(&self, words: &[ScalarNode], index: ScalarNode) -> Vec<ScalarNode> {
+        let mut point = words[..self.shape.len() - 1].to_vec();
+        point.insert(self.sort.dimension, index);
+        point
+    }
+
+    /// A point of the tensors as a point of the words.
+    fn place_last(&self, point: &[ScalarNode]) -> Vec<ScalarNode> {
+        let mut words = point.to_vec();
+        words[self.sort.dimension..].rotate_left(1);
+        words
+    }
+
     /// Whether a key is one word, and the elements of a tensor are numbers that fit words.
     fn fits_words(&self, key: &SortKey, operand: TensorValue) -> bool {
         let element = self.function.ty(operand).element;
         let is_number = element.is_int() || element.is_float();
-        let key = count_key_bits(self.sort.comparator.body.ty(key.node));
-        is_number && count_key_bits(element) <= 32 && key <= 32
+        is_number && count_bits(element) <= 32 && self.count_key_bits(key) <= 32
     }
 
     /// Sorts the elements of the only tensor, which are carried as words.
     fn sort_elements(&mut self, key: &SortKey, shape: &TensorShape, result: TensorValue) {
         let operand = self.sort.operands[0];
-        let dimension = self.sort.dimension;
         let words = self.compute_words(key, 0, shape, None);
         let mut op = StructuredOp::with_parallel_axes(shape);
-        let mut point = op.axis_indices();
-        let own = point.pop();
-        point.splice(dimension..dimension, own);
+        let point = op.axis_indices();
+        let point = self.place_index(&point, point[shape.len() - 1]);
         let element = self.function.ty(operand).element;
         let value = op.body.intern_element(operand, element, &point);
         let value = emit_bits(&mut op.body, value);
@@ -80,15 +95,13 @@ impl SortExpansion<'_> {
         let sort = RadixSort {
             words,
             carried: Some(carried),
-            bits: count_key_bits(self.sort.comparator.body.ty(key.node)),
+            bits: self.count_key_bits(key),
         };
         let sorted = self.push_radix_sort(sort, shape);
         let mut op = StructuredOp::with_parallel_axes(&self.shape);
-        let mut row = op.axis_indices();
-        let own = row.remove(dimension);
-        row.push(own);
+        let row = self.place_last(&op.axis_indices());
         let value = op.body.intern_element(sorted, ScalarType::I32, &row);
-        let integer = integer_type(count_key_bits(element));
+        let integer = integer_type(count_bits(element));
         let value = op.body.apply_conversion(ScalarOp::SExt, integer, value);
         let value = op.body.apply_conversion(ScalarOp::Bits, element, value);
         op.add_yield(value);
@@ -112,14 +125,13 @@ impl SortExpansion<'_> {
     ) -> TensorValue {
         let sort = self.sort;
         let mut op = StructuredOp::with_parallel_axes(shape);
-        let mut point = op.axis_indices();
+        let point = op.axis_indices();
         let body = &mut op.body;
         let index = match order {
             Some(order) => read_index(body, order, &point),
             None => point[shape.len() - 1],
         };
-        point.pop();
-        point.insert(sort.dimension, index);
+        let point = self.place_index(&point, index);
         let elements = self.read_elements(body, &sort.operands, &point, index);
         let comparator = &sort.comparator.body;
         let number = body.import_nodes(comparator, &[key.node], |_, node, _| {
@@ -138,9 +150,7 @@ impl SortExpansion<'_> {
         let sort = self.sort;
         let mut op = StructuredOp::with_parallel_axes(&self.shape);
         let point = op.axis_indices();
-        let mut row = point.clone();
-        let own = row.remove(sort.dimension);
-        row.push(own);
+        let row = self.place_last(&point);
         let index = read_index(&mut op.body, order, &row);
         for element in self.read_elements(&mut op.body, &sort.operands, &point, index) {
             op.add_yield(element);
@@ -155,7 +165,7 @@ fn read_index(body: &mut NodeGraph, order: TensorValue, point: &[ScalarNode]) ->
     body.apply_conversion(ScalarOp::SExt, ScalarType::I64, index)
 }
 
-fn count_key_bits(ty: ScalarType) -> u32 {
+fn count_bits(ty: ScalarType) -> u32 {
     ty.size() as u32 * 8
 }
 
@@ -171,7 +181,7 @@ fn integer_type(bits: u32) -> ScalarType {
 
 /// The bits of a number as an integer.
 fn emit_bits(body: &mut NodeGraph, number: ScalarNode) -> ScalarNode {
-    let ty = integer_type(count_key_bits(body.ty(number)));
+    let ty = integer_type(count_bits(body.ty(number)));
     body.apply_conversion(ScalarOp::Bits, ty, number)
 }
 
@@ -189,7 +199,7 @@ fn emit_word(body: &mut NodeGraph, key: &SortKey, number: ScalarNode, lowest: u3
 
 /// An integer of the number's width whose order, as an unsigned one, is the order of the key.
 fn emit_unsigned(body: &mut NodeGraph, key: &SortKey, number: ScalarNode) -> ScalarNode {
-    let bits = count_key_bits(body.ty(number));
+    let bits = count_bits(body.ty(number));
     let integer = match key.order {
         KeyOrder::Float => emit_float_bits(body, number, bits),
         KeyOrder::Signed | KeyOrder::Unsigned => number,
