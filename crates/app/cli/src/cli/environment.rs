@@ -53,7 +53,7 @@ const VARIABLES: &[EnvironmentVariable] = &[
     EnvironmentVariable {
         name: "SPIRULA_PARTITION",
         reader: "JAX",
-        meaning: "Partitions programs for several devices, unless it is 0",
+        meaning: "Partitions programs for several devices, if it is 1",
     },
     EnvironmentVariable {
         name: "SPIRULA_DUMP_MODULES",
