@@ -184,8 +184,7 @@ impl ShardingPropagation<'_> {
             Some(Op::Iota | Op::Constant | Op::RngBitGenerator) => Vec::new(),
             opcode => module
                 .results(op)
-                .enumerate()
-                .map(|(at, result)| self.join_operands(op, opcode, at, result, &operands))
+                .map(|result| self.join_operands(op, opcode, result, &operands))
                 .collect(),
         }
     }
@@ -223,7 +222,6 @@ impl ShardingPropagation<'_> {
         &self,
         op: MlirOp,
         opcode: Option<MlirOpcode>,
-        at: usize,
         result: MlirValue,
         operands: &[Option<TensorSharding>],
     ) -> Option<TensorSharding> {
@@ -232,7 +230,7 @@ impl ShardingPropagation<'_> {
         let mut joined: Option<TensorSharding> = None;
         for (number, sharding) in operands.iter().enumerate() {
             let Some(sharding) = sharding else { continue };
-            let pairs = self.pair_dimensions(op, opcode, (number, at), result)?;
+            let pairs = self.pair_dimensions(op, opcode, number, result)?;
             let joined = joined.get_or_insert_with(|| TensorSharding {
                 mesh: sharding.mesh.clone(),
                 dimensions: vec![Vec::new(); rank],
@@ -256,7 +254,7 @@ impl ShardingPropagation<'_> {
         &self,
         op: MlirOp,
         opcode: Option<MlirOpcode>,
-        (number, at): (usize, usize),
+        number: usize,
         result: MlirValue,
     ) -> Option<DimensionPairs> {
         use MlirOpcode as Op;
@@ -287,7 +285,7 @@ impl ShardingPropagation<'_> {
                 equal(dimensions.into_iter().enumerate().collect())
             }
             Some(Op::Reshape) => pair_reshaped(&from, &to),
-            Some(Op::Reduce) if number == at => {
+            Some(Op::Reduce) if module.results(op).nth(number) == Some(result) => {
                 let attributes = ReduceAttributes::read(module, op).ok()?;
                 let reduced = positions(&attributes.dimensions.values);
                 let kept = (0..from.len()).filter(|at| !reduced.contains(at));
