@@ -1,31 +1,28 @@
 //! Lines and columns of a text as the protocol counts them: from 0, columns in units of UTF-16.
 
 use crate::protocol::{EditorPosition, EditorRange};
+use spirula_diagnostics::{ColumnUnit, LineColumn, LineStarts};
 use spirula_futhark::syntax::token::TextRange;
 
 /// A text with the beginnings of its lines.
 pub(crate) struct LineIndex<'t> {
     text: &'t str,
-    starts: Vec<usize>,
+    starts: LineStarts,
 }
 
 impl<'t> LineIndex<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
-        let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
-        LineIndex {
-            text,
-            starts: std::iter::once(0).chain(breaks).collect(),
-        }
+        let starts = LineStarts::new(text.as_bytes());
+        LineIndex { text, starts }
     }
 
     /// The position of a byte. A byte after the end stands for the end.
     pub(crate) fn find_position(&self, at: usize) -> EditorPosition {
-        let at = self.text.floor_char_boundary(at);
-        let line = self.starts.partition_point(|&start| start <= at) - 1;
-        let before = &self.text[self.starts[line]..at];
+        let text = self.text.as_bytes();
+        let LineColumn { line, column } = self.starts.find_position(text, at, ColumnUnit::Utf16);
         EditorPosition {
-            line: line as u32,
-            character: before.encode_utf16().count() as u32,
+            line: line as u32 - 1,
+            character: column as u32 - 1,
         }
     }
 
@@ -40,22 +37,18 @@ impl<'t> LineIndex<'t> {
     /// The byte at a position. A column after its line stands for the end of the line, and a line after the text for
     /// the end of the text.
     pub(crate) fn find_byte(&self, position: EditorPosition) -> usize {
-        let line = position.line as usize;
-        let Some(&start) = self.starts.get(line) else {
+        let line = position.line as usize + 1;
+        let Some(line) = self.starts.find_line(self.text.as_bytes(), line) else {
             return self.text.len();
         };
-        let end = self
-            .starts
-            .get(line + 1)
-            .map_or(self.text.len(), |next| next - 1);
         let mut units = 0;
-        for (at, character) in self.text[start..end].char_indices() {
+        for (at, character) in self.text[line.clone()].char_indices() {
             if units >= position.character as usize {
-                return start + at;
+                return line.start + at;
             }
             units += character.len_utf16();
         }
-        end
+        line.end
     }
 }
 

@@ -2,7 +2,9 @@
 
 use crate::failure::NamedSource;
 use pyo3::prelude::*;
-use spirula_diagnostics::{DiagnosticSeverity, SourceDiagnostic, SourceLocation};
+use spirula_diagnostics::{
+    ColumnUnit, DiagnosticSeverity, LineStarts, SourceDiagnostic, SourceLocation,
+};
 
 /// An error, a warning or a note about a source.
 #[pyclass(name = "Diagnostic", module = "spirula", frozen, get_all)]
@@ -49,28 +51,6 @@ impl PythonDiagnostic {
     }
 }
 
-/// A line with its number and a column, both counted from 1.
-struct LinePosition<'a> {
-    line: usize,
-    column: usize,
-    text: &'a str,
-}
-
-/// The position of a byte of a text.
-fn find_position(text: &str, at: u32) -> LinePosition<'_> {
-    let mut at = (at as usize).min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    let start = text[..at].rfind('\n').map_or(0, |before| before + 1);
-    let end = text[at..].find('\n').map_or(text.len(), |more| at + more);
-    LinePosition {
-        line: text[..start].matches('\n').count() + 1,
-        column: text[start..at].chars().count() + 1,
-        text: text[start..end].trim_end_matches('\r'),
-    }
-}
-
 /// The objects of diagnostics.
 pub fn make_diagnostics(
     py: Python<'_>,
@@ -78,21 +58,28 @@ pub fn make_diagnostics(
     source: &NamedSource,
 ) -> PyResult<Vec<Py<PythonDiagnostic>>> {
     let located = spirula::relocate_to_text(&source.bytes, diagnostics);
-    let text = String::from_utf8_lossy(&source.bytes);
+    let lines = LineStarts::new(&source.bytes);
     let made = located
         .into_iter()
-        .map(|diagnostic| Py::new(py, describe(diagnostic, source, &text)));
+        .map(|diagnostic| Py::new(py, describe(diagnostic, source, &lines)));
     made.collect()
 }
 
-fn describe(diagnostic: SourceDiagnostic, source: &NamedSource, text: &str) -> PythonDiagnostic {
+fn describe(
+    diagnostic: SourceDiagnostic,
+    source: &NamedSource,
+    lines: &LineStarts,
+) -> PythonDiagnostic {
     let range = match diagnostic.place {
-        SourceLocation::Text { start, end } => {
-            Some((find_position(text, start), find_position(text, end)))
-        }
+        SourceLocation::Text { start, end } => Some(
+            [start, end]
+                .map(|at| lines.find_position(&source.bytes, at as usize, ColumnUnit::Character)),
+        ),
         _ => None,
     };
-    let (start, end) = range.unzip();
+    let (start, end) = range.map(|[start, end]| (start, end)).unzip();
+    let source_line = start.and_then(|start| lines.find_line(&source.bytes, start.line));
+    let source_line = source_line.map(|line| String::from_utf8_lossy(&source.bytes[line]));
     let offset = match diagnostic.place {
         SourceLocation::Byte(at) => Some(at),
         SourceLocation::Bit(at) => Some(at / 8),
@@ -110,11 +97,11 @@ fn describe(diagnostic: SourceDiagnostic, source: &NamedSource, text: &str) -> P
         notes: diagnostic.notes,
         hint: diagnostic.hint,
         file: source.name.clone(),
-        line: start.as_ref().map(|position| position.line),
-        column: start.as_ref().map(|position| position.column),
-        end_line: end.as_ref().map(|position| position.line),
-        end_column: end.as_ref().map(|position| position.column),
-        source_line: start.map(|position| position.text.to_owned()),
+        line: start.map(|position| position.line),
+        column: start.map(|position| position.column),
+        end_line: end.map(|position| position.line),
+        end_column: end.map(|position| position.column),
+        source_line: source_line.map(|line| line.trim_end_matches('\r').to_owned()),
         offset,
     }
 }

@@ -1,7 +1,9 @@
 //! Diagnostics for the page, with lines and columns of the text that they are about.
 
 use serde::Serialize;
-use spirula_diagnostics::{DiagnosticSeverity, SourceDiagnostic, SourceLocation};
+use spirula_diagnostics::{
+    ColumnUnit, DiagnosticSeverity, LineStarts, SourceDiagnostic, SourceLocation,
+};
 
 /// A diagnostic.
 #[derive(Debug, Serialize)]
@@ -46,24 +48,16 @@ impl LineSpan {
 
     /// The bytes of a range of a text. Positions beyond its end are its end.
     fn from_bytes(text: &[u8], start: usize, end: usize) -> LineSpan {
-        let (line, column) = locate_byte(text, start);
-        let (end_line, end_column) = locate_byte(text, end.max(start));
+        let lines = LineStarts::new(text);
+        let first = lines.find_position(text, start, ColumnUnit::Utf16);
+        let last = lines.find_position(text, end.max(start), ColumnUnit::Utf16);
         LineSpan {
-            line,
-            column,
-            end_line,
-            end_column,
+            line: first.line,
+            column: first.column,
+            end_line: last.line,
+            end_column: last.column,
         }
     }
-}
-
-/// Line and column of a byte.
-fn locate_byte(text: &[u8], at: usize) -> (usize, usize) {
-    let before = &text[..at.min(text.len())];
-    let line_start = before.iter().rposition(|byte| *byte == b'\n');
-    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let row = String::from_utf8_lossy(&before[line_start.map_or(0, |at| at + 1)..]);
-    (line, row.encode_utf16().count() + 1)
 }
 
 impl FoundProblem {
@@ -130,9 +124,6 @@ mod tests {
     #[test]
     fn columns_count_as_in_javascript() {
         let text = "a\n\u{1F600}b\n".as_bytes();
-        assert_eq!(locate_byte(text, 0), (1, 1));
-        assert_eq!(locate_byte(text, 6), (2, 3));
-        assert_eq!(locate_byte(text, 99), (3, 1));
         let span = LineSpan::from_bytes(text, 6, 7);
         assert_eq!((span.line, span.end_column), (2, 4));
     }

@@ -136,7 +136,7 @@ impl<'a, 'b> Files<'a> for CutFile<'b> {
     type Name = &'a str;
     type Source = &'a str;
 
-    fn name(&'a self, (): ()) -> Result<&'a str, Error> {
+    fn name(&'a self, _: ()) -> Result<&'a str, Error> {
         Ok(self.file.name())
     }
 

@@ -3,13 +3,14 @@
 use crate::check::{SourceFault, check_program};
 use crate::constants::find_used_constants;
 use crate::internalise::internalise_entry;
-use crate::lines::{LineColumn, LineStarts};
 use crate::sizes::shape::ShapeTable;
 use crate::source::{FaultyFile, SourceFiles, read_program};
 use crate::typed::{DefinitionId, FileId, ProgramPlace, TypedProgram};
 use crate::value_structure::{ValueStructure, describe_structure};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_diagnostics::{
+    ColumnUnit, LineColumn, SourceDiagnostic, SourceLocation, find_line_column,
+};
 use spirula_soac::fuse::FusionScope;
 use spirula_soac::ir::{SoacEntry, SoacFunction, SoacOperation};
 use spirula_soac::optimise::optimise_function;
@@ -296,7 +297,8 @@ fn describe_elsewhere(name: &str, text: &str, fault: SourceDiagnostic) -> Source
     let SourceLocation::Text { start, .. } = fault.place else {
         return fault;
     };
-    let LineColumn { line, column } = LineStarts::new(text).find(text, start as usize);
+    let LineColumn { line, column } =
+        find_line_column(text.as_bytes(), start as usize, ColumnUnit::Character);
     SourceDiagnostic {
         message: format!("{name}:{line}:{column}: {}", fault.message),
         place: SourceLocation::Unknown,

@@ -11,7 +11,6 @@
 //! - [`typed`]: programs with names resolved and types inferred.
 //! - [`document`]: the documentation of a program's definitions.
 //! - [`format`]: source text as the formatter lays it out.
-//! - `lines`: lines and columns of a text.
 //! - [`interface`]: the entry points of a program, for tools that call them.
 //! - [`value_structure`]: structures of values, for tools that print them.
 //! - [`export`]: the entry points of a program with the names of foreign interfaces.
@@ -34,7 +33,6 @@ pub mod format;
 pub mod interface;
 pub mod internalise;
 pub mod intrinsic;
-mod lines;
 mod printed;
 pub mod query;
 mod restrictions;

@@ -1,11 +1,11 @@
 //! Files of a program: the main file, what it imports, and the prelude.
 
-use crate::lines::{LineColumn, LineStarts};
 use crate::syntax::parse_partial_file;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{SourceName, SourceNameId, SyntaxTree};
 use crate::typed::{FileId, ProgramPlace};
 use rustc_hash::FxHashMap;
+use spirula_diagnostics::{ColumnUnit, LineColumn, find_line_column};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_entity::{EntityArena, StringInterner};
 
@@ -59,7 +59,8 @@ impl SourceFiles {
     pub fn describe_place(&self, place: ProgramPlace) -> String {
         let file = &self.files[place.file];
         let start = place.range.start as usize;
-        let LineColumn { line, column } = LineStarts::new(&file.text).find(&file.text, start);
+        let LineColumn { line, column } =
+            find_line_column(file.text.as_bytes(), start, ColumnUnit::Character);
         if place.file == self.main {
             format!("line {line}, column {column}")
         } else {

@@ -2,7 +2,9 @@
 
 use super::{CommandFailure, CommandResult, files};
 use serde::Serialize;
-use spirula_diagnostics::{DiagnosticSeverity, SourceDiagnostic, SourceLocation};
+use spirula_diagnostics::{
+    ColumnUnit, DiagnosticSeverity, LineColumn, SourceDiagnostic, SourceLocation, find_line_column,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -90,12 +92,7 @@ impl<'a> FindingRecord<'a> {
 
 impl TextPosition {
     fn locate(contents: &[u8], byte: usize) -> TextPosition {
-        let before = String::from_utf8_lossy(&contents[..byte.min(contents.len())]);
-        let last = before.rsplit('\n').next().unwrap_or_default();
-        TextPosition {
-            byte,
-            line: before.matches('\n').count() + 1,
-            column: last.chars().count() + 1,
-        }
+        let LineColumn { line, column } = find_line_column(contents, byte, ColumnUnit::Character);
+        TextPosition { byte, line, column }
     }
 }

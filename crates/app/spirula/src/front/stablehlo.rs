@@ -8,7 +8,7 @@ use crate::error::{CompileError, CompileStage};
 use crate::options::CompileOptions;
 use crate::signature::TensorSignature;
 use crate::stages::{PARTITION, StageObserver};
-use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_diagnostics::{ColumnUnit, LineStarts, SourceDiagnostic, SourceLocation};
 use spirula_partition::{PartitionOptions, partition_module, wrap_as_manual, wrap_for_shards};
 use spirula_stablehlo::mlir::{MlirModule, SsaNumbering};
 use spirula_stablehlo::translate::{TranslateError, TranslateOptions, translate_for};
@@ -113,17 +113,15 @@ impl fmt::Debug for StablehloText {
 impl StablehloText {
     /// Gives foreign calls without a place the one in the text.
     fn locate_foreign_calls(&self, function: &mut TensorFunction) {
+        let lines = LineStarts::new(&self.text);
         for block in function.block_ids() {
             for op in &mut function.block_mut(block).ops {
                 if let (OpKind::Foreign(call), SourceLocation::Text { start, .. }) =
                     (&mut op.kind, op.place)
                     && call.signature.origin.is_empty()
                 {
-                    let before = self.text.get(..start as usize).unwrap_or_default();
-                    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-                    let rest = before.rsplit(|byte| *byte == b'\n').next();
-                    let column = rest.map_or(0, <[u8]>::len) + 1;
-                    call.signature.origin = format!("{}:{line}:{column}", self.path);
+                    let at = lines.find_position(&self.text, start as usize, ColumnUnit::Character);
+                    call.signature.origin = format!("{}:{}:{}", self.path, at.line, at.column);
                 }
             }
         }

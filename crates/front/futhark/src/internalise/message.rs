@@ -1,10 +1,10 @@
 //! Checks of the program, with messages that name places in the source.
 
 use super::SourceInternaliser;
-use crate::lines::{LineColumn, LineStarts};
 use crate::source::SourceFiles;
 use crate::typed::{FileId, ProgramPlace};
 use rustc_hash::FxHashMap;
+use spirula_diagnostics::{ColumnUnit, LineColumn, LineStarts};
 use spirula_soac::ir::{SoacMessage, SoacMessagePart, SoacOperand};
 
 /// Largest number of places that a check names.
@@ -41,10 +41,13 @@ impl<'p> PlacePrinter<'p> {
     fn print_place(&mut self, place: ProgramPlace) -> String {
         let file = &self.files.files[place.file];
         let starts = self.lines.entry(place.file);
-        let starts = starts.or_insert_with(|| LineStarts::new(&file.text));
+        let starts = starts.or_insert_with(|| LineStarts::new(file.text.as_bytes()));
+        let find = |at: u32| {
+            starts.find_position(file.text.as_bytes(), at as usize, ColumnUnit::Character)
+        };
         let last = place.range.end.max(place.range.start + 1) - 1;
-        let LineColumn { line, column } = starts.find(&file.text, place.range.start as usize);
-        let end = starts.find(&file.text, last as usize);
+        let LineColumn { line, column } = find(place.range.start);
+        let end = find(last);
         if line == end.line {
             format!("{}:{line}:{column}-{}", file.name, end.column)
         } else {
