@@ -154,6 +154,33 @@ OpStore %place %result");
     check([64, 1, 1], "%n192 = OpConstant %uint 192", &body);
 }
 
+/// Of a branch with one empty path, the lanes of the other path store. Each lane has the results of its own path.
+#[test]
+fn paths_that_store_beside_an_empty_one() {
+    for targets in ["%work %after", "%after %work"] {
+        let body = own(&format!(
+            "%bit = OpBitwiseAnd %uint %own %n1
+%odd = OpINotEqual %bool %bit %n0
+%big = OpUGreaterThan %bool %own %n64
+OpSelectionMerge %after None
+OpBranchConditional %odd {targets}
+%work = OpLabel
+%half = OpShiftRightLogical %uint %own %n1
+%small = OpULessThan %bool %half %n64
+OpStore %to %half
+OpBranch %after
+%after = OpLabel
+%result = OpPhi %uint %own %entry %half %work
+%flag = OpPhi %bool %big %entry %small %work
+%chosen = OpSelect %uint %flag %result %global
+%more = OpIAdd %uint %global %n192
+%place = OpAccessChain %puint %y %n0 %more
+OpStore %place %chosen"
+        ));
+        check([64, 1, 1], "%n192 = OpConstant %uint 192", &body);
+    }
+}
+
 #[test]
 fn an_early_end() {
     let body = own("%bit = OpBitwiseAnd %uint %own %n8

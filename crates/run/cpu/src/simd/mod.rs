@@ -25,6 +25,8 @@ pub(crate) mod divergent_regions;
 pub(crate) mod flow_graph;
 pub(crate) mod lane_conversion;
 pub(crate) mod lane_layout;
+mod lane_loop;
+mod lane_slots;
 pub(crate) mod predication;
 pub(crate) mod serialised;
 pub(crate) mod vectorise;

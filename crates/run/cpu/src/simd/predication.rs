@@ -140,7 +140,7 @@ impl GangVectoriser<'_> {
     }
 
     /// Which way out of a conditional branch leaves a region, if one does.
-    fn find_region_exit(&self, region: &BranchRegion, inst: Inst) -> Option<usize> {
+    pub(super) fn find_region_exit(&self, region: &BranchRegion, inst: Inst) -> Option<usize> {
         let [taken, other] =
             [0, 1].map(|n| self.target_position(branch_block_calls(self.old, inst)[n]));
         match (taken == region.join, other == region.join) {

@@ -2,18 +2,18 @@
 //!
 //! The values that the region uses are written to memory on the stack, for each lane. A loop over the lanes loads
 //! them, runs a copy of the region's original code, and writes the results to memory. The gang loads the results from
-//! there.
+//! there. Where one path of the branch is empty, the loop visits the lanes of the other path alone.
 
 use super::GangRefusal;
 use super::access::slot_form;
 use super::divergence::{block_call_arguments, branch_block_calls};
 use super::flow_graph::BranchRegion;
 use super::lane_layout::{LaneLayout, LaneValues};
+use super::lane_loop::LaneOrder;
 use super::vectorise::GangVectoriser;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    Block, BlockArg, BlockCall, Inst, InstBuilder, MemFlagsData, Opcode, StackSlotData,
-    StackSlotKind, Type, Value, types,
+    Block, BlockCall, Inst, InstBuilder, MemFlagsData, Opcode, Type, Value, types,
 };
 use cranelift_frontend::Variable;
 
@@ -102,31 +102,32 @@ impl GangVectoriser<'_> {
         for (n, value) in ins.iter().enumerate() {
             self.write_lanes(n, *value);
         }
-        let head = self.builder.create_block();
-        let lane = self.builder.append_block_param(head, types::I64);
-        let zero = self.builder.ins().iconst(types::I64, 0);
-        self.builder.ins().jump(head, &[BlockArg::Value(zero)]);
-        self.builder.switch_to_block(head);
+        let first = ins.len();
+        let order = bits.and_then(|bits| self.select_lanes(inst, region, bits));
+        let order = order.unwrap_or(LaneOrder::All);
+        let calls = branch_block_calls(self.old, inst);
+        if let LaneOrder::Selected { path, .. } = order {
+            self.write_edge_lanes(first, &outs, calls[1 - path]);
+        }
+        let lanes = self.begin_lanes(order);
         let exit = self.builder.create_block();
         let blocks = region.blocks.iter().map(|_| self.builder.create_block());
         let copied = SerialisedRegion {
             region,
-            lane,
+            lane: lanes.lane,
             blocks: blocks.collect(),
             exit,
         };
         for (n, value) in ins.iter().enumerate() {
-            let scalar = self.read_lane(n, *value, lane);
+            let scalar = self.read_lane(n, *value, lanes.lane);
             self.set_lane_scalar(*value, scalar);
         }
-        let selector = match bits {
-            Some(bits) => {
-                let bit = self.builder.ins().ushr(bits, lane);
-                self.builder.ins().band_imm_u(bit, 1)
-            }
-            None => self.get_lane_scalar(self.old.dfg.inst_args(inst)[0]),
-        };
-        self.branch_in_region(&copied, inst, selector);
+        if let LaneOrder::Selected { path, .. } = order {
+            self.jump_in_region(&copied, calls[path]);
+        } else {
+            let selector = self.select_way(inst, bits, lanes.lane);
+            self.branch_in_region(&copied, inst, selector);
+        }
         for (n, block) in region.blocks.iter().enumerate() {
             self.builder.switch_to_block(copied.blocks[n]);
             for inst in self.graph.block_insts(self.old, *block) {
@@ -134,23 +135,59 @@ impl GangVectoriser<'_> {
             }
         }
         self.builder.switch_to_block(exit);
-        let first = ins.len();
         for (n, value) in outs.iter().enumerate() {
-            self.write_lane(first + n, *value, lane);
+            self.write_lane(first + n, *value, lanes.lane);
         }
-        let next = self.builder.ins().iadd_imm_s(lane, 1);
-        let after = self.builder.create_block();
-        let last = self.width() as i64;
-        let more = self.builder.ins().icmp_imm_u(IntCC::NotEqual, next, last);
-        let again = [BlockArg::Value(next)];
-        self.builder.ins().brif(more, head, &again, after, &[]);
-        self.builder.switch_to_block(after);
+        self.end_lanes(&lanes);
         for (n, value) in outs.iter().enumerate() {
             let held = self.read_lanes(first + n, *value);
             self.set_lane_values(*value, &held);
         }
         self.rejoin_region(at, region);
         Ok(())
+    }
+
+    /// The lanes that take a path of a branch whose other path is empty: they alone have something to run. `bits` has the
+    /// conditions of all lanes.
+    fn select_lanes(
+        &mut self,
+        inst: Inst,
+        region: &BranchRegion,
+        bits: Value,
+    ) -> Option<LaneOrder> {
+        if region.is_loop {
+            return None;
+        }
+        let path = 1 - self.find_region_exit(region, inst)?;
+        let all = (1i64 << self.width()) - 1;
+        let bits = if path == 0 {
+            bits
+        } else {
+            self.builder.ins().bxor_imm_u(bits, all)
+        };
+        Some(LaneOrder::Selected { bits, path })
+    }
+
+    /// The way that a lane takes at a branch: its condition among those of all lanes, or its selector.
+    fn select_way(&mut self, inst: Inst, bits: Option<Value>, lane: Value) -> Value {
+        let Some(bits) = bits else {
+            return self.get_lane_scalar(self.old.dfg.inst_args(inst)[0]);
+        };
+        let bit = self.builder.ins().ushr(bits, lane);
+        self.builder.ins().band_imm_u(bit, 1)
+    }
+
+    /// Writes the results of a region for lanes that go along an edge to its join, for all lanes.
+    fn write_edge_lanes(&mut self, first: usize, outs: &[Value], call: BlockCall) {
+        let join = call.block(&self.old.dfg.value_lists);
+        let params = self.old.dfg.block_params(join);
+        for (n, value) in outs.iter().enumerate() {
+            let param = params.iter().position(|param| param == value);
+            let given = param.and_then(|n| block_call_arguments(self.old, call).nth(n));
+            let form = self.lane_layout(*value);
+            let held = self.convert_layout(given.unwrap_or(*value), form);
+            self.write_held(first + n, form, &held);
+        }
     }
 
     /// Continues at the join. Parameters that all paths pass the same value are set here.
@@ -255,7 +292,7 @@ impl GangVectoriser<'_> {
         self.builder.def_var(variable, scalar);
     }
 
-    fn get_lane_scalar(&mut self, value: Value) -> Value {
+    pub(super) fn get_lane_scalar(&mut self, value: Value) -> Value {
         let value = self.old.dfg.resolve_aliases(value);
         if self.locals[value.as_u32() as usize] {
             return Value::from_u32(self.lane_scalars[value.as_u32() as usize].1);
@@ -342,7 +379,7 @@ impl GangVectoriser<'_> {
     }
 
     /// A lane's value from the first one's.
-    fn lane_of(&mut self, first: Value, ty: Type, stride: i64, lane: Value) -> Value {
+    pub(super) fn lane_of(&mut self, first: Value, ty: Type, stride: i64, lane: Value) -> Value {
         if stride == 0 || !ty.is_int() {
             return first;
         }
@@ -395,80 +432,5 @@ impl GangVectoriser<'_> {
         }
         let block = self.copy_of(copied, call);
         self.builder.ins().jump(block, &[]);
-    }
-
-    /// Room number `n`, for the lanes of one value.
-    fn emit_spill_address(&mut self, n: usize) -> Value {
-        while self.rooms.len() <= n {
-            let bytes = 8 * self.width() as u32;
-            let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4);
-            let slot = self.builder.create_sized_stack_slot(data);
-            self.rooms.push(slot);
-        }
-        let slot = self.rooms[n];
-        self.builder.ins().stack_addr(types::I64, slot, 0)
-    }
-
-    fn write_lanes(&mut self, n: usize, value: Value) {
-        let form = self.lane_layout(value);
-        if let LaneLayout::Base(_) = form {
-            return;
-        }
-        let (_, ty) = self.layout_values(form);
-        let room = self.emit_spill_address(n);
-        for (part, held) in self.get_lane_values(value).into_iter().enumerate() {
-            let at = part as i32 * ty.bytes() as i32;
-            let flags = MemFlagsData::trusted();
-            self.builder.ins().store(flags, held, room, at);
-        }
-    }
-
-    fn read_lanes(&mut self, n: usize, value: Value) -> LaneValues {
-        let (count, ty) = self.layout_values(self.lane_layout(value));
-        let room = self.emit_spill_address(n);
-        (0..count as i32)
-            .map(|part| {
-                let at = part * ty.bytes() as i32;
-                let flags = MemFlagsData::trusted();
-                self.builder.ins().load(ty, flags, room, at)
-            })
-            .collect()
-    }
-
-    /// The address of a lane's scalar of a value, and the type that it is stored as.
-    fn lane_slot_address(&mut self, n: usize, value: Value, lane: Value) -> (Value, Type) {
-        let ty = match self.lane_layout(value) {
-            LaneLayout::Mask => types::I32,
-            _ => self.old.dfg.value_type(value),
-        };
-        let room = self.emit_spill_address(n);
-        let bytes = i64::from(ty.bytes());
-        let offset = self.builder.ins().imul_imm_s(lane, bytes);
-        (self.builder.ins().iadd(room, offset), ty)
-    }
-
-    fn read_lane(&mut self, n: usize, value: Value, lane: Value) -> Value {
-        if let LaneLayout::Base(ty) = self.lane_layout(value) {
-            let first = self.get_lane_values(value)[0];
-            let stride = self.lane_stride(value);
-            return self.lane_of(first, ty, stride, lane);
-        }
-        let (address, ty) = self.lane_slot_address(n, value, lane);
-        let flags = MemFlagsData::trusted();
-        let scalar = self.builder.ins().load(ty, flags, address, 0);
-        if self.lane_layout(value) == LaneLayout::Mask {
-            return self.bool_of(scalar);
-        }
-        scalar
-    }
-
-    fn write_lane(&mut self, n: usize, value: Value, lane: Value) {
-        let mut scalar = self.get_lane_scalar(value);
-        if self.lane_layout(value) == LaneLayout::Mask {
-            scalar = self.all_bits(scalar);
-        }
-        let (address, _) = self.lane_slot_address(n, value, lane);
-        let flags = MemFlagsData::trusted();
-        self.builder.ins().store(flags, scalar, address, 0);
     }
 }
