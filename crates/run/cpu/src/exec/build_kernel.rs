@@ -4,7 +4,7 @@ use super::compile::JitOptions;
 use super::cpu_mode::CpuMode;
 use super::jit_error::JitError;
 use super::jit_kernel::JitKernel;
-use super::launch_work::count_invocation_work;
+use super::launch_work::{MeasuredWork, count_invocation_work};
 use crate::analysis::analysed_module::AnalysedModule;
 use crate::analysis::block_counters::BlockCounters;
 use crate::analysis::privatised_atomics::PrivatisedAtomics;
@@ -107,6 +107,7 @@ pub(crate) fn build_kernel(
         non_temporal,
         may_wait: may_wait(program, &privatised),
         invocation_work: count_invocation_work(program),
+        measured_work: MeasuredWork::default(),
         privatised,
         blocks: Vec::new(),
         initialisers: Vec::new(),

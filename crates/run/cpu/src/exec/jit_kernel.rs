@@ -1,5 +1,6 @@
 //! JIT kernel: an entry point that is compiled for the host.
 
+use super::launch_work::MeasuredWork;
 use crate::analysis::block_counters::{BlockCount, BlockCounters};
 use crate::analysis::non_temporal_stores::NonTemporalStores;
 use crate::analysis::privatised_atomics::PrivatisedAtomics;
@@ -48,6 +49,8 @@ pub struct JitKernel {
     pub(crate) may_wait: bool,
     /// Number of instructions of an invocation, if it has no loop.
     pub(crate) invocation_work: Option<u64>,
+    /// The time of an invocation, as launches measured it.
+    pub(crate) measured_work: MeasuredWork,
     /// The functions that it enqueues, directly or through these functions, by number.
     pub(crate) blocks: Vec<(u64, JitKernel)>,
     /// The entry points that run once before it, in order. They use the same module-level variables.

@@ -1,7 +1,8 @@
 //! Launch work: whether a launch is worth waking up other threads.
 //!
 //! A thread that wakes up costs some microseconds, and waits for more work afterwards. Kernels without loops do equal work in
-//! each invocation, so that small launches of theirs are known, and run on one thread. Others get all threads.
+//! each invocation, so that small launches of theirs are known, and run on one thread. For others the time of earlier
+//! launches tells. The first launch of a kernel with loops gets all threads.
 
 use super::jit_kernel::JitKernel;
 use super::launch_grid::{LaunchGrid, checked_product};
@@ -9,9 +10,17 @@ use crate::analysis::analysed_module::AnalysedModule;
 use rustc_hash::FxHashSet;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Most instructions of a launch that runs on one thread. Gangs run several invocations' at once.
 const SMALL_LAUNCH: u64 = 1 << 17;
+
+/// Longest launch that begins on one thread.
+const SHORT_LAUNCH: Duration = Duration::from_micros(25);
+
+/// Invocations whose time is measured: enough that it is not rounded to nothing.
+const MEASURED_INVOCATIONS: u64 = 1 << 10;
 
 /// Number of simple instructions that take as long as a function of an extended set.
 const FUNCTION_WORK: u64 = 16;
@@ -39,15 +48,66 @@ pub(super) fn count_invocation_work(program: &AnalysedModule<'_>) -> Option<u64>
     Some(work)
 }
 
+/// The threads of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TeamSize {
+    /// Those that run from the beginning.
+    pub(super) first: usize,
+    /// Those that run if the launch takes longer than expected.
+    pub(super) most: usize,
+}
+
+/// The time of an invocation of a kernel, as its launches measured it.
+#[derive(Debug, Default)]
+pub(crate) struct MeasuredWork {
+    /// Nanoseconds of [`MEASURED_INVOCATIONS`] invocations; 0 where nothing was measured.
+    nanoseconds: AtomicU64,
+}
+
+impl MeasuredWork {
+    /// Takes the time of a launch into account, in which all threads were busy in sum.
+    pub(super) fn record_launch(&self, grid: &LaunchGrid, busy: Duration) {
+        let invocations = checked_product(grid.global).unwrap_or(u64::MAX).max(1);
+        let busy = busy.as_nanos() * u128::from(MEASURED_INVOCATIONS);
+        let measured = u64::try_from(busy / u128::from(invocations)).unwrap_or(u64::MAX);
+        let before = self.nanoseconds.load(Ordering::Relaxed);
+        // A launch that was interrupted counts half.
+        let average = match before {
+            0 => measured,
+            before => before / 2 + measured / 2,
+        };
+        self.nanoseconds.store(average.max(1), Ordering::Relaxed);
+    }
+
+    /// The time that a launch is expected to take on one thread. `None` where nothing was measured.
+    fn predict_launch(&self, invocations: u64) -> Option<Duration> {
+        let measured = self.nanoseconds.load(Ordering::Relaxed);
+        let all = u128::from(measured) * u128::from(invocations) / u128::from(MEASURED_INVOCATIONS);
+        let nanoseconds = u64::try_from(all).unwrap_or(u64::MAX);
+        (measured > 0).then(|| Duration::from_nanos(nanoseconds))
+    }
+}
+
 impl JitKernel {
-    /// The most threads that a launch is worth.
-    pub(super) fn count_useful_threads(&self, grid: &LaunchGrid) -> usize {
-        let invocations = checked_product(grid.global);
-        let work = self.invocation_work.zip(invocations);
-        let work = work.and_then(|(each, invocations)| each.checked_mul(invocations));
-        match work {
-            Some(work) if !self.may_wait && work <= SMALL_LAUNCH => 1,
-            _ => usize::MAX,
+    /// The threads that a launch is worth, of a number of threads.
+    pub(super) fn choose_team_size(&self, grid: &LaunchGrid, threads: usize) -> TeamSize {
+        let all = TeamSize {
+            first: threads,
+            most: threads,
+        };
+        let Some(invocations) = checked_product(grid.global).filter(|_| !self.may_wait) else {
+            return all;
+        };
+        let work = self.invocation_work;
+        let work = work.and_then(|each| each.checked_mul(invocations));
+        if work.is_some_and(|work| work <= SMALL_LAUNCH) {
+            return TeamSize { first: 1, most: 1 };
+        }
+        // Threads that join later would need private copies that the first has not made.
+        let can_join = self.privatised.parameters.is_empty();
+        match self.measured_work.predict_launch(invocations) {
+            Some(time) if can_join && time <= SHORT_LAUNCH => TeamSize { first: 1, ..all },
+            _ => all,
         }
     }
 }
@@ -56,8 +116,8 @@ impl JitKernel {
 mod tests {
     use super::*;
 
-    /// The most threads for a launch of a kernel with this number of invocations.
-    fn count_threads(body: &str, invocations: u64) -> usize {
+    /// A kernel with these instructions.
+    fn make_kernel(body: &str) -> JitKernel {
         let text = format!(
             "OpCapability Addresses
             OpCapability Kernel
@@ -75,21 +135,40 @@ mod tests {
             OpReturn
             OpFunctionEnd"
         );
-        let grid = LaunchGrid {
+        JitKernel::from_assembly(&text)
+    }
+
+    fn make_grid(invocations: u64) -> LaunchGrid {
+        LaunchGrid {
             groups: [invocations / 64, 1, 1],
             local: [64, 1, 1],
             global: [invocations, 1, 1],
             offset: [0; 3],
             dimensions: 1,
-        };
-        JitKernel::from_assembly(&text).count_useful_threads(&grid)
+        }
     }
+
+    /// The threads of eight for a launch of a kernel with this number of invocations, at the beginning.
+    fn count_threads(body: &str, invocations: u64) -> usize {
+        let size = make_kernel(body).choose_team_size(&make_grid(invocations), 8);
+        size.first
+    }
+
+    const REPEAT: &str = "OpBranch %head
+        %head = OpLabel
+        %at = OpPhi %uint %n %entry %next %body
+        %goes_on = OpIEqual %bool %at %one
+        OpBranchConditional %goes_on %body %end
+        %body = OpLabel
+        %next = OpISub %uint %at %one
+        OpBranch %head
+        %end = OpLabel";
 
     #[test]
     fn small_launches_without_loops_wake_no_thread() {
         let straight = "%sum = OpIAdd %uint %n %one";
         assert_eq!(count_threads(straight, 64), 1);
-        assert_eq!(count_threads(straight, 1 << 24), usize::MAX);
+        assert_eq!(count_threads(straight, 1 << 24), 8);
         let branch = "%is = OpIEqual %bool %n %one
             OpBranchConditional %is %then %end
             %then = OpLabel
@@ -100,15 +179,29 @@ mod tests {
 
     #[test]
     fn launches_with_loops_may_have_all_threads() {
-        let repeat = "OpBranch %head
-            %head = OpLabel
-            %at = OpPhi %uint %n %entry %next %body
-            %goes_on = OpIEqual %bool %at %one
-            OpBranchConditional %goes_on %body %end
-            %body = OpLabel
-            %next = OpISub %uint %at %one
-            OpBranch %head
-            %end = OpLabel";
-        assert_eq!(count_threads(repeat, 64), usize::MAX);
+        assert_eq!(count_threads(REPEAT, 64), 8);
+    }
+
+    #[test]
+    fn launches_that_were_short_begin_on_one_thread() {
+        let kernel = make_kernel(REPEAT);
+        let sizes = |invocations| kernel.choose_team_size(&make_grid(invocations), 8);
+        let all = TeamSize { first: 8, most: 8 };
+        assert_eq!(sizes(64), all);
+        let record = |microseconds| {
+            let busy = Duration::from_micros(microseconds);
+            kernel
+                .measured_work
+                .record_launch(&make_grid(1 << 10), busy);
+        };
+        record(10);
+        assert_eq!(sizes(1 << 10), TeamSize { first: 1, most: 8 });
+        assert_eq!(sizes(1 << 12), all);
+        // One slow launch among quick ones is taken for an interruption.
+        record(38);
+        assert_eq!(sizes(1 << 10), TeamSize { first: 1, most: 8 });
+        record(38);
+        record(38);
+        assert_eq!(sizes(1 << 10), all);
     }
 }

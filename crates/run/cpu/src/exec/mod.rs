@@ -14,6 +14,7 @@ pub(crate) mod jit_error;
 pub(crate) mod jit_kernel;
 pub(crate) mod launch;
 pub(crate) mod launch_grid;
+mod launch_team;
 mod launch_work;
 pub(crate) mod launch_worker;
 pub(crate) mod non_temporal;

@@ -1,15 +1,11 @@
 //! Launching kernels.
 
-use super::guard::{CallWatchdog, TrapReason};
 use super::jit_kernel::JitKernel;
 use super::launch::{JitLaunch, LaunchError};
 use super::launch_grid::{LaunchGrid, checked_product};
-use super::launch_worker::LaunchWorker;
-use super::non_temporal::fence_stores;
-use super::workgroup_tickets::WorkgroupTickets;
+use super::launch_team::{LaunchTeam, TeamLimits};
 use crate::host::launch_queue::LaunchQueue;
 use crate::sanitizer::kernel_sanitizer::KernelSanitizer;
-use std::sync::Mutex;
 
 impl JitKernel {
     /// Runs a launch to its end. Workgroups start in order, so that one may wait for earlier ones.
@@ -57,57 +53,18 @@ impl JitKernel {
             n => n,
         };
         let threads = threads.min(usize::try_from(total).unwrap_or(usize::MAX));
-        let threads = threads.min(self.count_useful_threads(&grid));
-        shared.counted = self.plan_privatised_memory(launch, &grid, threads, &shared.bindings);
-        let tickets = WorkgroupTickets::new(total, threads, self.may_wait);
-        let failure = Mutex::new(None);
-        let printed = Mutex::new(Vec::new());
-        let watch = CallWatchdog::start_with_limit(launch.timeout);
-        let work = || {
-            watch.watch_current_thread();
-            let mut worker = LaunchWorker::new(self, &shared, &grid, queue);
-            let mut run = |ticket| {
-                if watch.is_late() {
-                    Err(LaunchError::from_trap(TrapReason::Late, &self.name))
-                } else {
-                    // SAFETY: the caller's promise.
-                    unsafe { worker.run_workgroup(ticket) }
-                }
-            };
-            while let Some(mut some) = tickets.take_range() {
-                if let Err(error) = some.try_for_each(&mut run) {
-                    tickets.stop_issuing();
-                    if let Ok(mut slot) = failure.lock() {
-                        slot.get_or_insert(error);
-                    }
-                }
-            }
-            if shared.non_temporal {
-                fence_stores();
-            }
-            // SAFETY: the caller's promise.
-            unsafe { worker.merge_privatised() };
-            self.counters.add_counts(worker.counters());
-            if let Ok(mut all) = printed.lock() {
-                all.extend(worker.take_printed());
-            }
-            watch.unwatch_current_thread();
+        let size = self.choose_team_size(&grid, threads);
+        shared.counted = self.plan_privatised_memory(launch, &grid, size.most, &shared.bindings);
+        let limits = TeamLimits {
+            workgroups: total,
+            threads: size.most,
+            timeout: launch.timeout,
         };
-        if threads <= 1 {
-            work();
-        } else {
-            rayon::scope(|scope| {
-                for _ in 0..threads {
-                    scope.spawn(|_| work());
-                }
-            });
-        }
-        self.prints
-            .append_output(printed.into_inner().unwrap_or_default());
-        match failure.into_inner() {
-            Ok(Some(error)) => Err(error),
-            _ => Ok(()),
-        }
+        let team = LaunchTeam::new(self, &shared, &grid, queue, limits);
+        // SAFETY: the caller's promise.
+        let busy = unsafe { team.run_workgroups(size)? };
+        self.measured_work.record_launch(&grid, busy);
+        Ok(())
     }
 
     /// Whether all workgroups of a launch consist of whole gangs.

@@ -45,6 +45,11 @@ impl WorkgroupTickets {
         Some(first..first + count(self.total - first))
     }
 
+    /// Whether all numbers have been issued.
+    pub fn is_empty(&self) -> bool {
+        self.next.load(Ordering::Relaxed) >= self.total
+    }
+
     /// Hands out no more.
     pub fn stop_issuing(&self) {
         self.next.store(self.total, Ordering::Relaxed);
