@@ -6,6 +6,9 @@ use spirula_soac::ir::{
     SoacBody, SoacFunction, SoacLambda, SoacOperand, SoacOperation, SoacStatement, SoacVariableId,
 };
 
+/// Iterations for which the body of a loop counts.
+const LOOP_ITERATIONS: i64 = 16;
+
 /// Adds the variables that a body and those within it bind.
 pub(crate) fn collect_bound(body: &SoacBody, bound: &mut EntitySet<SoacVariableId>) {
     for statement in &body.statements {
@@ -193,6 +196,18 @@ pub(crate) fn has_loops(body: &SoacBody) -> bool {
     contains_operation(&body.statements, &|operation| {
         matches!(operation, SoacOperation::Loop(..)) || is_combinator(operation)
     })
+}
+
+/// About the number of operations of a body. Loops count for several iterations.
+pub(crate) fn count_work(body: &SoacBody) -> i64 {
+    let statements = body.statements.iter().map(|statement| {
+        let operation = &statement.operation;
+        let repeats = matches!(operation, SoacOperation::Loop(..)) || is_combinator(operation);
+        let iterations = if repeats { LOOP_ITERATIONS } else { 1 };
+        let bodies = operation.bodies().into_iter().map(count_work);
+        1 + iterations * bodies.sum::<i64>()
+    });
+    statements.sum()
 }
 
 /// Whether a predicate holds of some operation of statements, at any depth.

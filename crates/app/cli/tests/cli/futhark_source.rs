@@ -284,3 +284,9 @@ fn entry_points_without_parameters_have_the_sizes_of_their_type() {
 fn streamed_scans() {
     passes(5, include_str!("../futhark_source/streamed_scans.fut"));
 }
+
+/// Reductions by lanes and by columns, beside those of one element after the other.
+#[test]
+fn folds() {
+    passes(13, include_str!("../futhark_source/folds.fut"));
+}

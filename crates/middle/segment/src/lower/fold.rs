@@ -9,16 +9,22 @@ use super::space::SharedItems;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::{ParallelOperation, SegmentFold, SegmentKind};
-use crate::scope::{changes_arrays, has_loops};
+use crate::scope::{changes_arrays, count_work, has_loops};
 use spirula_kernel::ir::{MemorySpace, StmtKind, VariableType};
 use spirula_program::ScalarOp;
-use spirula_soac::ir::{SoacLambda, SoacType, SoacVariableId};
+use spirula_soac::ir::{SoacBody, SoacLambda, SoacType, SoacVariableId};
 
 /// Partial results that follow each other and that an invocation folds, where several stages fold them.
 const RUN_LENGTH: i64 = 64;
 
 /// Bytes of partial results from which on there are no more chunks.
 const PARTIAL_BYTES: i64 = 64 << 20;
+
+/// Operations of an element up to which a processor's chunks have their usual length.
+const SHORT_WORK: i64 = 8;
+
+/// Fewest elements of a chunk on a processor.
+const LEAST_CHUNK: i64 = 64;
 
 /// A fold over a space, and how its segments are cut.
 pub(super) struct FoldPlan<'o> {
@@ -72,15 +78,9 @@ impl FunctionLowering<'_> {
         operation: &'o ParallelOperation,
         fold: &'o SegmentFold,
     ) -> Result<FoldPlan<'o>, String> {
-        // Elements that take long are worth an invocation each.
-        let is_long = self.interleaves_scratch() && has_loops(&operation.body);
         let cut = SegmentCut {
             most_chunks: self.limit_chunks(fold)?,
-            least_length: if is_long {
-                1
-            } else {
-                self.profile.chunk_length
-            },
+            least_length: self.choose_chunk_length(&operation.body),
         };
         let mut plan = self.cut_fold(operation, fold, cut)?;
         if matches!(operation.kind, SegmentKind::Scan(_)) && changes_arrays(&operation.body) {
@@ -90,6 +90,17 @@ impl FunctionLowering<'_> {
             plan.chunks = one;
         }
         Ok(plan)
+    }
+
+    /// Fewest elements of a chunk: fewer where each takes longer.
+    fn choose_chunk_length(&self, body: &SoacBody) -> i64 {
+        let length = self.profile.chunk_length;
+        if self.interleaves_scratch() {
+            // Elements that take long are worth an invocation each.
+            return if has_loops(body) { 1 } else { length };
+        }
+        let short = length * SHORT_WORK / count_work(body).max(1);
+        short.clamp(LEAST_CHUNK.min(length), length)
     }
 
     /// Most chunks of a fold: those that the device has use for, if the partial results do not take much memory.
@@ -248,6 +259,28 @@ impl FunctionLowering<'_> {
         })
     }
 
+    /// Folds each chunk: by vectors of neighbouring elements, by vectors of neighbouring segments where a segment is a
+    /// chunk, or one element after the other.
+    fn fold_segments(
+        &mut self,
+        plan: &FoldPlan<'_>,
+        partials: &[ArrayView],
+        others: &[ArrayView],
+    ) -> Result<(), String> {
+        if self.folds_by_lanes(plan) {
+            return self.offload_lane_folds(plan, partials, others);
+        }
+        if !self.folds_by_columns(plan)? {
+            return self.offload_chunk_folds(plan, partials, others);
+        }
+        let condition = self.has_chunks(plan);
+        self.choose(
+            condition,
+            |lowering| lowering.offload_chunk_folds(plan, partials, others),
+            |lowering| lowering.offload_column_folds(plan, partials),
+        )
+    }
+
     /// The condition that a segment has several chunks.
     pub(super) fn has_chunks(&mut self, plan: &FoldPlan<'_>) -> spirula_kernel::ir::ExprId {
         self.compare(ScalarOp::SLt, ScalarRef::from_int64(1), plan.chunks)
@@ -268,7 +301,7 @@ impl FunctionLowering<'_> {
         let (folded, mapped) = results.split_at(plan.folded());
         let others = self.make_result_arrays(mapped)?;
         let partials = self.make_partials(&plan, folded)?;
-        self.offload_chunk_folds(&plan, &partials, &others)?;
+        self.fold_segments(&plan, &partials, &others)?;
         self.restore_values(replaced);
         let totals = self.reduce_partials(&plan, &partials)?;
         self.set_totals(folded, &totals)?;

@@ -38,7 +38,7 @@ impl FunctionLowering<'_> {
     }
 
     /// Folds the elements of a chunk that are an invocation's turn.
-    fn fold_in_turns(
+    pub(super) fn fold_in_turns(
         &mut self,
         plan: &FoldPlan<'_>,
         chunk: &GroupChunk,
@@ -52,7 +52,7 @@ impl FunctionLowering<'_> {
     }
 
     /// Computes an element of a chunk, and writes what is not folded.
-    fn lower_element(
+    pub(super) fn lower_element(
         &mut self,
         plan: &FoldPlan<'_>,
         chunk: &GroupChunk,

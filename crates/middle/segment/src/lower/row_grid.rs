@@ -27,7 +27,8 @@ impl FunctionLowering<'_> {
         if let Some((&width, outer)) = sizes.split_last()
             && self.has_rows(items, width, outer)
         {
-            return self.offload_rows(width, outer, body);
+            let most = self.profile.group_size;
+            return self.offload_rows(width, outer, most, body);
         }
         self.offload_items(items, |lowering, item| {
             let point = lowering.unflatten(item, sizes);
@@ -45,14 +46,16 @@ impl FunctionLowering<'_> {
         is_wide && is_one_each && !outer.is_empty() && !self.profile.runs_in_lockstep()
     }
 
-    fn offload_rows(
+    /// Makes a kernel that visits the points of a space by rows. A workgroup has at most a number of points of a row.
+    pub(super) fn offload_rows(
         &mut self,
         width: ScalarRef,
         outer: &[ScalarRef],
+        most: i64,
         body: impl FnOnce(&mut Self, Vec<ScalarRef>) -> Result<(), String>,
     ) -> Result<(), String> {
         let one = ScalarRef::from_int64(1);
-        let most = ScalarRef::from_int64(self.profile.group_size);
+        let most = ScalarRef::from_int64(most);
         let parts = self.int64(ScalarOp::SDivUp, width, most);
         let parts = self.int64(ScalarOp::SMax, parts, one);
         let vector = ScalarRef::from_int64(VECTOR_WIDTH);

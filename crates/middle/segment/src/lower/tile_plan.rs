@@ -1,11 +1,11 @@
 //! Reductions as products of matrices: which elements rows and columns of results share, and the squares that workgroups compute.
 
+use super::element_access::ElementAccess;
 use super::view::ScalarRef;
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::{ParallelOperation, SegmentFold};
-use rustc_hash::FxHashMap;
 use spirula_program::ScalarType;
-use spirula_soac::ir::{SliceSelector, SoacOperand, SoacOperation, SoacVariableId};
+use spirula_soac::ir::{SoacOperand, SoacVariableId};
 
 /// Invocations of a workgroup in each direction.
 pub(super) const SIDE: i64 = 16;
@@ -107,17 +107,6 @@ pub(super) struct TilePlan {
     pub(super) shapes: Vec<TileShape>,
 }
 
-/// The part of an array that a variable of a body is.
-#[derive(Clone, Debug)]
-struct SelectedPart {
-    array: SoacOperand,
-    /// The position in each dimension of the array, if there is one.
-    points: Vec<Option<SoacOperand>>,
-    /// The dimensions of the array that the part has, in its order.
-    dimensions: Vec<usize>,
-    chain: Vec<usize>,
-}
-
 impl TileSide {
     pub(super) fn axis(self) -> usize {
         match self {
@@ -141,38 +130,19 @@ impl FunctionLowering<'_> {
         {
             return Ok(None);
         }
-        let mut parts: FxHashMap<SoacVariableId, SelectedPart> = FxHashMap::default();
+        let Some(accesses) = self.find_element_accesses(body) else {
+            return Ok(None);
+        };
         let mut plan = TilePlan {
-            loads: Vec::new(),
-            rest: Vec::new(),
+            loads: Vec::with_capacity(accesses.loads.len()),
+            rest: accesses.rest,
             shapes: Vec::new(),
         };
-        for (position, statement) in body.statements.iter().enumerate() {
-            match &statement.operation {
-                SoacOperation::Scalar(..) => plan.rest.push(position),
-                SoacOperation::Slice(array, selectors) if !self.is_virtual(*array) => {
-                    let mut part = self.find_part(&parts, *array, position);
-                    if part.select(selectors).is_none() {
-                        return Ok(None);
-                    }
-                    let id = statement.results[0];
-                    if part.dimensions.is_empty() {
-                        let Some(load) = self.plan_load(operation, id, &part)? else {
-                            return Ok(None);
-                        };
-                        plan.loads.push(load);
-                    }
-                    parts.insert(id, part);
-                }
-                SoacOperation::Rearrange(array, permutation) if !self.is_virtual(*array) => {
-                    let mut part = self.find_part(&parts, *array, position);
-                    let dimensions = permutation.iter().map(|&from| part.dimensions[from]);
-                    part.dimensions = dimensions.collect();
-                    parts.insert(statement.results[0], part);
-                }
-                SoacOperation::Slice(..) => plan.rest.push(position),
-                _ => return Ok(None),
-            }
+        for access in &accesses.loads {
+            let Some(load) = self.plan_load(operation, access)? else {
+                return Ok(None);
+            };
+            plan.loads.push(load);
         }
         let has_side = |side| plan.loads.iter().any(|load| load.side == side);
         let sizes = plan.loads.iter().map(|load| load.element.size() as i64);
@@ -184,40 +154,11 @@ impl FunctionLowering<'_> {
         Ok((!plan.shapes.is_empty()).then_some(plan))
     }
 
-    /// The part of an array that a variable is, with the statement that makes another of it.
-    fn find_part(
-        &self,
-        parts: &FxHashMap<SoacVariableId, SelectedPart>,
-        array: SoacOperand,
-        position: usize,
-    ) -> SelectedPart {
-        let known = match array {
-            SoacOperand::Variable(id) => parts.get(&id).cloned(),
-            SoacOperand::Constant(_) => None,
-        };
-        let mut part = known.unwrap_or_else(|| {
-            let rank = self.function.type_of(array).shape().len();
-            SelectedPart {
-                array,
-                points: vec![None; rank],
-                dimensions: (0..rank).collect(),
-                chain: Vec::new(),
-            }
-        });
-        part.chain.push(position);
-        part
-    }
-
-    fn is_virtual(&self, array: SoacOperand) -> bool {
-        matches!(self.value(array), Ok(LoweredValue::Virtual(_)))
-    }
-
     /// The use of an element that depends on the step, and on the row or the column but not on both.
     fn plan_load(
         &self,
         operation: &ParallelOperation,
-        id: SoacVariableId,
-        part: &SelectedPart,
+        access: &ElementAccess,
     ) -> Result<Option<TileLoad>, String> {
         let mut indices = operation.indices().into_iter().rev();
         let (Some(step), Some(column), Some(row)) =
@@ -226,35 +167,28 @@ impl FunctionLowering<'_> {
             return Ok(None);
         };
         let find = |id: SoacVariableId| {
-            let mut points = part.points.iter();
-            points.position(|&point| point == Some(SoacOperand::Variable(id)))
+            let mut points = access.points.iter();
+            points.position(|&point| point == SoacOperand::Variable(id))
         };
         let (side, own) = match (find(row), find(column)) {
             (own, None) => (TileSide::Row, own),
             (None, own) => (TileSide::Column, own),
             _ => return Ok(None),
         };
-        let is_index = |point: &Option<SoacOperand>| match point {
-            None => false,
-            Some(SoacOperand::Constant(_)) => true,
-            Some(SoacOperand::Variable(id)) => {
-                operation.indices().contains(id) || self.values[id.index()].is_some()
-            }
-        };
-        let (Some(step), true) = (find(step), part.points.iter().all(is_index)) else {
+        let (Some(step), true) = (find(step), self.has_plain_points(operation, access)) else {
             return Ok(None);
         };
-        let LoweredValue::Array(array) = self.value(part.array)? else {
+        let LoweredValue::Array(array) = self.value(access.array)? else {
             return Ok(None);
         };
         let one = ScalarRef::from_int64(1);
         let is_unit = |dimension: usize| array.strides.get(dimension) == Some(&one);
         Ok(Some(TileLoad {
-            id,
+            id: access.id,
             element: array.element,
             side,
             follows_steps: is_unit(step) || !own.is_some_and(is_unit),
-            chain: part.chain.clone(),
+            chain: access.chain.clone(),
         }))
     }
 }
@@ -271,18 +205,4 @@ fn find_shapes(bytes: i64, statements: usize) -> Vec<TileShape> {
         shape
     });
     shapes.filter(|shape| shape.steps >= LEAST_STEPS).collect()
-}
-
-impl SelectedPart {
-    /// Selects a part of the part. `None` if it is a slice.
-    fn select(&mut self, selectors: &[SliceSelector]) -> Option<()> {
-        for selector in selectors {
-            let SliceSelector::Point(point) = selector else {
-                return None;
-            };
-            let dimension = self.dimensions.remove(0);
-            self.points[dimension] = Some(*point);
-        }
-        Some(())
-    }
 }
