@@ -28,9 +28,9 @@ pub struct GvnCounts {
 
 /// A value that is available in the blocks that its own dominates.
 #[derive(Clone, Copy)]
-struct AvailableValue {
-    inst: Inst,
-    block: u32,
+pub(super) struct AvailableValue {
+    pub(super) inst: Inst,
+    pub(super) block: u32,
 }
 
 /// A value that a location holds from some point on.
@@ -44,12 +44,12 @@ struct LocationContents {
 
 /// The walker over functions.
 pub struct GvnWalker<'a> {
-    facts: &'a mut ModuleValues,
+    pub(super) facts: &'a mut ModuleValues,
     memory: Option<&'a mut AliasAnalysis>,
     /// Whether computations that two blocks share are hoisted into their common dominator.
     hoists: bool,
     replaced: IdMap<Option<Id>>,
-    known: FxHashMap<u64, AvailableValue>,
+    pub(super) known: FxHashMap<u64, AvailableValue>,
     conditions: DecidedConditions,
     held: FxHashMap<Id, LocationContents>,
     /// The memory events of the current function, block by block.
@@ -311,16 +311,7 @@ impl<'a> GvnWalker<'a> {
         let Some(marks) = self.facts.decoration_marks(result) else {
             return;
         };
-        let mut hash = FxHasher::default();
-        hash.write_u32(u32::from(i.op().0) | u32::from(marks) << 16);
-        hash.write_u32(ty.word());
-        if i.op() == Op::Phi {
-            hash.write_u32(block);
-        }
-        for word in canonicalise_operands(i.op(), i.operands()).as_slice(i.operands()) {
-            hash.write_u32(*word);
-        }
-        let hash = hash.finish();
+        let hash = hash_value(i.op(), i, marks, block);
         let pure = effects.is_pure() && i.op() != Op::Phi;
         if let Some(known) = self.known.get(&hash).copied()
             && let Some(above) = self.find_common_block(flow, known.block, block, pure)
@@ -350,6 +341,7 @@ impl<'a> GvnWalker<'a> {
             return;
         }
         self.known.insert(hash, AvailableValue { inst, block });
+        self.reuse_quotient(module, flow, inst, block);
     }
 
     /// A block from which a value reaches both uses: its own if that dominates them, or a common dominator to
@@ -583,6 +575,20 @@ impl CanonicalOperands {
             CanonicalOperands::Swapped(pair) => pair,
         }
     }
+}
+
+/// The hash of the value that an instruction would compute with an opcode. `block` is its block.
+pub(super) fn hash_value(op: Op, i: InstRef<'_>, marks: u8, block: u32) -> u64 {
+    let mut hash = FxHasher::default();
+    hash.write_u32(u32::from(op.0) | u32::from(marks) << 16);
+    hash.write_u32(i.result_type().map_or(0, Id::word));
+    if op == Op::Phi {
+        hash.write_u32(block);
+    }
+    for word in canonicalise_operands(op, i.operands()).as_slice(i.operands()) {
+        hash.write_u32(*word);
+    }
+    hash.finish()
 }
 
 fn canonicalise_operands(op: Op, operands: &[u32]) -> CanonicalOperands {

@@ -5,6 +5,7 @@
 mod alias_analysis;
 mod conditions;
 mod dominator_walk;
+mod quotients;
 
 pub use alias_analysis::{
     AliasAnalysis, MemoryEvent, MemoryLocation, WriterScope, is_chain, is_plain,

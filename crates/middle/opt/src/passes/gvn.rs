@@ -1,6 +1,6 @@
 //! Global value numbering: values that a dominating block has computed are reused (Briggs, Cooper and Simpson,
 //! "Value Numbering", 1997, section 4, dominator-based). Instructions are simplified during the walk, as by
-//! `simplify`.
+//! `simplify`. A remainder whose quotient was computed is a product and a difference.
 //!
 //! Loads are replaced by the value that was loaded or stored at the same address, if nothing on any path between
 //! may have written there. Stores of the value that is already there are deleted, and so are stores that are
