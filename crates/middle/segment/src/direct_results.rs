@@ -1,12 +1,13 @@
 //! Direct results: arrays of kernel bodies that can be made where they are needed, instead of being copied there.
 //!
 //! Such an array is made by its statement, and is used once, as a result of its body. Where the result is an element of an array,
-//! that array gets it without a copy (Munksgaard et al., "Memory Optimizations in an Array Language", 2022). Where it replaces an
-//! array of which it is computed element by element, it may do so in place.
+//! that array gets it without a copy (Munksgaard et al., "Memory Optimizations in an Array Language", 2022). The array may be changed
+//! in place before it is a result, as that of a histogram is. Where it replaces an array of which it is computed element by element,
+//! it may do so in place.
 
+use crate::in_place::InPlaceResults;
 use crate::ir::SegmentFunction;
 use rustc_hash::FxHashMap;
-use spirula_entity::EntitySet;
 use spirula_soac::ir::{SoacBody, SoacOperand, SoacOperation, SoacStatement, SoacVariableId};
 
 /// The arrays of the kernels of a function that can be made where they are needed.
@@ -14,25 +15,28 @@ use spirula_soac::ir::{SoacBody, SoacOperand, SoacOperation, SoacStatement, Soac
 pub(crate) struct DirectResults {
     /// The number of uses of each variable, as an operand or a result.
     uses: FxHashMap<SoacVariableId, u32>,
-    /// The arrays.
-    direct: EntitySet<SoacVariableId>,
+    /// For each result that can be made where it goes, the array that it was before it was changed in place. Often this is itself.
+    direct: FxHashMap<SoacVariableId, SoacVariableId>,
     /// For an array of scalars that a map makes, the arrays whose elements the map uses and nothing else does.
     sources: FxHashMap<SoacVariableId, Vec<SoacVariableId>>,
 }
 
 impl DirectResults {
     /// Analyses the kernels of a function.
-    pub(crate) fn find_in_function(function: &SegmentFunction) -> DirectResults {
+    pub(crate) fn find_in_function(
+        function: &SegmentFunction,
+        in_place: &InPlaceResults,
+    ) -> DirectResults {
         let mut results = DirectResults::default();
         let host = &function.body;
         host.for_each_kernel_body(&mut |body| results.count_uses(body));
-        host.for_each_kernel_body(&mut |body| results.find_in_body(function, body));
+        host.for_each_kernel_body(&mut |body| results.find_in_body(function, in_place, body));
         results
     }
 
-    /// Whether an array can be made where the result of its body goes, if nothing is read there.
-    pub(crate) fn is_direct(&self, id: SoacVariableId) -> bool {
-        self.direct.contains(id)
+    /// The array that is to be made where a result of a body goes, if nothing is read there. The result shares its memory.
+    pub(crate) fn find_direct(&self, result: SoacVariableId) -> Option<SoacVariableId> {
+        self.direct.get(&result).copied()
     }
 
     /// Whether an array can be made in the place of another one.
@@ -64,21 +68,33 @@ impl DirectResults {
         self.uses.get(&id) == Some(&1)
     }
 
-    fn find_in_body(&mut self, function: &SegmentFunction, body: &SoacBody) {
-        let mut results = EntitySet::default();
+    fn find_in_body(
+        &mut self,
+        function: &SegmentFunction,
+        in_place: &InPlaceResults,
+        body: &SoacBody,
+    ) {
+        // The result that each variable is or becomes, by changes in place. Later statements come first.
+        let mut results: FxHashMap<SoacVariableId, SoacVariableId> = FxHashMap::default();
         for &result in &body.results {
             if let SoacOperand::Variable(id) = result {
-                results.insert(id);
+                results.insert(id, id);
             }
         }
-        for statement in &body.statements {
-            for &id in &statement.results {
-                if results.contains(id) && self.is_used_once(id) {
-                    self.add_result(function, statement, id);
+        for statement in body.statements.iter().rev() {
+            for (position, id) in statement.results.iter().enumerate() {
+                let Some(&result) = results.get(id).filter(|_| self.is_used_once(*id)) else {
+                    continue;
+                };
+                match in_place.find_changed(statement, position) {
+                    Some(SoacOperand::Variable(before)) => {
+                        results.insert(before, result);
+                    }
+                    _ => self.add_result(function, statement, *id, result),
                 }
             }
             for body in statement.operation.bodies() {
-                self.find_in_body(function, body);
+                self.find_in_body(function, in_place, body);
             }
         }
     }
@@ -88,6 +104,7 @@ impl DirectResults {
         function: &SegmentFunction,
         statement: &SoacStatement,
         id: SoacVariableId,
+        result: SoacVariableId,
     ) {
         let rank = function.signature.variables[id].variable_type.shape().len();
         if rank == 0 {
@@ -98,7 +115,10 @@ impl DirectResults {
             SoacOperation::Map(..) | SoacOperation::If(..) | SoacOperation::Replicate(..)
         );
         if is_made {
-            self.direct.insert(id);
+            self.direct.insert(result, id);
+        }
+        if id != result {
+            return;
         }
         if let (SoacOperation::Map(_, arrays, _), 1) = (&statement.operation, rank) {
             let sources = arrays.iter().filter_map(|&array| match array {

@@ -38,6 +38,26 @@ impl InPlaceResults {
         }
     }
 
+    /// The array that a statement changes in place for one of its results, which then has the same elements elsewhere.
+    pub(crate) fn find_changed(
+        &self,
+        statement: &SoacStatement,
+        position: usize,
+    ) -> Option<SoacOperand> {
+        match &statement.operation {
+            SoacOperation::Update(array, ..) | SoacOperation::Scatter(array, ..) => Some(*array),
+            SoacOperation::Histogram(histogram) => histogram.targets.get(position).copied(),
+            SoacOperation::Fused(fused) => fused.sink.targets().get(position).copied(),
+            SoacOperation::Loop(parameters, _, body) => {
+                let (parameter, initial) = *parameters.get(position)?;
+                let result = *body.results.get(position)?;
+                let keeps = self.keeps_parameter(parameter, result) && !self.is_reshaped(result);
+                keeps.then_some(initial)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the body of a loop changes a parameter only in place.
     pub(crate) fn keeps_parameter(&self, parameter: SoacVariableId, result: SoacOperand) -> bool {
         self.origin_of(result) == Some(parameter)

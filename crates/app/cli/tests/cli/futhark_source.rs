@@ -290,3 +290,9 @@ fn streamed_scans() {
 fn folds() {
     passes(13, include_str!("../futhark_source/folds.fut"));
 }
+
+/// Arrays that are changed in place before they are results of a map.
+#[test]
+fn in_place_results() {
+    passes(6, include_str!("../futhark_source/in_place_results.fut"));
+}

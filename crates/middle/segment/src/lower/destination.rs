@@ -10,9 +10,9 @@ impl FunctionLowering<'_> {
         for (&result, target) in body.results.iter().zip(targets) {
             if let (SoacOperand::Variable(id), Some(target)) = (result, target)
                 && self.kernel.is_some()
-                && self.direct_results.is_direct(id)
+                && let Some(made) = self.direct_results.find_direct(id)
             {
-                self.destinations.insert(id, (*target).clone());
+                self.destinations.insert(made, (*target).clone());
             }
         }
     }

@@ -191,6 +191,7 @@ impl<'f> FunctionLowering<'f> {
             row_arrays = RowArrays::find_in_function(function);
             device_scalars = DeviceScalars::find_in_function(function);
         }
+        let in_place = InPlaceResults::analyse_function(function);
         FunctionLowering {
             function: &function.signature,
             callees: Rc::clone(callees),
@@ -198,11 +199,11 @@ impl<'f> FunctionLowering<'f> {
             values: vec![None; function.signature.variables.len()],
             kernel: None,
             profile,
-            in_place: InPlaceResults::analyse_function(function),
             virtual_arrays: VirtualArrays::find_in_host(&function.body),
             streamed_scans: StreamedScans::find_in_host(&function.signature, &function.body),
             row_arrays,
-            direct_results: DirectResults::find_in_function(function),
+            direct_results: DirectResults::find_in_function(function, &in_place),
+            in_place,
             device_scalars,
             deferred: Vec::new(),
             destinations: FxHashMap::default(),
