@@ -156,6 +156,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "spirula-schedule",
         &["spirula-kernel", "spirula-runtime", "spirula-tensor"],
     ),
+    ("spirula-exchange", &[]),
     (
         "spirula",
         &[
@@ -224,6 +225,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "spirula-pjrt",
         &[
             "spirula",
+            "spirula-exchange",
             "spirula-program",
             "spirula-runtime",
             "spirula-schedule",
@@ -291,6 +293,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "spirula-fuzz",
         &[
             "spirula-differential",
+            "spirula-exchange",
             "spirula-futhark",
             "spirula-kernel",
             "spirula-llvm",

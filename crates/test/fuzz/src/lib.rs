@@ -8,6 +8,7 @@
 //! memory is measured as that of the whole process, so only one check may run at a time.
 
 mod budget;
+mod exchange;
 mod kernel;
 mod llvm;
 mod mlir;

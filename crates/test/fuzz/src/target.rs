@@ -1,6 +1,6 @@
 //! The table of fuzz targets.
 
-use crate::{kernel, llvm, mlir, spirv, triton};
+use crate::{exchange, kernel, llvm, mlir, spirv, triton};
 
 /// A reader or interface under test.
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +134,15 @@ pub const TARGETS: &[FuzzTarget] = &[
         corpus: &[("stablehlo/portable", ".mlirbc")],
         per_byte: 20_000,
         floor: 64 * MIB,
+    },
+    FuzzTarget {
+        name: "exchange",
+        check: exchange::check_stream,
+        own: &[("run/exchange/tests", ".stream")],
+        corpus: &[],
+        per_byte: 100,
+        // A message may take this much before its bytes arrive.
+        floor: 2 * MIB,
     },
     FuzzTarget {
         name: "triton",
