@@ -15,10 +15,11 @@ use std::process::Command;
 const MODULE: &str = "crates/bindings/pjrt/python";
 
 /// The tests in Python. Each has a process of its own, with its number of devices.
-const TESTS: [&str; 8] = [
+const TESTS: [&str; 9] = [
     "test_jax",
     "test_sharding",
     "test_partition",
+    "test_processes",
     "test_layouts",
     "test_memories",
     "test_faults",

@@ -41,11 +41,12 @@ pub use front::{
 };
 pub use initialisers::warn_of_initialisers;
 pub use link::link_program;
-pub use options::CompileOptions;
+pub use options::{CompileOptions, ShardProgram};
 pub use relocate::relocate_to_text;
 pub use signature::TensorSignature;
 pub use spirula_kernel::ir::FragmentElement;
 pub use spirula_llvm::AllowedExtensions;
+pub use spirula_partition::{EXCHANGE_TARGET, ExchangeKind};
 pub use spirula_stablehlo::translate::{ForeignTargets, KnownArguments, ScatterWindows};
 pub use spirula_tensor::ir::ProductPrecision;
 pub use spirula_tensor::schedule::{

@@ -8,6 +8,24 @@ use spirula_stablehlo::translate::{ForeignTargets, KnownArguments, ScatterWindow
 use spirula_tensor::ir::ProductPrecision;
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
 
+/// The devices whose parts a partitioned program takes and gives, with the shardings of these parts.
+#[derive(Clone, Debug)]
+pub enum ShardProgram {
+    /// All devices: an array that is split is one argument or result for each device.
+    AllDevices(EntryShardings),
+    /// One device, whose number is a further first argument. The program calls a foreign function to move elements between devices.
+    EachDevice(EntryShardings),
+}
+
+impl ShardProgram {
+    /// The shardings.
+    pub fn shardings(&self) -> &EntryShardings {
+        match self {
+            ShardProgram::AllDevices(shardings) | ShardProgram::EachDevice(shardings) => shardings,
+        }
+    }
+}
+
 /// Options of a compilation.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
@@ -27,9 +45,8 @@ pub struct CompileOptions {
     pub layouts: EntryLayouts,
     /// Number of devices over which a StableHLO program with shardings is partitioned; by default it is not.
     pub partitions: Option<u64>,
-    /// Shardings by which a StableHLO program is partitioned so that its entry point takes and gives the parts of all devices:
-    /// an array that is split is one argument or result for each device. By default it is not.
-    pub shards: Option<EntryShardings>,
+    /// Shardings by which a StableHLO program is partitioned so that its entry point takes and gives parts. By default it is not.
+    pub shards: Option<ShardProgram>,
     /// Precision of products of `f32` in StableHLO; by default that of each operation.
     pub precision: Option<ProductPrecision>,
     /// The kind of device that tensor programs are scheduled for.

@@ -496,6 +496,7 @@ fn copy_buffer(
 impl PluginCall for PjrtBufferCopyToDeviceArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let device = crate::handle::get_shared::<Device>(self.dst_device)?;
+        device.check_local()?;
         self.dst_buffer = copy_buffer(get_ref(self.buffer)?, &device, MemoryKind::Device)?;
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Clients: the devices of a platform, and the programs that were compiled for them.
 
 use crate::boundary::PluginCall;
+use crate::cluster::{CLUSTER_OPTIONS, ClusterOptions, ProcessCluster, ProcessProfile};
 use crate::device::Device;
 use crate::error::{PluginError, PluginResult};
 use crate::generated::{
@@ -11,6 +12,7 @@ use crate::generated::{
     PjrtClientTopologyDescriptionArgs, PjrtDevice, PjrtErrorCode, PjrtMemory,
 };
 use crate::handle::{ApiObject, PointerList, allocate, as_pointer, free, get_ref};
+use crate::key_value::CallbackStore;
 use crate::module_cache::ModuleCache;
 use crate::named_value::{NamedValue, OptionValue};
 use crate::plugin::{
@@ -24,12 +26,16 @@ use std::sync::Arc;
 /// A client.
 pub struct Client {
     platform: &'static str,
+    /// The devices of all processes, by their numbers.
     pub devices: Vec<Arc<Device>>,
+    /// The processes, where there are several.
+    pub cluster: Option<Arc<ProcessCluster>>,
     pub modules: ModuleCache,
     /// Whether programs for several devices are partitioned.
     pub is_partitioning: bool,
     topology: Topology,
     device_pointers: PointerList<PjrtDevice>,
+    local_pointers: PointerList<PjrtDevice>,
     memory_pointers: PointerList<PjrtMemory>,
 }
 
@@ -39,25 +45,41 @@ impl ApiObject for Client {
 }
 
 impl Client {
-    /// Opens the device that the options ask for, as so many logical devices.
-    fn new(options: &[NamedValue]) -> PluginResult<Client> {
+    /// Opens the device that the options ask for, as so many logical devices, and connects to other processes.
+    fn new(options: &[NamedValue], arguments: &PjrtClientCreateArgs) -> PluginResult<Client> {
         let info = choose_device(options)?;
         let platform = platform_of_device(&info);
         let device_options = read_device_options(options)?;
         let opened = ComputeDevice::open(&info.id, &device_options)?;
-        let count = choose_device_count(options)?;
-        let devices = Device::open_all(count, platform, opened, &device_options)?;
+        let own = ProcessProfile::new(&info, choose_device_count(options)?);
+        let (cluster, profiles) = match ClusterOptions::read(options)? {
+            None => (None, vec![own]),
+            Some(options) => {
+                let store = CallbackStore::from_arguments(arguments)?;
+                let (cluster, profiles) = ProcessCluster::establish(&options, &store, &own)?;
+                (Some(Arc::new(cluster)), profiles)
+            }
+        };
+        let process = cluster.as_ref().map_or(0, |cluster| cluster.mesh.process());
+        let devices = Device::open_all(process, &profiles, opened, &device_options)?;
+        let local = || devices.iter().filter(|device| device.local.is_some());
         Ok(Client {
             platform,
             modules: ModuleCache::default(),
             is_partitioning: choose_partition(options)?,
-            topology: Topology::from_device(&info, devices.len() as i32),
+            topology: Topology::from_device(&info, profiles),
             device_pointers: PointerList::from_objects(devices.iter().map(|device| &**device)),
-            memory_pointers: PointerList::from_objects(
-                devices.iter().flat_map(|device| &device.memories),
-            ),
+            local_pointers: PointerList::from_objects(local().map(|device| &**device)),
+            memory_pointers: PointerList::from_objects(local().flat_map(|device| &device.memories)),
             devices,
+            cluster,
         })
+    }
+
+    /// The number of this process.
+    pub fn process(&self) -> usize {
+        let cluster = self.cluster.as_ref();
+        cluster.map_or(0, |cluster| cluster.mesh.process())
     }
 
     /// The device of a number.
@@ -82,7 +104,7 @@ fn read_device_options(options: &[NamedValue]) -> PluginResult<DeviceOptions> {
     };
     for option in options {
         match (option.name.as_str(), &option.value) {
-            (name, _) if CHOICE_OPTIONS.contains(&name) => {}
+            (name, _) if CHOICE_OPTIONS.contains(&name) || CLUSTER_OPTIONS.contains(&name) => {}
             ("threads", OptionValue::Integer(count)) if *count > 0 => {
                 read.threads = usize::try_from(*count).ok();
             }
@@ -98,7 +120,7 @@ fn read_device_options(options: &[NamedValue]) -> PluginResult<DeviceOptions> {
 impl PluginCall for PjrtClientCreateArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let options = NamedValue::read_all(self.create_options, self.num_options)?;
-        self.client = allocate(Client::new(&options)?);
+        self.client = allocate(Client::new(&options, self)?);
         Ok(())
     }
 }
@@ -130,8 +152,7 @@ impl PluginCall for PjrtClientPlatformVersionArgs {
 
 impl PluginCall for PjrtClientProcessIndexArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
-        get_ref::<Client>(self.client)?;
-        self.process_index = 0;
+        self.process_index = get_ref::<Client>(self.client)?.process() as i32;
         Ok(())
     }
 }
@@ -155,8 +176,8 @@ impl PluginCall for PjrtClientDevicesArgs {
 impl PluginCall for PjrtClientAddressableDevicesArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let client = get_ref::<Client>(self.client)?;
-        self.addressable_devices = client.device_pointers.as_ptr();
-        self.num_addressable_devices = client.device_pointers.len();
+        self.addressable_devices = client.local_pointers.as_ptr();
+        self.num_addressable_devices = client.local_pointers.len();
         Ok(())
     }
 }
@@ -172,7 +193,13 @@ impl PluginCall for PjrtClientLookupDeviceArgs {
 impl PluginCall for PjrtClientLookupAddressableDeviceArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let client = get_ref::<Client>(self.client)?;
-        let device = client.find_device(self.local_hardware_id)?;
+        let wanted = self.local_hardware_id;
+        let mut devices = client.devices.iter();
+        let device = devices.find(|device| device.local == Some(wanted));
+        let device = device.ok_or_else(|| {
+            let message = format!("this process has no device {wanted}");
+            PluginError::new(PjrtErrorCode::NOT_FOUND, message)
+        })?;
         self.addressable_device = as_pointer(&**device);
         Ok(())
     }

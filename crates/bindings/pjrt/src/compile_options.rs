@@ -17,6 +17,9 @@ pub struct ProgramOptions {
     /// Whether the client asks for a program for several devices to be partitioned.
     #[serde(default)]
     pub is_partitioned: bool,
+    /// Whether some of its devices belong to other processes.
+    #[serde(default)]
+    pub spans_processes: bool,
 }
 
 impl Default for ProgramOptions {
@@ -27,6 +30,7 @@ impl Default for ProgramOptions {
             devices: Vec::new(),
             is_portable: false,
             is_partitioned: false,
+            spans_processes: false,
         }
     }
 }
@@ -224,6 +228,7 @@ mod tests {
             devices: vec![300, 1, 2, 3],
             is_portable: false,
             is_partitioned: false,
+            spans_processes: false,
         };
         let mut build = vec![0x20, 2, 0x28, 2];
         let assignment = wanted.write_assignment(&wanted.devices);

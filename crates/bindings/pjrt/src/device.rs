@@ -1,6 +1,7 @@
 //! Devices and their descriptions.
 
 use crate::boundary::{PluginCall, make_cleared};
+use crate::cluster::ProcessProfile;
 use crate::error::{PluginError, PluginResult};
 use crate::generated::{
     PjrtDevice, PjrtDeviceAddressableMemoriesArgs, PjrtDeviceDefaultMemoryArgs,
@@ -20,6 +21,8 @@ use std::sync::Arc;
 /// The description of a device.
 pub struct DeviceDescription {
     pub id: i32,
+    /// The process that has the device.
+    pub process: i32,
     pub kind: String,
     text: String,
     debug_text: String,
@@ -32,16 +35,23 @@ impl ApiObject for DeviceDescription {
 }
 
 impl DeviceDescription {
-    /// The description of the device of a number and a kind.
-    pub fn new(id: i32, platform: &str, kind: &str, driver: &str) -> DeviceDescription {
+    /// The description of the device of a number and a process.
+    pub fn new(id: i32, process: i32, profile: &ProcessProfile) -> DeviceDescription {
+        let ProcessProfile {
+            platform,
+            kind,
+            driver,
+            ..
+        } = profile;
         let coordinates = OptionValue::Integers(vec![id.into(), 0, 0]);
         let attributes = vec![
             NamedValue::new("coords", coordinates),
-            NamedValue::new("driver", OptionValue::Text(driver.to_owned())),
+            NamedValue::new("driver", OptionValue::Text(driver.clone())),
         ];
         DeviceDescription {
             id,
-            kind: kind.to_owned(),
+            process,
+            kind: kind.clone(),
             text: format!("{platform}:{id}"),
             debug_text: format!("{platform}:{id}, {kind}, {driver}"),
             attributes: NamedValueList::new(attributes),
@@ -49,9 +59,12 @@ impl DeviceDescription {
     }
 }
 
-/// A device of a client: one that was opened, or one of several logical devices that share its memory and its queue.
+/// A device of a client: one that was opened, one of several logical devices that share its memory and its queue, or one of another
+/// process.
 pub struct Device {
     pub description: DeviceDescription,
+    /// The number among the devices of this process; `None` for one of another process, which no job is for.
+    pub local: Option<i32>,
     /// Its memories, in the order of their kinds.
     pub memories: Box<[Memory]>,
     pub queue: Arc<DeviceQueue>,
@@ -65,23 +78,37 @@ impl ApiObject for Device {
 }
 
 impl Device {
-    /// The logical devices of a device that was opened, numbered from 0.
+    /// The logical devices of all processes, numbered from 0. Those of this process share a device that was opened.
     pub fn open_all(
-        count: i32,
-        platform: &str,
+        process: usize,
+        profiles: &[ProcessProfile],
         opened: ComputeDevice,
         options: &DeviceOptions,
     ) -> PluginResult<Vec<Arc<Device>>> {
         let info = opened.info().clone();
         let queue = Arc::new(DeviceQueue::new(opened, options)?);
-        let make = |id| Device::new(id, platform, &info, &queue);
-        Ok((0..count).map(make).collect())
+        let mut devices = Vec::new();
+        for (owner, profile) in profiles.iter().enumerate() {
+            for at in 0..profile.devices {
+                let id = devices.len() as i32;
+                let description = DeviceDescription::new(id, owner as i32, profile);
+                let local = (owner == process).then_some(at);
+                devices.push(Device::new(description, local, &info, &queue));
+            }
+        }
+        Ok(devices)
     }
 
-    fn new(id: i32, platform: &str, info: &DeviceInfo, queue: &Arc<DeviceQueue>) -> Arc<Device> {
-        let memories = Box::new(Memory::list_of_device(id, &info.name));
+    fn new(
+        description: DeviceDescription,
+        local: Option<i32>,
+        info: &DeviceInfo,
+        queue: &Arc<DeviceQueue>,
+    ) -> Arc<Device> {
+        let memories = Box::new(Memory::list_of_device(description.id, &description.kind));
         let device = Arc::new(Device {
-            description: DeviceDescription::new(id, platform, &info.name, &info.driver),
+            description,
+            local,
             memory_pointers: PointerList::from_objects(memories.iter()),
             memories,
             queue: queue.clone(),
@@ -91,6 +118,19 @@ impl Device {
             memory.attach_device(&device);
         }
         device
+    }
+
+    /// Refuses a device of another process.
+    ///
+    /// # Errors
+    /// When it is one.
+    pub fn check_local(&self) -> PluginResult<()> {
+        if self.local.is_some() {
+            return Ok(());
+        }
+        let DeviceDescription { id, process, .. } = &self.description;
+        let message = format!("device {id} belongs to process {process}, not to this one");
+        Err(PluginError::invalid(message))
     }
 
     /// The memory of a kind.
@@ -108,8 +148,7 @@ impl PluginCall for PjrtDeviceDescriptionIdArgs {
 
 impl PluginCall for PjrtDeviceDescriptionProcessIndexArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
-        get_ref::<DeviceDescription>(self.device_description)?;
-        self.process_index = 0;
+        self.process_index = get_ref::<DeviceDescription>(self.device_description)?.process;
         Ok(())
     }
 }
@@ -160,15 +199,15 @@ impl PluginCall for PjrtDeviceGetDescriptionArgs {
 
 impl PluginCall for PjrtDeviceIsAddressableArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
-        get_ref::<Device>(self.device)?;
-        self.is_addressable = true.into();
+        self.is_addressable = get_ref::<Device>(self.device)?.local.is_some().into();
         Ok(())
     }
 }
 
 impl PluginCall for PjrtDeviceLocalHardwareIdArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
-        self.local_hardware_id = get_ref::<Device>(self.device)?.description.id;
+        // PJRT's number of a device of another process.
+        self.local_hardware_id = get_ref::<Device>(self.device)?.local.unwrap_or(-1);
         Ok(())
     }
 }
@@ -176,6 +215,10 @@ impl PluginCall for PjrtDeviceLocalHardwareIdArgs {
 impl PluginCall for PjrtDeviceAddressableMemoriesArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let device = get_ref::<Device>(self.device)?;
+        if device.local.is_none() {
+            self.num_memories = 0;
+            return Ok(());
+        }
         self.memories = device.memory_pointers.as_ptr();
         self.num_memories = device.memory_pointers.len();
         Ok(())
@@ -192,6 +235,7 @@ impl PluginCall for PjrtDeviceDefaultMemoryArgs {
 impl PluginCall for PjrtDeviceMemoryStatsArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let device = get_ref::<Device>(self.device)?;
+        device.check_local()?;
         let usage = device.queue.run(|state| Ok(state.heap.memory_use()))?;
         let to_integer = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
         *self = PjrtDeviceMemoryStatsArgs {
@@ -223,12 +267,15 @@ pub unsafe fn find_place(
     memory: *const PjrtMemory,
 ) -> PluginResult<(Arc<Device>, MemoryKind)> {
     if memory.is_null() {
-        let device = crate::handle::get_shared(device)?;
+        let device: Arc<Device> = crate::handle::get_shared(device)?;
+        device.check_local()?;
         return Ok((device, MemoryKind::Device));
     }
     let memory = get_ref::<Memory>(memory)?;
     let devices = memory.devices.get();
     let device = devices.map(|devices| *devices.as_ptr());
     let device = device.ok_or_else(|| PluginError::internal("a memory has no device"))?;
-    Ok((crate::handle::get_shared(device)?, memory.kind))
+    let device: Arc<Device> = crate::handle::get_shared(device)?;
+    device.check_local()?;
+    Ok((device, memory.kind))
 }

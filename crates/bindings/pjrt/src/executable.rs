@@ -11,6 +11,7 @@ use crate::handle::{ApiObject, PointerList, allocate, free, get_ref, get_slice};
 use crate::layouts::LayoutList;
 use crate::module::{CompiledModule, compute_fingerprint};
 use crate::named_value::{NamedValue, NamedValueList, OptionValue};
+use crate::process_run::ProcessShare;
 use crate::serialized::SerializedBytes;
 use crate::topology::Topology;
 use spirula_runtime::DeviceInfo;
@@ -53,8 +54,12 @@ impl ApiObject for ExecutableHandle {
 /// An executable on devices.
 pub struct LoadedExecutable {
     pub executable: Arc<Executable>,
-    /// The device of each partition.
+    /// The devices of this process that the program runs on, in the order of its partitions.
     pub devices: Vec<Arc<Device>>,
+    /// Its share in a program for devices of several processes.
+    pub share: Option<ProcessShare>,
+    /// The numbers of all devices, in the order of the partitions.
+    assignment: Vec<i64>,
     device_pointers: PointerList<PjrtDevice>,
     is_deleted: AtomicBool,
 }
@@ -124,7 +129,7 @@ impl LoadedExecutable {
             let message = format!("a program for {wanted} devices; the client has {there}");
             return Err(PluginError::invalid(message));
         }
-        let mut devices = Vec::new();
+        let mut all = Vec::new();
         for at in 0..wanted {
             let id = if ids.is_empty() {
                 Some(at as i64)
@@ -132,9 +137,14 @@ impl LoadedExecutable {
                 ids.get(at).copied()
             };
             let id = id.and_then(|id| i32::try_from(id).ok());
-            devices.push(client.find_device(id.unwrap_or(-1))?.clone());
+            all.push(client.find_device(id.unwrap_or(-1))?.clone());
         }
+        let assignment: Vec<i64> = all.iter().map(|own| own.description.id.into()).collect();
+        let share = ProcessShare::new(&module, &all, client)?;
+        let devices: Vec<_> = all.into_iter().filter(|own| own.local.is_some()).collect();
         Ok(LoadedExecutable {
+            share,
+            assignment,
             device_pointers: PointerList::from_objects(devices.iter().map(|device| &**device)),
             devices,
             executable: Arc::new(Executable::new(module, ids)),
@@ -188,12 +198,34 @@ impl<'a> GivenProgram<'a> {
     }
 }
 
+/// Whether a program is for several devices, of which some belong to other processes.
+fn spans_processes(options: &ProgramOptions, client: &Client) -> PluginResult<bool> {
+    let count = usize::try_from(options.partitions).unwrap_or(0);
+    let first: Vec<i64> = client
+        .devices
+        .iter()
+        .map(|own| own.description.id.into())
+        .collect();
+    let ids = if options.devices.is_empty() {
+        &first[..count.min(first.len())]
+    } else {
+        &options.devices
+    };
+    let mut is_remote = false;
+    for id in ids {
+        let id = i32::try_from(*id).unwrap_or(-1);
+        is_remote |= client.find_device(id)?.local.is_none();
+    }
+    Ok(is_remote && count > 1)
+}
+
 impl PluginCall for PjrtClientCompileArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let client = get_ref::<Client>(self.client)?;
         let (options, size) = (self.compile_options, self.compile_options_size);
         let mut program = GivenProgram::read(self.program, options, size)?;
         program.options.is_partitioned = client.is_partitioning;
+        program.options.spans_processes = spans_processes(&program.options, client)?;
         let info = &client.devices[0].info;
         let fingerprint = program.fingerprint(info);
         let compile = || program.compile(info, fingerprint.clone());
@@ -457,9 +489,8 @@ impl PluginCall for PjrtLoadedExecutableGetDeviceAssignmentArgs {
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let loaded = get_ref::<LoadedExecutable>(self.executable)?;
         let options = &loaded.executable.module.facts.options;
-        let ids = loaded.devices.iter();
-        let ids: Vec<i64> = ids.map(|device| device.description.id.into()).collect();
-        let serialized = Box::new(SerializedBytes(options.write_assignment(&ids)));
+        let assignment = options.write_assignment(&loaded.assignment);
+        let serialized = Box::new(SerializedBytes(assignment));
         self.serialized_bytes = serialized.0.as_ptr().cast();
         self.serialized_bytes_size = serialized.0.len();
         self.serialized_device_assignment = Box::into_raw(serialized).cast();

@@ -16,6 +16,7 @@ use crate::handle::{ApiObject, allocate, free, get_ref, get_shared, get_slice};
 use crate::host_call::{ProgramEnd, RunningProgram};
 use crate::module::{CompiledModule, ENTRY};
 use crate::plugin::is_processor;
+use crate::process_run::{ProcessRun, ProcessShare, run_process};
 use crate::queue::{JobProgress, JobPromise, JobWeight};
 use crate::sharded_run::{ShardedArguments, run_sharded};
 use spirula_program::ResidentValue;
@@ -97,6 +98,25 @@ impl PluginCall for PjrtLoadedExecutableExecuteArgs {
                 user_data = get_ref::<ExecutionContext>(options.context)?.list_user_data();
             }
         }
+        let run = loaded.share.as_ref().map(ProcessShare::begin_run);
+        let submitted = self.submit(loaded, kept, user_data, run.clone());
+        if let (Err(error), Some(run)) = (&submitted, &run) {
+            run.shared.abort(error);
+        }
+        submitted
+    }
+}
+
+impl PjrtLoadedExecutableExecuteArgs {
+    /// Checks the arguments, and submits the execution.
+    unsafe fn submit(
+        &mut self,
+        loaded: &LoadedExecutable,
+        kept: &[i64],
+        user_data: Vec<SharedUserData>,
+        run: Option<ProcessRun>,
+    ) -> PluginResult<()> {
+        let wanted = loaded.devices.len();
         let devices = if self.execute_device.is_null() {
             loaded.devices.clone()
         } else if wanted == 1 {
@@ -124,10 +144,15 @@ impl PluginCall for PjrtLoadedExecutableExecuteArgs {
             arguments,
             user_data,
             event,
+            run,
         };
         let event = submission.event.clone();
-        submission.submit(&devices[0], &buffers);
-        if module.calls_host && is_processor(&devices[0].info) {
+        let first = devices.first();
+        let first = first.ok_or_else(|| {
+            PluginError::invalid("the program runs on devices of other processes alone")
+        })?;
+        submission.submit(first, &buffers);
+        if module.calls_host && is_processor(&first.info) {
             // As on XLA's processor: what callbacks print is there, and their exceptions are those of the call.
             event.wait()?;
         }
@@ -185,6 +210,8 @@ struct ExecutionSubmission {
     arguments: ShardedArguments,
     user_data: Vec<SharedUserData>,
     event: Arc<WorkEvent>,
+    /// The run of a program that other processes run, too.
+    run: Option<ProcessRun>,
 }
 
 impl ExecutionSubmission {
@@ -199,6 +226,7 @@ impl ExecutionSubmission {
             mut arguments,
             user_data,
             event,
+            run,
         } = self;
         let promise = JobPromise {
             event,
@@ -211,7 +239,9 @@ impl ExecutionSubmission {
         };
         let run = move |state: &mut DeviceState| {
             let begin = Instant::now();
-            let progress = if results.len() > 1 {
+            let progress = if let Some(run) = run {
+                run_process(state, &module, run, arguments, results, user_data)
+            } else if results.len() > 1 {
                 run_sharded(state, &module, arguments, results, user_data)
             } else {
                 let (arguments, results) = (arguments.remove(0), results.remove(0));
@@ -363,7 +393,16 @@ pub fn call_program(
     running: RunningProgram<impl ProgramEnd>,
     arguments: Vec<ResidentValue>,
 ) -> PluginResult<JobProgress> {
-    let module = running.module.clone();
+    let given = adapt_arguments(state, &running.module, arguments)?;
+    running.start(state, given)
+}
+
+/// The arguments in the form in which a program takes them.
+pub fn adapt_arguments(
+    state: &mut DeviceState,
+    module: &CompiledModule,
+    arguments: Vec<ResidentValue>,
+) -> PluginResult<Vec<ResidentValue>> {
     let mut entries = module.program.entries.iter();
     let entry = entries.find(|entry| entry.name == ENTRY);
     let entry = entry.ok_or_else(|| PluginError::internal("the program has no entry point"))?;
@@ -379,11 +418,11 @@ pub fn call_program(
             }
         }
     }
-    running.start(state, given)
+    Ok(given)
 }
 
 /// Stores the results of a program.
-fn store_results(
+pub fn store_results(
     state: &mut DeviceState,
     arguments: &[ExecutionArgument],
     values: Vec<ResidentValue>,

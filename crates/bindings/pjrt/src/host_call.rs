@@ -9,10 +9,11 @@ use crate::error::{PluginError, PluginResult};
 use crate::ffi::{HostMemoryCall, SharedUserData, find_target};
 use crate::module::{CompiledModule, ENTRY};
 use crate::queue::{HostWork, JobProgress, JobWork};
+use spirula::EXCHANGE_TARGET;
 use spirula_program::program::HostStep;
 use spirula_program::{
     CallProgress, CompiledProgram, ForeignArrayType, ForeignFailure, ForeignFunctionError,
-    ForeignResult, PausedCall, ProgramSession, ResidentValue, ScalarType,
+    ForeignResult, ForeignSignature, PausedCall, ProgramSession, ResidentValue, ScalarType,
 };
 use spirula_runtime::DeviceMachine;
 use std::ffi::c_void;
@@ -39,10 +40,14 @@ pub struct RunningProgram<E> {
     pub end: E,
 }
 
-/// Whether a program calls functions of the host.
+/// Whether a program calls functions of the host. Exchanges with other devices are none.
 pub fn calls_host(program: &CompiledProgram) -> bool {
     let mut steps = program.functions.iter().flat_map(|f| &f.steps);
-    steps.any(|step| matches!(step, HostStep::Foreign(_)))
+    let is_call = |step: &HostStep| match step {
+        HostStep::Foreign(step) => step.signature.target != EXCHANGE_TARGET,
+        _ => false,
+    };
+    steps.any(is_call)
 }
 
 /// Memory of an operand or result.
@@ -102,18 +107,8 @@ impl<E: ProgramEnd> RunningProgram<E> {
         state: &mut DeviceState,
         given: Vec<ResidentValue>,
     ) -> PluginResult<JobProgress> {
-        let module = self.module.clone();
-        let progress = state.with_session(&module, |session| {
-            let references: Vec<&ResidentValue> = given.iter().collect();
-            let prepared = session.prepare_resident(ENTRY, &references);
-            // The call refers to its arguments itself, and drops them when it needs them no more.
-            given
-                .into_iter()
-                .for_each(|value| session.release_value(value));
-            let progress = session.start_call(prepared?)?;
-            StepOutcome::from_progress(session, &module.program, progress)
-        })?;
-        self.follow(state, progress)
+        let outcome = start_program(state, &self.module, given)?;
+        self.follow(state, outcome)
     }
 
     /// Ends the program, or lets the host work for it.
@@ -132,19 +127,35 @@ impl<E: ProgramEnd> RunningProgram<E> {
 
     /// Calls the function of the host. Returns how the program continues.
     fn call_function(self, mut call: PreparedHostCall) -> JobWork {
-        let result = call.run(&self);
+        let result = call.run(&self.module, &self.user_data);
         Box::new(move |state| {
             let module = self.module.clone();
-            let outcome = state.with_session(&module, |session| {
-                call.finish(session, &module.program, result)
-            })?;
+            let outcome = call.finish(state, &module, result)?;
             self.follow(state, outcome)
         })
     }
 }
 
+/// Starts a program on a device.
+pub fn start_program(
+    state: &mut DeviceState,
+    module: &Arc<CompiledModule>,
+    given: Vec<ResidentValue>,
+) -> PluginResult<StepOutcome> {
+    state.with_session(module, |session| {
+        let references: Vec<&ResidentValue> = given.iter().collect();
+        let prepared = session.prepare_resident(ENTRY, &references);
+        // The call refers to its arguments itself, and drops them when it needs them no more.
+        given
+            .into_iter()
+            .for_each(|value| session.release_value(value));
+        let progress = session.start_call(prepared?)?;
+        StepOutcome::from_progress(session, &module.program, progress)
+    })
+}
+
 /// The state of a program after some of its steps.
-enum StepOutcome {
+pub enum StepOutcome {
     /// It has ended with these results.
     Ended(Vec<ResidentValue>),
     /// It calls a function of the host.
@@ -180,15 +191,71 @@ impl StepOutcome {
 }
 
 /// A call of a function of the host, with the memory of its operands and results.
-struct PreparedHostCall {
+pub struct PreparedHostCall {
     paused: PausedCall,
     operands: Vec<CallMemory>,
     results: Vec<CallMemory>,
 }
 
 impl PreparedHostCall {
-    fn run<E>(&mut self, program: &RunningProgram<E>) -> Result<(), ForeignFailure> {
-        let signature = self.paused.signature(&program.module.program);
+    /// The function, with the types of operands and results.
+    pub fn signature<'m>(&self, module: &'m CompiledModule) -> &'m ForeignSignature {
+        self.paused.signature(&module.program)
+    }
+
+    /// The elements of the operand of an exchange.
+    pub fn operand_bytes(&mut self, module: &CompiledModule) -> Vec<u8> {
+        let mut types = self.signature(module).operands.iter();
+        let length = types.next().map_or(0, |ty| ty.bytes as usize);
+        match self.operands.first_mut() {
+            Some(memory) if length > 0 => {
+                // SAFETY: the memory is that of the signature, and the paused program keeps it.
+                let bytes =
+                    unsafe { std::slice::from_raw_parts(memory.as_pointer().cast::<u8>(), length) };
+                bytes.to_vec()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Bytes of the result of an exchange.
+    pub fn result_length(&self, module: &CompiledModule) -> usize {
+        let mut types = self.signature(module).results.iter();
+        types.next().map_or(0, |ty| ty.bytes as usize)
+    }
+
+    /// Stores the elements of the result of an exchange.
+    ///
+    /// # Errors
+    /// When they are too many or too few.
+    pub fn store_result(&mut self, module: &CompiledModule, bytes: &[u8]) -> PluginResult<()> {
+        if bytes.len() != self.result_length(module) {
+            return Err(PluginError::internal(
+                "an exchange has a result of another size",
+            ));
+        }
+        if let (Some(memory), false) = (self.results.first_mut(), bytes.is_empty()) {
+            let memory = memory.as_pointer().cast::<u8>();
+            // SAFETY: the memory is that of the signature, and new.
+            unsafe { memory.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        }
+        Ok(())
+    }
+
+    /// The failure of the function for a reason.
+    pub fn failure(&self, module: &CompiledModule, reason: &PluginError) -> ForeignFailure {
+        let mut error = ForeignFunctionError::new(reason.message.clone());
+        error.code = reason.code.0;
+        self.signature(module).failed_function(error)
+    }
+
+    /// Calls the function.
+    pub fn run(
+        &mut self,
+        module: &CompiledModule,
+        user_data: &[SharedUserData],
+    ) -> Result<(), ForeignFailure> {
+        let signature = self.paused.signature(&module.program);
         let target = find_target(&signature.target);
         let target = target.ok_or_else(|| signature.missing_function())?;
         let operands = self.operands.iter_mut().map(CallMemory::as_pointer);
@@ -207,14 +274,14 @@ impl PreparedHostCall {
             }
             operands[*operand] = results[*result];
         }
-        let user_data: Vec<_> = program.user_data.iter().map(SharedUserData::get).collect();
+        let user_data: Vec<_> = user_data.iter().map(SharedUserData::get).collect();
         let call = HostMemoryCall {
             signature,
             operands,
             results,
             user_data: &user_data,
         };
-        let sites = &program.module.host_calls;
+        let sites = &module.host_calls;
         // SAFETY: the memory is that of the signature, and only this call uses it.
         let called = unsafe { sites.call(target, &call) };
         called.map_err(|error| signature.failed_function(error))?;
@@ -225,13 +292,14 @@ impl PreparedHostCall {
     }
 
     /// Continues the program with the results of the function.
-    fn finish(
+    pub fn finish(
         self,
-        session: &mut DeviceSession<'_>,
-        program: &CompiledProgram,
+        state: &mut DeviceState,
+        module: &Arc<CompiledModule>,
         result: Result<(), ForeignFailure>,
     ) -> PluginResult<StepOutcome> {
-        match result {
+        let program = &module.program;
+        state.with_session(module, |session| match result {
             Ok(()) => {
                 let results = self.results.into_iter().map(CallMemory::into_result);
                 let progress = session.resume_call(self.paused, results.collect())?;
@@ -245,7 +313,7 @@ impl PreparedHostCall {
                 }
                 Err(session.abandon_call(self.paused, failure).into())
             }
-        }
+        })
     }
 }
 

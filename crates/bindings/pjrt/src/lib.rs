@@ -12,6 +12,8 @@
 //! - `module_sharding`, `sharded_run`: programs for several logical devices. They share one memory, so that the program of all
 //!   runs once: arguments are put together of the shards that the devices have, and results are cut into shards. A partitioned
 //!   program takes and gives the shards themselves.
+//! - `cluster`, `key_value`: the processes of a client, which find each other by a store of the caller. `process_run` runs a program
+//!   for the devices of this process, and `exchange_site` and `group_exchange` move elements to those of others.
 //! - `host_call`, `ffi`: functions of the host that programs call, and the extension that registers them.
 //! - `layouts`: the extension for layouts of arrays.
 //!
@@ -27,6 +29,7 @@ pub mod boundary;
 mod buffer;
 mod buffer_properties;
 mod client;
+mod cluster;
 mod compile_options;
 mod cost;
 mod device;
@@ -34,13 +37,16 @@ mod device_state;
 mod element;
 mod error;
 mod event;
+mod exchange_site;
 mod executable;
 mod execute;
 pub mod ffi;
 pub mod generated;
+mod group_exchange;
 mod handle;
 mod host_array;
 mod host_call;
+mod key_value;
 mod layouts;
 mod memory;
 mod module;
@@ -49,6 +55,7 @@ mod module_layout;
 mod module_sharding;
 mod named_value;
 mod plugin;
+mod process_run;
 mod queue;
 mod run_time;
 mod serialized;

@@ -4,6 +4,7 @@ use crate::compile_options::ProgramOptions;
 use crate::cost::ProgramCost;
 use crate::element::{ArrayType, ElementFormat};
 use crate::error::{PluginError, PluginResult};
+use crate::exchange_site::hash_exchanges;
 use crate::ffi::{HostCallSites, list_targets};
 use crate::host_call::calls_host;
 use crate::memory::MemoryKind;
@@ -12,13 +13,17 @@ use crate::module_sharding::{ModuleSharding, ModuleShards};
 use crate::run_time::RunTimeRecord;
 use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
-use spirula::{CompileOptions, CompileOutput, ForeignTargets, ScatterWindows, TensorSignature};
+use spirula::{
+    CompileOptions, CompileOutput, EXCHANGE_TARGET, ForeignTargets, ScatterWindows, ShardProgram,
+    TensorSignature,
+};
 use spirula_program::CompiledProgram;
 use spirula_program::program::SourceTensorType;
 use spirula_runtime::DeviceInfo;
 use spirula_schedule::choose_device_profile;
 use spirula_stablehlo::memory_layout::EntryLayouts;
 use spirula_stablehlo::mlir::{MlirAttr, MlirModule};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,6 +51,8 @@ pub struct CompiledModule {
     pub source: Vec<u8>,
     /// Whether it calls functions of the host.
     pub calls_host: bool,
+    /// A number of its exchanges with other devices, equal in all processes that compile the same program.
+    pub exchange_number: u64,
     /// The state of these calls.
     pub host_calls: HostCallSites,
     /// The time of the last execution.
@@ -95,14 +102,7 @@ impl CompiledModule {
         let shardings = ModuleSharding::read(&source, options)?;
         let layouts = EntryLayouts::read(&source, ENTRY);
         let layouts = layouts.map_err(|error| PluginError::unimplemented(error.to_string()))?;
-        // Parts lie in rows.
-        let mut orders = layouts.parameters.iter().chain(&layouts.results);
-        let wants_parts = options.is_partitioned && shardings.devices > 1;
-        let partition = if wants_parts && orders.all(Option::is_none) {
-            Some(ModuleSharding::read_partition(&source)?)
-        } else {
-            None
-        };
+        let partition = choose_partition(&source, options, &shardings, &layouts)?;
         let mut facts = ModuleFacts {
             name: source
                 .symbol_name(source.root())
@@ -122,14 +122,16 @@ impl CompiledModule {
         let compile_options = CompileOptions {
             profile: choose_device_profile(device),
             windows: ScatterWindows::Whole,
-            foreign: ForeignTargets::Named(Arc::new(list_targets())),
+            foreign: ForeignTargets::Named(Arc::new(list_foreign_targets(options))),
             layouts,
             shards: partition,
             ..CompileOptions::default()
         };
         let (program, tensors, is_partitioned) = compile_program(code, compile_options)?;
         facts.shardings.is_partitioned = is_partitioned;
-        let (parameters, results) = read_signature(&tensors)?;
+        facts.shardings.is_of_one_device = options.spans_processes;
+        let (mut parameters, results) = read_signature(&tensors)?;
+        facts.shardings.drop_device_number(&mut parameters);
         let parameters = facts.shardings.join_parameters(&parameters)?;
         let results = facts.shardings.join_results(&results)?;
         let parameters = facts.layouts.apply_to_parameters(parameters)?;
@@ -139,6 +141,7 @@ impl CompiledModule {
         Ok(CompiledModule {
             number: next_number(),
             calls_host: calls_host(&program),
+            exchange_number: hash_exchanges(&program),
             program,
             parameters,
             results,
@@ -192,7 +195,8 @@ impl CompiledModule {
             .parameters
             .iter()
             .map(|parameter| read(&parameter.tensor));
-        let parameters = parameters.collect::<PluginResult<Vec<_>>>()?;
+        let mut parameters = parameters.collect::<PluginResult<Vec<_>>>()?;
+        facts.shardings.drop_device_number(&mut parameters);
         // Results that only checks compare have no type.
         let results = entry
             .results
@@ -211,6 +215,7 @@ impl CompiledModule {
         Ok(CompiledModule {
             number: next_number(),
             calls_host: calls_host(&program),
+            exchange_number: hash_exchanges(&program),
             program,
             parameters,
             results,
@@ -223,9 +228,11 @@ impl CompiledModule {
     }
 
     /// Whether the next execution will take about as little time as to wake a thread: by its operations, or as the last one did.
-    /// Functions of the host may take any time.
+    /// Functions of the host, and other processes, may take any time.
     pub fn is_light(&self) -> bool {
-        !self.calls_host && (self.facts.is_light || self.run_time.is_short())
+        !self.calls_host
+            && !self.facts.shardings.is_of_one_device
+            && (self.facts.is_light || self.run_time.is_short())
     }
 
     /// Bytes of the code of all kernels.
@@ -235,17 +242,58 @@ impl CompiledModule {
     }
 }
 
+/// The parts that a program takes and gives; `None` for whole arrays.
+///
+/// # Errors
+/// When a sharding is malformed, or devices of other processes need parts that are not possible.
+fn choose_partition(
+    source: &MlirModule,
+    options: &ProgramOptions,
+    shardings: &ModuleSharding,
+    layouts: &EntryLayouts,
+) -> PluginResult<Option<ShardProgram>> {
+    // Parts lie in rows.
+    let mut orders = layouts.parameters.iter().chain(&layouts.results);
+    let is_in_rows = orders.all(Option::is_none);
+    if options.spans_processes {
+        if !is_in_rows {
+            let message = "layouts in memory of a program for devices of several processes";
+            return Err(PluginError::unimplemented(message));
+        }
+        let parts = ModuleSharding::read_partition(source)?;
+        return Ok(Some(ShardProgram::EachDevice(parts)));
+    }
+    let wants_parts = options.is_partitioned && shardings.devices > 1;
+    if !wants_parts || !is_in_rows {
+        return Ok(None);
+    }
+    let parts = ModuleSharding::read_partition(source)?;
+    Ok(Some(ShardProgram::AllDevices(parts)))
+}
+
+/// The functions of the host that a program may call.
+fn list_foreign_targets(options: &ProgramOptions) -> BTreeSet<String> {
+    let mut targets = list_targets();
+    if options.spans_processes {
+        targets.insert(EXCHANGE_TARGET.to_owned());
+    }
+    targets
+}
+
 /// Compiles a program, by parts if there are shardings for these. A program that cannot be partitioned runs on whole arrays. So
-/// does one that calls functions of the host, which get whole arrays once. Returns whether it is partitioned.
+/// does one that calls functions of the host, which get whole arrays once. The program of one device has no such way out. Returns
+/// whether it is partitioned.
 fn compile_program(
     code: &[u8],
     mut options: CompileOptions,
 ) -> PluginResult<(CompiledProgram, TensorSignature, bool)> {
     loop {
         let is_partitioned = options.shards.is_some();
+        let may_be_whole = matches!(options.shards, Some(ShardProgram::AllDevices(_)));
         let compiled = match spirula::compile_input(code, &options) {
             Ok(compiled) => compiled,
-            Err(_) if is_partitioned => {
+            Err(error) if may_be_whole => {
+                log_fallback(&PluginError::from_compilation(&error).message);
                 options.shards = None;
                 continue;
             }
@@ -255,11 +303,22 @@ fn compile_program(
         else {
             return Err(PluginError::invalid("the program is not StableHLO"));
         };
-        if is_partitioned && calls_host(&program) {
+        if may_be_whole && calls_host(&program) {
+            log_fallback("it calls functions of the host");
             options.shards = None;
             continue;
         }
         return Ok((*program, tensors, is_partitioned));
+    }
+}
+
+/// The environment variable that asks for messages about decisions of the plugin.
+const LOG_VARIABLE: &str = "SPIRULA_PARTITION_LOG";
+
+/// Says, where the environment asks for it, why a program is not partitioned.
+fn log_fallback(reason: &str) {
+    if std::env::var_os(LOG_VARIABLE).is_some_and(|value| !value.is_empty()) {
+        eprintln!("spirula: a program runs on whole arrays, not on parts: {reason}");
     }
 }
 
@@ -303,6 +362,7 @@ pub fn compute_fingerprint(code: &[u8], options: &ProgramOptions, device: &Devic
         &options.replicas.to_le_bytes(),
         &options.partitions.to_le_bytes(),
         &[u8::from(options.is_partitioned)],
+        &[u8::from(options.spans_processes)],
         device.id.as_bytes(),
         device.driver.as_bytes(),
     ] {

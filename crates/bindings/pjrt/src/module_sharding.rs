@@ -27,6 +27,9 @@ pub struct ArraySharding {
 pub struct ModuleSharding {
     /// Number of devices.
     pub devices: usize,
+    /// Whether the program is that of one device, which runs with those of others.
+    #[serde(default)]
+    pub is_of_one_device: bool,
     /// Whether the program takes and gives the parts of arrays.
     pub is_partitioned: bool,
     parameters: Vec<ArraySharding>,
@@ -159,6 +162,7 @@ impl ModuleSharding {
         };
         Ok(ModuleSharding {
             devices,
+            is_of_one_device: false,
             is_partitioned: false,
             parameters: read(&entry.parameters),
             results: read(&entry.results),
@@ -187,6 +191,13 @@ impl ModuleSharding {
             parameters: close(entry.parameters, &parameters),
             results: close(entry.results, &results),
         })
+    }
+
+    /// Drops the parameter of the program of one device that has the number of the device.
+    pub fn drop_device_number(&self, parameters: &mut Vec<ArrayType>) {
+        if self.is_of_one_device && !parameters.is_empty() {
+            parameters.remove(0);
+        }
     }
 
     /// The whole arrays of which a partitioned program takes, or gives, parts of these types.
@@ -228,8 +239,10 @@ impl ModuleSharding {
                 size.saturating_mul(count)
             });
             whole.push(part.with_sizes(sizes.collect())?);
-            // One part for each device.
-            rest.by_ref().take(self.devices - 1).for_each(drop);
+            if !self.is_of_one_device {
+                // One part for each device.
+                rest.by_ref().take(self.devices - 1).for_each(drop);
+            }
         }
         Ok(whole)
     }

@@ -85,7 +85,7 @@ fn choose_device_name<'a>(kind: Option<&'a str>, named: &'a str) -> &'a str {
 }
 
 /// The text that an option has.
-fn read_text<'o>(options: &'o [NamedValue], name: &str) -> PluginResult<Option<&'o str>> {
+pub fn read_text<'o>(options: &'o [NamedValue], name: &str) -> PluginResult<Option<&'o str>> {
     let asked = options.iter().find(|option| option.name == name);
     match asked.map(|option| &option.value) {
         Some(OptionValue::Text(text)) => Ok(Some(text)),
@@ -162,7 +162,11 @@ pub fn choose_timeout(options: &[NamedValue]) -> PluginResult<Option<Duration>> 
 }
 
 /// The whole number that an option has, or a variable of the environment where the option is missing; `None` where both are.
-fn read_number(options: &[NamedValue], name: &str, variable: &str) -> PluginResult<Option<i64>> {
+pub fn read_number(
+    options: &[NamedValue],
+    name: &str,
+    variable: &str,
+) -> PluginResult<Option<i64>> {
     let asked = options.iter().find(|option| option.name == name);
     match asked.map(|option| &option.value) {
         Some(OptionValue::Integer(number)) => Ok(Some(*number)),

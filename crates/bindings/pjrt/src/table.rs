@@ -141,6 +141,7 @@ fn make_table() -> PjrtApi {
         async_host_to_device_transfer_manager_set_buffer_error,
         async_host_to_device_transfer_manager_add_metadata,
         client_create_uninitialized_buffer,
+        client_update_global_process_info,
         topology_description_deserialize,
         loaded_executable_get_device_assignment,
     }

@@ -1,6 +1,7 @@
 //! Topologies: the devices of a platform without a client.
 
 use crate::boundary::PluginCall;
+use crate::cluster::ProcessProfile;
 use crate::device::DeviceDescription;
 use crate::error::{PluginError, PluginResult};
 use crate::generated::{
@@ -30,10 +31,8 @@ struct TopologyFacts {
     platform: String,
     /// The name by which the device is opened.
     device: String,
-    kind: String,
-    driver: String,
-    /// Number of logical devices.
-    count: i32,
+    /// The devices of each process.
+    processes: Vec<ProcessProfile>,
 }
 
 impl ApiObject for Topology {
@@ -42,27 +41,24 @@ impl ApiObject for Topology {
 }
 
 impl Topology {
-    /// The topology of a device as so many logical devices.
-    pub fn from_device(info: &DeviceInfo, count: i32) -> Topology {
+    /// The topology of a device, and of the devices of other processes.
+    pub fn from_device(info: &DeviceInfo, processes: Vec<ProcessProfile>) -> Topology {
         Topology::from_facts(TopologyFacts {
             platform: platform_of_device(info).to_owned(),
             device: info.id.clone(),
-            kind: info.name.clone(),
-            driver: info.driver.clone(),
-            count,
+            processes,
         })
     }
 
     fn from_facts(facts: TopologyFacts) -> Topology {
-        let TopologyFacts {
-            platform,
-            kind,
-            driver,
-            count,
-            ..
-        } = &facts;
-        let describe = |id| DeviceDescription::new(id, platform, kind, driver);
-        let descriptions: Box<[DeviceDescription]> = (0..*count).map(describe).collect();
+        let mut descriptions = Vec::new();
+        for (process, profile) in facts.processes.iter().enumerate() {
+            for _ in 0..profile.devices {
+                let id = descriptions.len() as i32;
+                descriptions.push(DeviceDescription::new(id, process as i32, profile));
+            }
+        }
+        let descriptions = descriptions.into_boxed_slice();
         Topology {
             pointers: PointerList::from_objects(&descriptions),
             _descriptions: descriptions,
@@ -84,7 +80,8 @@ impl PluginCall for PjrtTopologyDescriptionCreateArgs {
             crate::named_value::NamedValue::read_all(self.create_options, self.num_options)?;
         let named = ComputeDevice::find_info(&name).ok();
         let info = named.map_or_else(|| choose_device(&options), Ok)?;
-        self.topology = allocate(Topology::from_device(&info, choose_device_count(&options)?));
+        let profile = ProcessProfile::new(&info, choose_device_count(&options)?);
+        self.topology = allocate(Topology::from_device(&info, vec![profile]));
         Ok(())
     }
 }

@@ -12,11 +12,13 @@
 //! 6. `emit`: the local program. An operation without a rule is computed by every device as a whole, with a warning.
 //!
 //! [`wrap_as_manual`] makes of a local program a global one that one device runs, so that results can be compared.
-//! [`wrap_for_shards`] makes one that takes and gives the parts of all devices as they are.
+//! [`wrap_for_shards`] makes one that takes and gives the parts of all devices as they are. [`call_exchanges`] makes one that a
+//! process runs for each of its devices, with calls of a function that moves elements between processes.
 //! The cost is linear in the operations of the program. It depends on the number of devices by the lists of groups of
 //! collectives alone, each of which is made once.
 
 mod emit;
+mod exchange;
 mod flatten;
 pub mod graph;
 pub mod layout;
@@ -31,6 +33,7 @@ pub mod rule;
 pub mod rules;
 mod wrap;
 
+pub use exchange::{EXCHANGE_TARGET, ExchangeKind, call_exchanges};
 pub use partition::{PartitionOptions, PartitionedModule, partition_module};
 pub use report::{CollectiveCount, PartitionReport};
 pub use wrap::{wrap_as_manual, wrap_for_shards};

@@ -194,6 +194,18 @@ impl ProcessMesh {
         }
     }
 
+    /// Ends the messages of a process that others know to have failed. Waits for it end, too.
+    pub fn lose_process(&self, process: usize, reason: &str) {
+        if let Ok(connection) = self.connection(process) {
+            let lost = ExchangeError::Lost {
+                process,
+                address: connection.address.to_string(),
+                reason: reason.to_owned(),
+            };
+            self.inbox.end_peer(process, lost);
+        }
+    }
+
     /// Ends a run here. Messages of it that arrive later are dropped.
     pub fn end_run(&self, run: RunKey) {
         self.inbox.end_run(run);

@@ -56,6 +56,21 @@ const VARIABLES: &[EnvironmentVariable] = &[
         meaning: "Partitions programs for several devices, if it is 1",
     },
     EnvironmentVariable {
+        name: "SPIRULA_LISTEN_ADDRESS",
+        reader: "JAX",
+        meaning: "IP address at which a process of several waits for the others",
+    },
+    EnvironmentVariable {
+        name: "SPIRULA_PEER_TIMEOUT",
+        reader: "JAX",
+        meaning: "Seconds for which a process waits for another; by default 300",
+    },
+    EnvironmentVariable {
+        name: "SPIRULA_PARTITION_LOG",
+        reader: "JAX",
+        meaning: "Says why a program is not partitioned, unless it is empty",
+    },
+    EnvironmentVariable {
         name: "SPIRULA_DUMP_MODULES",
         reader: "JAX",
         meaning: "Folder for the StableHLO of each program",

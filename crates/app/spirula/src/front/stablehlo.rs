@@ -5,11 +5,13 @@ use super::format::{
 };
 use super::source::{SourceProgram, TensorProgram, TensorSource};
 use crate::error::{CompileError, CompileStage};
-use crate::options::CompileOptions;
+use crate::options::{CompileOptions, ShardProgram};
 use crate::signature::TensorSignature;
 use crate::stages::{PARTITION, StageObserver};
 use spirula_diagnostics::{ColumnUnit, LineStarts, SourceDiagnostic, SourceLocation};
-use spirula_partition::{PartitionOptions, partition_module, wrap_as_manual, wrap_for_shards};
+use spirula_partition::{
+    PartitionOptions, call_exchanges, partition_module, wrap_as_manual, wrap_for_shards,
+};
 use spirula_stablehlo::mlir::{MlirModule, SsaNumbering};
 use spirula_stablehlo::translate::{TranslateError, TranslateOptions, translate_for};
 use spirula_tensor::ir::{OpKind, TensorFunction};
@@ -184,7 +186,7 @@ impl TensorSource for MlirModule {
     }
 }
 
-/// The program that runs the parts of all devices of a program for several, one operation after the other.
+/// The program that runs the parts of all devices of a program for several, one operation after the other, or those of one.
 fn partition_for(
     module: &MlirModule,
     entry: &str,
@@ -194,7 +196,7 @@ fn partition_for(
 ) -> Result<MlirModule, CompileError> {
     let choices = PartitionOptions {
         devices: options.partitions,
-        shardings: options.shards.clone(),
+        shardings: options.shards.as_ref().map(|own| own.shardings().clone()),
     };
     let mut partitioned =
         partition_module(module, entry, &choices).map_err(CompileError::from_translate_fault)?;
@@ -205,8 +207,11 @@ fn partition_for(
         report + &text
     });
     diagnostics.append(&mut partitioned.report.warnings);
-    Ok(match options.shards {
-        Some(_) => wrap_for_shards(&partitioned, module),
+    Ok(match &options.shards {
+        Some(ShardProgram::AllDevices(_)) => wrap_for_shards(&partitioned, module),
+        Some(ShardProgram::EachDevice(_)) => {
+            call_exchanges(&partitioned).map_err(CompileError::from_translate_fault)?
+        }
         None => wrap_as_manual(&partitioned, module),
     })
 }

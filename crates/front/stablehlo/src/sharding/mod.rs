@@ -16,5 +16,5 @@ mod xla_text;
 pub use entry::EntryShardings;
 pub use layout::{ShardSlice, TensorSharding};
 pub use mesh::{AxisReference, DeviceMesh, MeshAxis};
-pub(crate) use replica_groups::read_replica_groups;
+pub use replica_groups::read_replica_groups;
 pub use text::{read_manual_axes, read_sharding, read_sharding_list};

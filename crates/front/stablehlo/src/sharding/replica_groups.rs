@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The devices of each group. `attr` lists them as a matrix, in which -1 is no device, or names axes of a mesh. `None` for
 /// other attributes.
-pub(crate) fn read_replica_groups(module: &MlirModule, attr: MlirAttr) -> Option<Vec<Vec<u64>>> {
+pub fn read_replica_groups(module: &MlirModule, attr: MlirAttr) -> Option<Vec<Vec<u64>>> {
     if let Some(mesh) = module.find_field(attr, "mesh") {
         let axes = read_axes(module, module.find_field(attr, "axes")?)?;
         return group_devices(&read_mesh(module, mesh)?, &axes);

@@ -65,7 +65,21 @@ def _count_devices() -> int:
 
 def _make_options(platform: str) -> dict:
     """The options of a client. JAX asks for them when it opens one."""
-    return {"device_kind": _PLATFORMS[platform], "logical_devices": _count_devices()}
+    options = {"device_kind": _PLATFORMS[platform], "logical_devices": _count_devices()}
+    coordinator = _find_coordinator()
+    if coordinator:
+        options["coordinator_address"] = coordinator
+    return options
+
+
+def _find_coordinator() -> str | None:
+    """The address of the coordinator, if `jax.distributed.initialize` was called. Others are reached by its network."""
+    try:
+        from jax._src import distributed
+
+        return distributed.global_state.coordinator_address
+    except (ImportError, AttributeError):
+        return None
 
 
 class _SharedRules(collections.ChainMap):

@@ -1,0 +1,300 @@
+//! Processes of a client: their devices, and the runs of programs that several of them share.
+
+use crate::boundary::PluginCall;
+use crate::client::Client;
+use crate::error::{PluginError, PluginResult};
+use crate::generated::{
+    PjrtClientUpdateGlobalProcessInfoArgs, PjrtErrorCode, PjrtProcessInfo, PjrtProcessState,
+};
+use crate::handle::{get_ref, get_slice, get_text};
+use crate::named_value::{NamedValue, OptionValue};
+use crate::plugin::{VERSION, platform_of_device, read_number, read_text};
+use md5::{Digest, Md5};
+use serde::{Deserialize, Serialize};
+use spirula_exchange::frame::RunKey;
+use spirula_exchange::{ExchangeError, KeyValueStore, MeshOptions, ProcessMesh};
+use spirula_runtime::DeviceInfo;
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The options of a client that this module reads.
+pub const CLUSTER_OPTIONS: [&str; 6] = [
+    PROCESS_OPTION,
+    COUNT_OPTION,
+    "partition_index",
+    LISTEN_OPTION,
+    COORDINATOR_OPTION,
+    TIMEOUT_OPTION,
+];
+
+/// The option that has the number of this process.
+const PROCESS_OPTION: &str = "node_id";
+/// The option that has the number of processes.
+const COUNT_OPTION: &str = "num_nodes";
+/// The option that has the address at which this process listens.
+const LISTEN_OPTION: &str = "listen_address";
+/// The variable of the environment that has it, where the option is missing.
+const LISTEN_VARIABLE: &str = "SPIRULA_LISTEN_ADDRESS";
+/// The option that has the address of the coordinator, whose network others are reached by.
+const COORDINATOR_OPTION: &str = "coordinator_address";
+/// The option that has the seconds for which a process waits for another.
+const TIMEOUT_OPTION: &str = "peer_timeout";
+/// The variable of the environment that has them, where the option is missing.
+const TIMEOUT_VARIABLE: &str = "SPIRULA_PEER_TIMEOUT";
+/// The seconds where neither says them.
+const DEFAULT_TIMEOUT: i64 = 300;
+/// Most processes.
+const MOST_PROCESSES: i64 = 1024;
+
+/// The devices of a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessProfile {
+    pub platform: String,
+    pub kind: String,
+    pub driver: String,
+    /// Number of logical devices.
+    pub devices: i32,
+}
+
+impl ProcessProfile {
+    /// The profile of a device as so many logical devices.
+    pub fn new(info: &DeviceInfo, devices: i32) -> ProcessProfile {
+        ProcessProfile {
+            platform: platform_of_device(info).to_owned(),
+            kind: info.name.clone(),
+            driver: info.driver.clone(),
+            devices,
+        }
+    }
+}
+
+/// The processes of a client.
+pub struct ProcessCluster {
+    pub mesh: ProcessMesh,
+    /// Number of runs so far, by their devices.
+    runs: Mutex<HashMap<u64, u64>>,
+}
+
+/// A run of a program that several processes share.
+#[derive(Clone)]
+pub struct SharedRun {
+    pub cluster: Arc<ProcessCluster>,
+    pub key: RunKey,
+    /// The process of each device of the program.
+    pub owners: Arc<Vec<usize>>,
+}
+
+impl From<ExchangeError> for PluginError {
+    fn from(error: ExchangeError) -> PluginError {
+        let code = match &error {
+            ExchangeError::Missing { .. } | ExchangeError::Silent { .. } => {
+                PjrtErrorCode::DEADLINE_EXCEEDED
+            }
+            ExchangeError::Lost { .. } => PjrtErrorCode::UNAVAILABLE,
+            ExchangeError::Aborted { .. } => PjrtErrorCode::ABORTED,
+            ExchangeError::Version { .. } | ExchangeError::Program { .. } => {
+                PjrtErrorCode::FAILED_PRECONDITION
+            }
+            _ => PjrtErrorCode::INTERNAL,
+        };
+        PluginError::new(code, error.to_string())
+    }
+}
+
+/// The place of a process among all, by the options of a client; `None` where there is one process.
+pub struct ClusterOptions {
+    process: usize,
+    count: usize,
+    listen: IpAddr,
+    timeout: Duration,
+}
+
+impl ClusterOptions {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// When one has a wrong value.
+    pub fn read(options: &[NamedValue]) -> PluginResult<Option<ClusterOptions>> {
+        let count = read_integer(options, COUNT_OPTION)?.unwrap_or(1);
+        let process = read_integer(options, PROCESS_OPTION)?.unwrap_or(0);
+        if !(1..=MOST_PROCESSES).contains(&count) || !(0..count).contains(&process) {
+            let message = format!("process {process} of {count} processes");
+            return Err(PluginError::invalid(message));
+        }
+        if count == 1 {
+            return Ok(None);
+        }
+        let timeout = read_number(options, TIMEOUT_OPTION, TIMEOUT_VARIABLE)?;
+        let timeout = u64::try_from(timeout.unwrap_or(DEFAULT_TIMEOUT));
+        let timeout = timeout.ok().filter(|seconds| *seconds > 0);
+        let timeout = timeout.ok_or_else(|| {
+            let message = format!("the option {TIMEOUT_OPTION} is no positive number of seconds");
+            PluginError::invalid(message)
+        })?;
+        Ok(Some(ClusterOptions {
+            process: process as usize,
+            count: count as usize,
+            listen: choose_listen_address(options)?,
+            timeout: Duration::from_secs(timeout),
+        }))
+    }
+}
+
+fn read_integer(options: &[NamedValue], name: &str) -> PluginResult<Option<i64>> {
+    let option = options.iter().find(|option| option.name == name);
+    match option.map(|option| &option.value) {
+        None => Ok(None),
+        Some(OptionValue::Integer(number)) => Ok(Some(*number)),
+        Some(_) => Err(PluginError::invalid(format!(
+            "the option {name} is no whole number"
+        ))),
+    }
+}
+
+/// The address that the options or the environment name; otherwise that from which the coordinator is reached, or the loopback.
+fn choose_listen_address(options: &[NamedValue]) -> PluginResult<IpAddr> {
+    let variable = std::env::var(LISTEN_VARIABLE).ok();
+    let asked = read_text(options, LISTEN_OPTION)?.or(variable.as_deref());
+    if let Some(asked) = asked.filter(|text| !text.is_empty()) {
+        return asked.parse().map_err(|_| {
+            let message = format!("the address to listen at is {asked:?}, which is no IP address");
+            PluginError::invalid(message)
+        });
+    }
+    let coordinator = read_text(options, COORDINATOR_OPTION)?;
+    let reached = coordinator.and_then(find_own_address);
+    Ok(reached.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)))
+}
+
+/// The own address from which another one is reached. No packet is sent.
+fn find_own_address(coordinator: &str) -> Option<IpAddr> {
+    let mut addresses = coordinator.to_socket_addrs().ok()?;
+    let target: SocketAddr = addresses.next()?;
+    let any: SocketAddr = match target {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (std::net::Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let socket = UdpSocket::bind(any).ok()?;
+    socket.connect(target).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
+
+/// The number of a client among those of its platform in this process. The processes make theirs in the same order.
+fn count_client(platform: &str) -> u64 {
+    static CLIENTS: Mutex<Vec<(String, u64)>> = Mutex::new(Vec::new());
+    let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    match clients.iter_mut().find(|(own, _)| own == platform) {
+        Some((_, number)) => {
+            *number += 1;
+            *number
+        }
+        None => {
+            clients.push((platform.to_owned(), 0));
+            0
+        }
+    }
+}
+
+impl ProcessCluster {
+    /// Connects this process with all others. Returns the profiles of all.
+    ///
+    /// # Errors
+    /// When a process is missing, or has another version or platform.
+    pub fn establish(
+        options: &ClusterOptions,
+        store: &dyn KeyValueStore,
+        own: &ProcessProfile,
+    ) -> PluginResult<(ProcessCluster, Vec<ProcessProfile>)> {
+        let number = count_client(&own.platform);
+        let mesh_options = MeshOptions {
+            process: options.process,
+            count: options.count,
+            listen: options.listen,
+            timeout: options.timeout,
+            version: VERSION.to_owned(),
+            space: format!("{}/{number}", own.platform),
+        };
+        let text = serde_json::to_string(own);
+        let text = text.map_err(|error| PluginError::internal(error.to_string()))?;
+        let (mesh, texts) = ProcessMesh::establish(&mesh_options, store, &text)?;
+        let profiles = texts.iter().enumerate().map(|(process, text)| {
+            let profile = serde_json::from_str::<ProcessProfile>(text);
+            let profile = profile
+                .ok()
+                .filter(|profile| profile.devices > 0 && profile.platform == own.platform);
+            profile.ok_or_else(|| {
+                let message = format!(
+                    "process {process} has other devices than those of {}: {text}",
+                    own.platform
+                );
+                PluginError::new(PjrtErrorCode::FAILED_PRECONDITION, message)
+            })
+        });
+        let profiles = profiles.collect::<PluginResult<_>>()?;
+        let cluster = ProcessCluster {
+            mesh,
+            runs: Mutex::default(),
+        };
+        Ok((cluster, profiles))
+    }
+
+    /// The key of the next run of a program on devices. All processes of these begin their runs in the same order.
+    pub fn begin_run(self: &Arc<Self>, devices: &[i64], owners: &Arc<Vec<usize>>) -> SharedRun {
+        let mut hash = Md5::new();
+        devices.iter().for_each(|id| hash.update(id.to_le_bytes()));
+        let digest = hash.finalize();
+        let mut first = [0; 8];
+        first.copy_from_slice(&digest[..8]);
+        let devices = u64::from_le_bytes(first);
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = runs.entry(devices).or_default();
+        *number += 1;
+        SharedRun {
+            cluster: self.clone(),
+            key: RunKey {
+                devices,
+                number: *number,
+            },
+            owners: owners.clone(),
+        }
+    }
+}
+
+impl PluginCall for PjrtClientUpdateGlobalProcessInfoArgs {
+    /// The coordinator tells which processes have failed.
+    unsafe fn answer(&mut self) -> PluginResult<()> {
+        let client = get_ref::<Client>(self.client)?;
+        let Some(cluster) = &client.cluster else {
+            return Ok(());
+        };
+        let states: &[PjrtProcessInfo] = get_slice(self.process_infos, self.num_process_infos)?;
+        for state in states {
+            if state.state == PjrtProcessState::ERROR {
+                let reason = get_text(state.error_message, state.error_message_size)?;
+                let process = usize::try_from(state.task_id).unwrap_or(usize::MAX);
+                cluster.mesh.lose_process(process, &reason);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SharedRun {
+    /// Ends the run here.
+    pub fn end(&self) {
+        self.cluster.mesh.end_run(self.key);
+    }
+
+    /// Ends the run here, and tells the other processes why.
+    pub fn abort(&self, reason: &PluginError) {
+        let mesh = &self.cluster.mesh;
+        let mut others: Vec<usize> = self.owners.to_vec();
+        others.sort_unstable();
+        others.dedup();
+        others.retain(|process| *process != mesh.process());
+        mesh.abort_run(self.key, &others, &reason.message);
+        self.end();
+    }
+}
