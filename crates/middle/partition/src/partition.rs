@@ -126,7 +126,7 @@ pub fn partition_module(
 }
 
 /// The shardings of all constraints and manual computations of a module. Malformed ones are reported where they are used.
-fn list_shardings(module: &MlirModule) -> Vec<TensorSharding> {
+pub(crate) fn list_shardings(module: &MlirModule) -> Vec<TensorSharding> {
     let mut found = Vec::new();
     let mut open: Vec<MlirOp> = vec![module.root()];
     while let Some(op) = open.pop() {

@@ -10,7 +10,7 @@ use crate::signature::TensorSignature;
 use crate::stages::{PARTITION, StageObserver};
 use spirula_diagnostics::{ColumnUnit, LineStarts, SourceDiagnostic, SourceLocation};
 use spirula_partition::{
-    PartitionOptions, call_exchanges, partition_module, wrap_as_manual, wrap_for_shards,
+    EntryMoves, PartitionOptions, call_exchanges, partition_module, wrap_as_manual, wrap_for_shards,
 };
 use spirula_stablehlo::mlir::{MlirModule, SsaNumbering};
 use spirula_stablehlo::translate::{TranslateError, TranslateOptions, translate_for};
@@ -194,9 +194,16 @@ fn partition_for(
     watch: &mut StageObserver<'_>,
     diagnostics: &mut Vec<SourceDiagnostic>,
 ) -> Result<MlirModule, CompileError> {
+    let mut shardings = options.shards.as_ref().map(|own| own.shardings().clone());
+    let moves = match (&options.shards, &mut shardings) {
+        (Some(ShardProgram::EachDevice(_)), Some(shardings)) => {
+            EntryMoves::align(shardings, module)
+        }
+        _ => EntryMoves::default(),
+    };
     let choices = PartitionOptions {
         devices: options.partitions,
-        shardings: options.shards.as_ref().map(|own| own.shardings().clone()),
+        shardings,
     };
     let mut partitioned =
         partition_module(module, entry, &choices).map_err(CompileError::from_translate_fault)?;
@@ -210,7 +217,7 @@ fn partition_for(
     Ok(match &options.shards {
         Some(ShardProgram::AllDevices(_)) => wrap_for_shards(&partitioned, module),
         Some(ShardProgram::EachDevice(_)) => {
-            call_exchanges(&partitioned).map_err(CompileError::from_translate_fault)?
+            call_exchanges(&partitioned, &moves).map_err(CompileError::from_translate_fault)?
         }
         None => wrap_as_manual(&partitioned, module),
     })

@@ -222,7 +222,8 @@ def check_bad_input(process, count):
     for make in (
         lambda: jax.make_array_from_process_local_data(NamedSharding(mesh, P("x")), np.ones((3, 2)), (7, 2)),
         lambda: Mesh(np.array(jax.devices()).reshape(-1, 7), ("x", "y")),
-        lambda: jax.device_put(np.ones(3), jax.devices()[-1 if process == 0 else 0]).block_until_ready(),
+        lambda: jax.jit(lambda x: x, out_shardings=NamedSharding(mesh, P("x")))(np.ones((7, 2))),
+        lambda: np.asarray(place(mesh, matrix(16, 4), "x")),
     ):
         try:
             make()
@@ -235,7 +236,7 @@ def check_bad_input(process, count):
 def check_death(process, count):
     """The others hear of a process that dies, and name it."""
     mesh = make_mesh(len(jax.devices()))
-    array = place(mesh, matrix(16, 4), "x")
+    array = place(mesh, matrix(4 * len(jax.devices()), 4), "x")
     add = jax.jit(lambda x: x.sum())
     add(array).block_until_ready()
     if process == count - 1:

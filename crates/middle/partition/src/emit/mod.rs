@@ -27,3 +27,4 @@ mod reshard;
 mod selection;
 
 pub(crate) use entry::emit_program;
+pub(crate) use operation::ONLY_DEVICE;

@@ -13,6 +13,10 @@ use spirula_stablehlo::MlirOpcode;
 use spirula_stablehlo::mlir::{
     AttributeKind, DenseElements, MlirOp, MlirType, MlirValue, NamedAttribute, OperationDraft,
 };
+use spirula_stablehlo::sharding::read_sharding_list;
+
+/// The attribute that names the device which alone computes an operation.
+pub(crate) const ONLY_DEVICE: &str = "spirula.only_device";
 
 impl LocalEmitter<'_> {
     pub(super) fn emit_operation(&mut self, node: &GraphNode) -> PartitionResult<()> {
@@ -221,7 +225,12 @@ impl LocalEmitter<'_> {
         let attributes = attributes.filter(|(name, _)| {
             !matches!(source.symbol_text(*name), "sdy.sharding" | "mhlo.sharding")
         });
-        let attributes = attributes.copied().collect();
+        let mut attributes: Vec<NamedAttribute> = attributes.copied().collect();
+        if let Some(device) = self.find_only_device(node.op) {
+            let module = self.builder.module_mut();
+            let device = module.integer_attribute(device, 64);
+            attributes.push((module.intern_text(ONLY_DEVICE), device));
+        }
         self.note_calls(node.op);
         let copy = self.builder.append_operation(OperationDraft {
             properties,
@@ -233,6 +242,17 @@ impl LocalEmitter<'_> {
         });
         self.builder.copy_regions(source, node.op, copy, known);
         copy
+    }
+
+    /// The device that alone computes an operation, according to its sharding.
+    fn find_only_device(&self, op: MlirOp) -> Option<i64> {
+        let attr = self.source.find_attribute(op, "sdy.sharding")?;
+        let shardings = read_sharding_list(self.source, attr)?;
+        let mesh = &shardings.first()?.mesh;
+        match mesh.device_ids.as_deref() {
+            Some([device]) if mesh.axes.is_empty() => i64::try_from(*device).ok(),
+            _ => None,
+        }
     }
 
     /// Notes the functions that an operation and its regions name.

@@ -13,13 +13,19 @@
 //!
 //! - `rewrite`: the copy of the program.
 //! - `collective`: collectives.
+//! - `alignment`: arguments and results on meshes with another order of devices.
+//! - `only_device`: calls that one device makes for all.
 //! - `combine`: combination of the elements of several devices.
 //! - `operation`: single operations.
 
+mod alignment;
 mod collective;
 mod combine;
+mod only_device;
 mod operation;
 mod rewrite;
+
+pub use alignment::EntryMoves;
 
 use crate::PartitionResult;
 use crate::partition::PartitionedModule;
@@ -66,10 +72,14 @@ impl ExchangeKind {
     }
 }
 
-/// The program of one device, whose collectives call [`EXCHANGE_TARGET`].
+/// The program of one device, whose collectives call [`EXCHANGE_TARGET`]. Parts of arguments and results move where their meshes have
+/// the devices in another order.
 ///
 /// # Errors
 /// When a collective is of a form that is not supported.
-pub fn call_exchanges(partitioned: &PartitionedModule) -> PartitionResult<MlirModule> {
-    rewrite::rewrite_program(&partitioned.module, &partitioned.entry)
+pub fn call_exchanges(
+    partitioned: &PartitionedModule,
+    moves: &EntryMoves,
+) -> PartitionResult<MlirModule> {
+    rewrite::rewrite_program(partitioned, moves)
 }

@@ -1,6 +1,10 @@
 //! Copy of a program: its collectives are rewritten, and the number of the device is an argument.
 
+use super::ExchangeKind;
+use super::alignment::EntryMoves;
+use super::operation::DeviceGroups;
 use crate::PartitionResult;
+use crate::partition::PartitionedModule;
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_stablehlo::MlirOpcode;
@@ -16,18 +20,27 @@ pub(super) struct ExchangeRewriter<'s> {
     /// The values that stand for those of the source.
     pub(super) known: FxHashMap<MlirValue, MlirValue>,
     /// The number of the device, in the entry point.
-    device: Option<MlirValue>,
+    pub(super) device: Option<MlirValue>,
+    /// Number of devices.
+    pub(super) devices: i64,
+    moves: &'s EntryMoves,
     /// Number of calls so far.
     pub(super) sites: u32,
 }
 
-/// Rewrites a program with an entry point of a name.
-pub(super) fn rewrite_program(source: &MlirModule, entry: &str) -> PartitionResult<MlirModule> {
+/// Rewrites a program.
+pub(super) fn rewrite_program(
+    partitioned: &PartitionedModule,
+    moves: &EntryMoves,
+) -> PartitionResult<MlirModule> {
+    let (source, entry) = (&partitioned.module, partitioned.entry.as_str());
     let mut rewriter = ExchangeRewriter {
         source,
         builder: ModuleBuilder::new_like(source),
         known: FxHashMap::default(),
         device: None,
+        devices: partitioned.mesh.device_count().cast_signed(),
+        moves,
         sites: 0,
     };
     let root = source.root();
@@ -100,13 +113,51 @@ impl ExchangeRewriter<'_> {
             let [block] = source.blocks(region) else {
                 return self.error(function, "a function of several blocks");
             };
-            let rest = arguments[1..].iter().copied();
-            self.known.extend(source.arguments(*block).zip(rest));
+            let moves = self.moves;
+            let given = self.move_parts(function, &arguments[1..], &moves.parameters)?;
+            self.known.extend(source.arguments(*block).zip(given));
             for op in source.ops(*block) {
-                self.rewrite_operation(*op)?;
+                if source.is_return(*op) {
+                    self.return_parts(*op)?;
+                } else {
+                    self.rewrite_operation(*op)?;
+                }
             }
         }
         self.builder.end_block();
+        Ok(())
+    }
+
+    /// Moves the parts that have to.
+    fn move_parts(
+        &mut self,
+        op: MlirOp,
+        values: &[MlirValue],
+        moves: &[Option<Vec<i64>>],
+    ) -> PartitionResult<Vec<MlirValue>> {
+        let mut moved = values.to_vec();
+        for (value, pairs) in moved.iter_mut().zip(moves) {
+            if let Some(pairs) = pairs {
+                let groups = DeviceGroups {
+                    devices: pairs.clone(),
+                    width: 2,
+                };
+                let sizes = self.sizes_of(*value);
+                let kind = ExchangeKind::Permute;
+                *value = self.call_exchange(op, kind, *value, &sizes, &groups)?;
+            }
+        }
+        Ok(moved)
+    }
+
+    /// The end of the entry point.
+    fn return_parts(&mut self, op: MlirOp) -> PartitionResult<()> {
+        let values = self.source.operands(op).iter();
+        let values: Vec<MlirValue> = values.map(|value| self.copied_value(*value)).collect();
+        let moves = self.moves;
+        let values = self.move_parts(op, &values, &moves.results)?;
+        let draft = OperationDraft::new(self.source.op_name(op), &values, &[]);
+        self.builder.append_operation(draft);
         Ok(())
     }
 
@@ -124,7 +175,10 @@ impl ExchangeRewriter<'_> {
                 | Op::CollectivePermute
                 | Op::CrossReplicaSum),
             ) => self.rewrite_collective(op, opcode),
-            _ => self.copy_operation(op),
+            _ => match self.find_only_device(op) {
+                Some(device) => self.call_on_device(op, device),
+                None => self.copy_operation(op),
+            },
         }
     }
 
@@ -144,7 +198,7 @@ impl ExchangeRewriter<'_> {
         }
     }
 
-    fn copy_operation(&mut self, op: MlirOp) -> PartitionResult<()> {
+    pub(super) fn copy_operation(&mut self, op: MlirOp) -> PartitionResult<()> {
         let source = self.source;
         let operands = source.operands(op).iter();
         let operands: Vec<MlirValue> = operands.map(|value| self.copied_value(*value)).collect();
