@@ -27,6 +27,9 @@ const TESTS: [&str; 9] = [
     "test_host_functions",
 ];
 
+/// The tests of launchers of processes.
+const LAUNCHER_TESTS: &str = "test_launchers";
+
 /// Those that also run on a Vulkan device, where there is one.
 const VULKAN_TESTS: [&str; 3] = ["test_memories", "test_faults", "test_functions"];
 
@@ -51,6 +54,9 @@ pub struct JaxOptions {
     /// Checkout of JAX at the tag of the installed release, whose test files are run
     #[arg(long, value_name = "FOLDER")]
     checkout: Option<PathBuf>,
+    /// Runs the tests of MPI, Ray and Dask, which the Python must have
+    #[arg(long)]
+    launchers: bool,
     /// Platforms that JAX may use, the one to be tested first
     #[arg(long, value_name = "LIST", default_value = "spirula")]
     platforms: String,
@@ -104,6 +110,10 @@ pub fn run_jax(root: &Path, options: &JaxOptions) -> Result<()> {
         Some(library) => library.clone(),
         None => build_library(root)?,
     };
+    if options.launchers {
+        let run = JaxRun::new(root, &python, &library)?;
+        return run.run_tests(LAUNCHER_TESTS, "spirula", &[]);
+    }
     match &options.checkout {
         None => check_plugin(root, &python, &library, &[]),
         Some(checkout) => {

@@ -46,7 +46,7 @@ pub use relocate::relocate_to_text;
 pub use signature::TensorSignature;
 pub use spirula_kernel::ir::FragmentElement;
 pub use spirula_llvm::AllowedExtensions;
-pub use spirula_partition::{EXCHANGE_TARGET, ExchangeKind};
+pub use spirula_partition::{EXCHANGE_TARGET, ElementMovement};
 pub use spirula_stablehlo::translate::{ForeignTargets, KnownArguments, ScatterWindows};
 pub use spirula_tensor::ir::ProductPrecision;
 pub use spirula_tensor::schedule::{

@@ -2,14 +2,14 @@
 
 use crate::error::{PluginError, PluginResult};
 use md5::{Digest, Md5};
-use spirula::{EXCHANGE_TARGET, ExchangeKind};
+use spirula::{EXCHANGE_TARGET, ElementMovement};
 use spirula_program::program::HostStep;
 use spirula_program::{CompiledProgram, ForeignAttribute, ForeignSignature};
 
 /// A call that moves elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExchangeSite {
-    pub kind: ExchangeKind,
+    pub kind: ElementMovement,
     /// The number of the call in the program.
     pub number: u32,
     /// The devices of each group, by their numbers in the program. A permutation has pairs of a source and a target.
@@ -53,11 +53,14 @@ impl ExchangeSite {
         let ids = read_integers(ids)?.into_iter();
         let ids = ids.map(|id| usize::try_from(id).ok().filter(|id| *id < devices));
         let ids: Vec<usize> = ids.collect::<Option<_>>()?;
-        if ids.len() % width != 0 || signature.operands.len() != 1 || signature.results.len() != 1 {
+        if !ids.len().is_multiple_of(width)
+            || signature.operands.len() != 1
+            || signature.results.len() != 1
+        {
             return None;
         }
         Some(ExchangeSite {
-            kind: ExchangeKind::from_name(kind)?,
+            kind: ElementMovement::from_name(kind)?,
             number: u32::try_from(number("site")?).ok()?,
             groups: ids.chunks(width).map(<[usize]>::to_vec).collect(),
         })
@@ -66,7 +69,7 @@ impl ExchangeSite {
     /// The devices that take part in a group of a device, and the number of the group; `None` for a device that takes part in none.
     /// All pairs of a permutation are one group.
     pub fn find_group(&self, device: usize) -> Option<(u32, Vec<usize>)> {
-        if self.kind == ExchangeKind::Permute {
+        if self.kind == ElementMovement::Permute {
             let mut all = self.groups.concat();
             all.sort_unstable();
             all.dedup();
@@ -116,6 +119,12 @@ mod tests {
     fn make_signature(groups: &[i64], width: i64) -> ForeignSignature {
         let scalar =
             |number: i64| ForeignAttribute::Scalar("i64".to_owned(), number.to_le_bytes().to_vec());
+        let array = ForeignArrayType {
+            element: "f32".to_owned(),
+            shape: vec![2],
+            layout: Vec::new(),
+            bytes: 8,
+        };
         let ids = groups.iter().flat_map(|id| id.to_le_bytes()).collect();
         let attributes = [
             ("groups", ForeignAttribute::Array("i64".to_owned(), ids)),
@@ -128,8 +137,8 @@ mod tests {
             attributes: attributes
                 .map(|(name, value)| (name.to_owned(), value))
                 .to_vec(),
-            operands: vec![ForeignArrayType::default()],
-            results: vec![ForeignArrayType::default()],
+            operands: vec![array.clone()],
+            results: vec![array],
             ..ForeignSignature::default()
         }
     }
@@ -138,7 +147,7 @@ mod tests {
     fn attributes_of_exchanges_are_read() {
         let site = ExchangeSite::read(&make_signature(&[0, 2, 1, 3], 2), 4);
         let site = site.unwrap().unwrap();
-        assert_eq!((site.kind, site.number), (ExchangeKind::Gather, 3));
+        assert_eq!((site.kind, site.number), (ElementMovement::Gather, 3));
         assert_eq!(site.find_group(3), Some((1, vec![1, 3])));
         assert_eq!(site.find_group(4), None);
     }

@@ -1,13 +1,13 @@
 //! Movement of elements between the devices of a group, of which some belong to other processes.
 
 use crate::error::{PluginError, PluginResult};
-use spirula::ExchangeKind;
+use spirula::ElementMovement;
 use spirula_exchange::frame::MessageTag;
 use spirula_exchange::{AwaitedBlock, CollectiveLink, ProcessMesh, SentBlock};
 
 /// A group of devices that exchange elements.
-pub struct GroupExchange<'a> {
-    pub kind: ExchangeKind,
+pub struct DeviceExchange<'a> {
+    pub kind: ElementMovement,
     /// The devices, by their numbers in the program.
     pub members: &'a [usize],
     /// The process of each device of the program.
@@ -28,7 +28,7 @@ struct GroupProcesses {
     positions: Vec<Vec<usize>>,
 }
 
-impl GroupExchange<'_> {
+impl DeviceExchange<'_> {
     /// Exchanges the elements. Returns the results of the devices of this process.
     ///
     /// # Errors
@@ -38,15 +38,15 @@ impl GroupExchange<'_> {
         let link = CollectiveLink::new(mesh, tag, &group.processes)?;
         let length = self.operands.first().map_or(0, Vec::len);
         match self.kind {
-            ExchangeKind::Gather => self.gather(&link, &group, length),
-            ExchangeKind::AllToAll => self.exchange_parts(&link, &group, length),
-            ExchangeKind::Broadcast => {
+            ElementMovement::Gather => self.gather(&link, &group, length),
+            ElementMovement::AllToAll => self.exchange_parts(&link, &group, length),
+            ElementMovement::Broadcast => {
                 let is_root = group.positions[link.position()].contains(&0);
                 let block = is_root.then(|| std::mem::take(&mut self.operands[0]));
                 let block = link.broadcast(0, block, length)?;
                 Ok(vec![block; self.operands.len()])
             }
-            ExchangeKind::Permute => self.permute(&link, &group, length),
+            ElementMovement::Permute => self.permute(&link, &group, length),
         }
     }
 
@@ -96,7 +96,7 @@ impl GroupExchange<'_> {
         length: usize,
     ) -> PluginResult<Vec<Vec<u8>>> {
         let count = self.members.len();
-        if length % count != 0 {
+        if !length.is_multiple_of(count) {
             return Err(PluginError::internal("an exchange has unequal parts"));
         }
         let part = length / count;

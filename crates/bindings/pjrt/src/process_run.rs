@@ -15,7 +15,7 @@ use crate::error::{PluginError, PluginResult};
 use crate::exchange_site::ExchangeSite;
 use crate::execute::{ExecutionArgument, adapt_arguments, store_results, take_argument};
 use crate::ffi::SharedUserData;
-use crate::group_exchange::GroupExchange;
+use crate::group_exchange::DeviceExchange;
 use crate::host_call::{PreparedHostCall, StepOutcome, start_program};
 use crate::module::CompiledModule;
 use crate::queue::{HostWork, JobProgress, JobWork};
@@ -360,7 +360,7 @@ impl ProcessPrograms {
                     result_length = call.result_length(&self.module);
                 }
             }
-            let exchange = GroupExchange {
+            let exchange = DeviceExchange {
                 kind: group.site.kind,
                 members: &group.members,
                 owners: &self.run.shared.owners,

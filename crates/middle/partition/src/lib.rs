@@ -33,7 +33,7 @@ pub mod rule;
 pub mod rules;
 mod wrap;
 
-pub use exchange::{EXCHANGE_TARGET, EntryMoves, ExchangeKind, call_exchanges};
+pub use exchange::{EXCHANGE_TARGET, ElementMovement, EntryMoves, call_exchanges};
 pub use partition::{PartitionOptions, PartitionedModule, partition_module};
 pub use report::{CollectiveCount, PartitionReport};
 pub use wrap::{wrap_as_manual, wrap_for_shards};

@@ -19,7 +19,7 @@ const ACCEPT_POLL: Duration = Duration::from_millis(2);
 const MOST_STRANGERS: usize = 64;
 
 /// A connection with a process, or the reason why it is none.
-type GreetedStream = Result<(TcpStream, PeerGreeting), String>;
+type GreetingResult = Result<(TcpStream, PeerGreeting), String>;
 
 /// The connections of a process that is about to have one with each of the others.
 pub struct MeshConnector<'r> {
@@ -108,7 +108,7 @@ impl MeshConnector<'_> {
             reason: error.to_string(),
         };
         listener.set_nonblocking(true).map_err(failed)?;
-        let (sender, receiver) = channel::<(SocketAddr, GreetedStream)>();
+        let (sender, receiver) = channel::<(SocketAddr, GreetingResult)>();
         let mut open = 0;
         let mut stranger = "it did not connect".to_owned();
         while let Some(missing) = self.find_missing(streams) {
@@ -149,7 +149,7 @@ impl MeshConnector<'_> {
         &self,
         stream: TcpStream,
         address: SocketAddr,
-        sender: Sender<(SocketAddr, GreetedStream)>,
+        sender: Sender<(SocketAddr, GreetingResult)>,
     ) -> io::Result<()> {
         let own = self.own_greeting();
         let timeout = GREETING_TIME.min(self.time_left());
@@ -169,7 +169,7 @@ impl MeshConnector<'_> {
     /// Keeps the connection of a process after this one that has none yet.
     fn admit_stream(
         &self,
-        greeted: GreetedStream,
+        greeted: GreetingResult,
         streams: &mut [Option<TcpStream>],
     ) -> Result<(), String> {
         let (stream, greeting) = greeted?;

@@ -1,6 +1,6 @@
 //! Collectives as calls that move elements, and operations of the device.
 
-use super::ExchangeKind;
+use super::ElementMovement;
 use super::operation::DeviceGroups;
 use super::rewrite::ExchangeRewriter;
 use crate::PartitionResult;
@@ -43,10 +43,10 @@ impl ExchangeRewriter<'_> {
                 MlirOpcode::ReduceScatter => self.scatter_sums(op, value, &wanted, &groups)?,
                 MlirOpcode::AllToAll => self.exchange_parts(op, value, &wanted, &groups)?,
                 MlirOpcode::CollectiveBroadcast => {
-                    self.call_exchange(op, ExchangeKind::Broadcast, value, &wanted, &groups)?
+                    self.call_exchange(op, ElementMovement::Broadcast, value, &wanted, &groups)?
                 }
                 MlirOpcode::CollectivePermute => {
-                    self.call_exchange(op, ExchangeKind::Permute, value, &wanted, &groups)?
+                    self.call_exchange(op, ElementMovement::Permute, value, &wanted, &groups)?
                 }
                 _ => return self.error(op, "is not supported between processes"),
             };
@@ -118,7 +118,7 @@ impl ExchangeRewriter<'_> {
     ) -> PartitionResult<MlirValue> {
         let mut sizes = self.sizes_of(value);
         sizes.insert(0, groups.width as u64);
-        self.call_exchange(op, ExchangeKind::Gather, value, &sizes, groups)
+        self.call_exchange(op, ElementMovement::Gather, value, &sizes, groups)
     }
 
     /// `all_gather`
@@ -154,7 +154,8 @@ impl ExchangeRewriter<'_> {
         let flat = self.reshape_value(op, value, &[total])?;
         let padded = self.pad_row(op, flat, part * count)?;
         let parts = self.reshape_value(op, padded, &[count, part])?;
-        let own = self.call_exchange(op, ExchangeKind::AllToAll, parts, &[count, part], groups)?;
+        let own =
+            self.call_exchange(op, ElementMovement::AllToAll, parts, &[count, part], groups)?;
         let sum = self.combine_rows(op, own, &[part])?;
         let sums = self.gather_rows(op, sum, groups)?;
         let flat = self.reshape_value(op, sums, &[part * count])?;
@@ -189,7 +190,7 @@ impl ExchangeRewriter<'_> {
     ) -> PartitionResult<MlirValue> {
         let mut sizes = self.sizes_of(value);
         let count = groups.width as u64;
-        if sizes[dimension] % count != 0 {
+        if !sizes[dimension].is_multiple_of(count) {
             return self.error(op, "splits a dimension that its group does not divide");
         }
         sizes[dimension] /= count;
@@ -197,7 +198,7 @@ impl ExchangeRewriter<'_> {
         let split = self.reshape_value(op, value, &sizes)?;
         let parts = self.move_dimension(op, split, dimension, 0)?;
         let sizes = self.sizes_of(parts);
-        self.call_exchange(op, ExchangeKind::AllToAll, parts, &sizes, groups)
+        self.call_exchange(op, ElementMovement::AllToAll, parts, &sizes, groups)
     }
 
     /// `reduce_scatter`

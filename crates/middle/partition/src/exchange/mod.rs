@@ -31,13 +31,13 @@ use crate::PartitionResult;
 use crate::partition::PartitionedModule;
 use spirula_stablehlo::mlir::MlirModule;
 
-/// The foreign function that moves elements between devices. Its attributes are `kind`, an [`ExchangeKind`] by its name, the number
+/// The foreign function that moves elements between devices. Its attributes are `kind`, an [`ElementMovement`] by its name, the number
 /// `site` of the call, and the devices of `groups`, of which each has `width`.
 pub const EXCHANGE_TARGET: &str = "spirula.exchange";
 
 /// A way in which elements move between the devices of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExchangeKind {
+pub enum ElementMovement {
     /// Every device gets the operands of all, one after the other.
     Gather,
     /// The operand has a part for each device, and the result one of each.
@@ -48,13 +48,13 @@ pub enum ExchangeKind {
     Permute,
 }
 
-impl ExchangeKind {
+impl ElementMovement {
     /// All kinds with their names.
-    const NAMES: [(ExchangeKind, &'static str); 4] = [
-        (ExchangeKind::Gather, "gather"),
-        (ExchangeKind::AllToAll, "all_to_all"),
-        (ExchangeKind::Broadcast, "broadcast"),
-        (ExchangeKind::Permute, "permute"),
+    const NAMES: [(ElementMovement, &'static str); 4] = [
+        (ElementMovement::Gather, "gather"),
+        (ElementMovement::AllToAll, "all_to_all"),
+        (ElementMovement::Broadcast, "broadcast"),
+        (ElementMovement::Permute, "permute"),
     ];
 
     /// The name in the attributes of calls.
@@ -65,7 +65,7 @@ impl ExchangeKind {
     }
 
     /// The kind of a name.
-    pub fn from_name(name: &str) -> Option<ExchangeKind> {
+    pub fn from_name(name: &str) -> Option<ElementMovement> {
         let mut names = Self::NAMES.iter();
         let found = names.find(|(_, own)| *own == name);
         found.map(|(kind, _)| *kind)

@@ -1,6 +1,6 @@
 //! Calls that one device makes for all, such as callbacks outside of manual computations.
 
-use super::ExchangeKind;
+use super::ElementMovement;
 use super::operation::DeviceGroups;
 use super::rewrite::ExchangeRewriter;
 use crate::PartitionResult;
@@ -20,7 +20,6 @@ impl ExchangeRewriter<'_> {
             let element = source.types.element_type(ty);
             source.types.static_shape(ty).is_some() && source.types.element_bytes(element).is_some()
         };
-        let device = i64::try_from(device).ok()?;
         results.all(is_sent).then_some(device)
     }
 
@@ -66,7 +65,8 @@ impl ExchangeRewriter<'_> {
         let results: Vec<MlirValue> = self.builder.module().results(branch).collect();
         for (at, result) in results.into_iter().enumerate() {
             let sizes = self.sizes_of(result);
-            let sent = self.call_exchange(op, ExchangeKind::Broadcast, result, &sizes, &groups)?;
+            let sent =
+                self.call_exchange(op, ElementMovement::Broadcast, result, &sizes, &groups)?;
             self.bind_result(op, at, sent);
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Single operations of a rewritten program.
 
 use super::rewrite::ExchangeRewriter;
-use super::{EXCHANGE_TARGET, ExchangeKind};
+use super::{EXCHANGE_TARGET, ElementMovement};
 use crate::PartitionResult;
 use spirula_stablehlo::mlir::{
     AttributeKind, DenseElements, MlirAttr, MlirOp, MlirType, MlirValue, OperationDraft,
@@ -169,7 +169,7 @@ impl ExchangeRewriter<'_> {
     pub(super) fn call_exchange(
         &mut self,
         op: MlirOp,
-        kind: ExchangeKind,
+        kind: ElementMovement,
         value: MlirValue,
         sizes: &[u64],
         groups: &DeviceGroups,

@@ -1,6 +1,6 @@
 //! Copy of a program: its collectives are rewritten, and the number of the device is an argument.
 
-use super::ExchangeKind;
+use super::ElementMovement;
 use super::alignment::EntryMoves;
 use super::operation::DeviceGroups;
 use crate::PartitionResult;
@@ -143,7 +143,7 @@ impl ExchangeRewriter<'_> {
                     width: 2,
                 };
                 let sizes = self.sizes_of(*value);
-                let kind = ExchangeKind::Permute;
+                let kind = ElementMovement::Permute;
                 *value = self.call_exchange(op, kind, *value, &sizes, &groups)?;
             }
         }
