@@ -1,7 +1,7 @@
 //! Connections of all pairs of processes: each process connects to those before it, and those after it connect to it.
 
 use crate::error::{ExchangeError, ExchangeResult};
-use crate::greeting::{PROTOCOL, PeerGreeting, exchange_greetings};
+use crate::greeting::{PROTOCOL, PeerGreeting, answer_greeting, greet_listener};
 use crate::record::PeerRecord;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -67,7 +67,7 @@ impl MeshConnector<'_> {
         let stream = TcpStream::connect_timeout(&address, self.time_left());
         let stream =
             stream.map_err(|error| self.missing_error(peer, format!("{address}: {error}")))?;
-        let greeting = exchange_greetings(&stream, &self.own_greeting(), self.time_left());
+        let greeting = greet_listener(&stream, &self.own_greeting(), self.time_left());
         let greeting =
             greeting.map_err(|reason| self.missing_error(peer, format!("{address}: {reason}")))?;
         self.check_greeting(&greeting)?;
@@ -158,7 +158,7 @@ impl MeshConnector<'_> {
             let blocking = stream.set_nonblocking(false);
             let greeted = blocking
                 .map_err(|error| error.to_string())
-                .and_then(|()| exchange_greetings(&stream, &own, timeout))
+                .and_then(|()| answer_greeting(&stream, &own, timeout))
                 .map(|greeting| (stream, greeting));
             // Nobody waits for a greeting after the mesh is complete.
             let _ = sender.send((address, greeted));

@@ -95,21 +95,50 @@ impl Read for TimedStream<'_> {
     }
 }
 
-/// Sends a greeting, and reads that of the other side within a time.
+/// Greets a process to which this one has connected, and reads its answer within a time.
 ///
 /// # Errors
-/// When the other side sends none; the message says why.
-pub fn exchange_greetings(
+/// When it does not answer; the message says why.
+pub fn greet_listener(
     stream: &TcpStream,
     own: &PeerGreeting,
     timeout: Duration,
 ) -> Result<PeerGreeting, String> {
-    let prepare = || {
+    send_greeting(stream, own, timeout)?;
+    receive_greeting(stream, timeout)
+}
+
+/// Reads the greeting of a process that has connected, and answers it within a time. A stranger gets no answer: it does not learn
+/// the secret.
+///
+/// # Errors
+/// When it sends no greeting of this session; the message says why.
+pub fn answer_greeting(
+    stream: &TcpStream,
+    own: &PeerGreeting,
+    timeout: Duration,
+) -> Result<PeerGreeting, String> {
+    let greeting = receive_greeting(stream, timeout)?;
+    if greeting.token != own.token {
+        return Err(format!(
+            "its greeting, of process {}, belongs to another session",
+            greeting.process
+        ));
+    }
+    send_greeting(stream, own, timeout)?;
+    Ok(greeting)
+}
+
+fn send_greeting(stream: &TcpStream, own: &PeerGreeting, timeout: Duration) -> Result<(), String> {
+    let send = || {
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(timeout))?;
         (&mut &*stream).write_all(&own.to_bytes())
     };
-    prepare().map_err(|error| error.to_string())?;
+    send().map_err(|error: io::Error| error.to_string())
+}
+
+fn receive_greeting(stream: &TcpStream, timeout: Duration) -> Result<PeerGreeting, String> {
     let end = Instant::now() + timeout;
     let greeting = PeerGreeting::read(&mut TimedStream { stream, end })?;
     let reset = stream.set_read_timeout(None);

@@ -113,16 +113,6 @@ impl ProcessMesh {
         self.process
     }
 
-    /// Number of processes.
-    pub fn count(&self) -> usize {
-        self.peers.len()
-    }
-
-    /// The longest wait for another process.
-    pub fn timeout(&self) -> Duration {
-        self.timeout
-    }
-
     fn connection(&self, peer: usize) -> ExchangeResult<&PeerConnection> {
         let connection = self.peers.get(peer).and_then(Option::as_ref);
         connection.ok_or_else(|| ExchangeError::Lost {

@@ -22,9 +22,6 @@ const TAG: MessageTag = MessageTag {
     step: 0,
 };
 
-/// Bytes of a greeting: mark, protocol, process, token, length and text of the version.
-const GREETING_BYTES: usize = 8 + 4 + 4 + 16 + 4 + "test 1".len();
-
 fn make_options(process: usize, count: usize, seconds: u64) -> MeshOptions {
     MeshOptions {
         process,
@@ -324,26 +321,43 @@ fn rubbish_does_not_disturb_the_start() {
     });
 }
 
-/// A process with a right greeting whose messages are rubbish.
+/// The greeting of a process, with the secret that the first one has published.
+fn make_greeting(record: &str, process: u32) -> Vec<u8> {
+    let at = record.find("\"token\":[").unwrap() + 9;
+    let end = at + record[at..].find(']').unwrap();
+    let token = record[at..end]
+        .split(',')
+        .map(|byte| byte.parse::<u8>().unwrap());
+    let mut greeting = b"spirula\x01\x01\0\0\0".to_vec();
+    greeting.extend(process.to_le_bytes());
+    greeting.extend(token);
+    greeting.extend(6u32.to_le_bytes());
+    greeting.extend(b"test 1");
+    greeting
+}
+
+/// A process with a right greeting whose messages are rubbish. Before, a stranger with another secret gets no answer.
 #[test]
 fn rubbish_of_a_process_names_it() {
     let store = LocalStore::default();
     let of_first = store.clone();
     let first = thread::spawn(move || {
-        ProcessMesh::establish(&make_options(0, 2, 20), &of_first, "")
-            .unwrap()
-            .0
+        let options = make_options(0, 2, 20);
+        ProcessMesh::establish(&options, &of_first, "").unwrap().0
     });
     let address = find_address(&store, 0);
     let record = store.get("test/0", Duration::from_secs(5)).unwrap();
     // The record of the second process is that of the first one.
     store.put("test/1", &record).unwrap();
+    let greeting = make_greeting(&record, 1);
+    let mut stranger = TcpStream::connect(address).unwrap();
+    let mut wrong = greeting.clone();
+    wrong[20] ^= 1;
+    stranger.write_all(&wrong).unwrap();
+    assert_eq!(stranger.read(&mut [0; 64]).unwrap_or(0), 0);
     let mut stream = TcpStream::connect(address).unwrap();
-    let mut theirs = vec![0; GREETING_BYTES];
-    stream.read_exact(&mut theirs).unwrap();
-    // The greeting of the first process with another number is that of the second one.
-    theirs[12] = 1;
-    stream.write_all(&theirs).unwrap();
+    stream.write_all(&greeting).unwrap();
+    stream.read_exact(&mut vec![0; greeting.len()]).unwrap();
     let first = first.join().unwrap();
     stream.write_all(&[0xff; 500]).unwrap();
     let error = first.receive(1, &TAG, 1).unwrap_err();

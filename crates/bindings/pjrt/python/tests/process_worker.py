@@ -6,6 +6,7 @@ The check is a function of this module. `test_processes` starts the processes an
 import functools
 import os
 import sys
+import time
 
 import jax
 import jax.numpy as jnp
@@ -267,7 +268,9 @@ def check_absence(process, count):
 def run_check(name, process, count, port):
     jax.distributed.initialize(f"127.0.0.1:{port}", count, process)
     for each in name.split(","):
+        begin = time.monotonic()
         globals()[f"check_{each}"](process, count)
+        print(f"{each}: {time.monotonic() - begin:.1f} s", flush=True)
     print("DONE", flush=True)
 
 
