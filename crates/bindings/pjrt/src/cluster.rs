@@ -158,8 +158,13 @@ fn choose_listen_address(options: &[NamedValue]) -> PluginResult<IpAddr> {
     let variable = std::env::var(LISTEN_VARIABLE).ok();
     let asked = read_text(options, LISTEN_OPTION)?.or(variable.as_deref());
     if let Some(asked) = asked.filter(|text| !text.is_empty()) {
-        return asked.parse().map_err(|_| {
-            let message = format!("the address to listen at is {asked:?}, which is no IP address");
+        let address = asked.parse::<IpAddr>().ok();
+        // Others connect to the address.
+        let address = address.filter(|address| !address.is_unspecified());
+        return address.ok_or_else(|| {
+            let message = format!(
+                "the address to listen at is {asked:?}, which is no IP address of this host"
+            );
             PluginError::invalid(message)
         });
     }
@@ -296,5 +301,50 @@ impl SharedRun {
         others.retain(|process| *process != mesh.process());
         mesh.abort_run(self.key, &others, &reason.message);
         self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(options: &[(&str, OptionValue)]) -> PluginResult<Option<ClusterOptions>> {
+        let options = options.iter();
+        let options = options.map(|(name, value)| NamedValue::new(name, value.clone()));
+        ClusterOptions::read(&options.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn places_of_processes_are_read() {
+        let place = |process, count| {
+            [
+                (PROCESS_OPTION, OptionValue::Integer(process)),
+                (COUNT_OPTION, OptionValue::Integer(count)),
+            ]
+        };
+        assert!(read(&[]).unwrap().is_none());
+        assert!(read(&place(0, 1)).unwrap().is_none());
+        let read_place = read(&place(2, 3)).unwrap().unwrap();
+        assert_eq!((read_place.process, read_place.count), (2, 3));
+        for (process, count) in [(3, 3), (-1, 2), (0, 0), (0, MOST_PROCESSES + 1)] {
+            assert!(
+                read(&place(process, count)).is_err(),
+                "{process} of {count}"
+            );
+        }
+    }
+
+    #[test]
+    fn addresses_are_those_that_were_asked_for() {
+        let listen = |address: &str| {
+            let value = OptionValue::Text(address.to_owned());
+            choose_listen_address(&[NamedValue::new(LISTEN_OPTION, value)])
+        };
+        assert_eq!(listen("127.0.0.2").unwrap().to_string(), "127.0.0.2");
+        for wrong in ["localhost", "0.0.0.0", "::", "1.2.3"] {
+            assert!(listen(wrong).is_err(), "{wrong}");
+        }
+        assert!(find_own_address("127.0.0.1:9").unwrap().is_loopback());
+        assert_eq!(find_own_address("no address"), None);
     }
 }
