@@ -215,7 +215,8 @@ async function runKernel(script) {
   showStatus("Running …", true);
   try {
     const { reply, time } = await compiler.ask({ command: "run", script, ...readOptions() }, readInput(), RUN_LIMIT);
-    showStatus(reply.error ? reply.error : `ran in ${time.toFixed(0)} ms, compilation included`);
+    const reason = reply.reason ? ` (${reply.reason})` : "";
+    showStatus(reply.error ? reply.error : `ran in ${time.toFixed(0)} ms by ${reply.executor}${reason}, compilation included`);
     return { ...reply, time };
   } catch (error) {
     if (!(error instanceof CompilerStopped)) throw error;

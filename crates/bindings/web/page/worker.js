@@ -30,21 +30,63 @@ function describeCrash(error) {
   return `internal error of the compiler (${error.message}); this input shows a bug`;
 }
 
+// Kernels that were translated to WebAssembly: instances by their numbers. Each has memory of its own.
+const instances = new Map();
+let nextInstance = 1;
+let engineMessage = "";
+
+/** A function that returns -1 where it fails, and keeps the message. */
+const guard = (run) => (...values) => {
+  try {
+    return run(...values) ?? 0;
+  } catch (error) {
+    engineMessage = error.message;
+    return -1;
+  }
+};
+
+const compilerBytes = (at, count) => new Uint8Array(exports.memory.buffer, at >>> 0, count >>> 0);
+const kernelBytes = (instance, at, count) => new Uint8Array(instances.get(instance).memory.buffer, at >>> 0, count >>> 0);
+
+/** What the compiler calls to run kernels. Kernels call functions of the compiler themselves. */
+const engine = {
+  load_module: guard((at, count) => {
+    const { spirula_apply, spirula_put_row, spirula_compute_row, spirula_take_row } = exports;
+    const module = new WebAssembly.Module(compilerBytes(at, count));
+    const { exports: kernel } = new WebAssembly.Instance(module, {
+      spirula: { apply: spirula_apply, put_row: spirula_put_row, compute_row: spirula_compute_row, take_row: spirula_take_row },
+    });
+    instances.set(nextInstance, kernel);
+    return nextInstance++;
+  }),
+  reserve_memory: guard((instance, pages) => {
+    const { memory } = instances.get(instance);
+    const present = memory.buffer.byteLength / 65536;
+    if (pages > present) memory.grow(pages - present);
+  }),
+  write_memory: guard((instance, to, from, count) => { kernelBytes(instance, to, count).set(compilerBytes(from, count)); }),
+  read_memory: guard((instance, from, to, count) => { compilerBytes(to, count).set(kernelBytes(instance, from, count)); }),
+  run_group: guard((instance, isNew) => instances.get(instance).run_group(isNew)),
+  drop_instance: (instance) => { instances.delete(instance); },
+  take_message: (at, room) => new TextEncoder().encodeInto(engineMessage, compilerBytes(at, room)).written,
+};
+
 /**
- * Imports that the module names. They are of a source of random numbers, which a library for archives has and never calls here.
+ * Imports that the module names: the engine, and a source of random numbers, which a library for archives has and never calls
+ * here.
  */
-function refuseImports(module) {
-  const imports = {};
+function listImports(module) {
+  const imports = { spirula_engine: engine };
   for (const { module: from, name } of WebAssembly.Module.imports(module)) {
     imports[from] ??= {};
-    imports[from][name] = () => { throw new Error(`${name} is not there`); };
+    imports[from][name] ??= () => { throw new Error(`${name} is not there`); };
   }
   return imports;
 }
 
 self.onmessage = async ({ data }) => {
   if (data.module) {
-    exports = (await WebAssembly.instantiate(data.module, refuseImports(data.module))).exports;
+    exports = (await WebAssembly.instantiate(data.module, listImports(data.module))).exports;
     self.postMessage({ ready: true });
     return;
   }

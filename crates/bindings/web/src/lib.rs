@@ -16,6 +16,8 @@ mod abi;
 mod compile;
 mod describe;
 mod found_problem;
+#[cfg(target_arch = "wasm32")]
+mod host_engine;
 mod module_report;
 mod pass_record;
 mod request;

@@ -8,7 +8,7 @@ import vm from "node:vm";
 export async function loadCompiler(page) {
   const replies = [];
   const self = { postMessage: (message) => replies.push(message) };
-  const context = { self, WebAssembly, TextEncoder, TextDecoder, Uint8Array, DataView, performance, RangeError, Error, JSON };
+  const context = { self, WebAssembly, TextEncoder, TextDecoder, Uint8Array, DataView, Map, performance, RangeError, Error, JSON };
   vm.runInNewContext(fs.readFileSync(path.join(page, "worker.js"), "utf8"), context);
   const module = new WebAssembly.Module(fs.readFileSync(path.join(page, "spirula.wasm")));
   await self.onmessage({ data: { module } });

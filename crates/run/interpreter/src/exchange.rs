@@ -1,9 +1,9 @@
 //! Exchanges: values that invocations compute together at a point where they wait for each other.
 
 use crate::facts::ScalarKind;
-use crate::invocation::Invocation;
 use crate::operation::ScalarOperation;
-use crate::step::{KernelCode, Slot};
+use crate::step::Slot;
+use crate::waiting::ResumedLanes;
 use spirula_scalar::FloatEncoding;
 use spirula_scalar::int::make_mask;
 use spirula_scalar::table::ScalarExtSet;
@@ -167,34 +167,28 @@ pub(crate) struct ExchangePoint {
     pub cluster: u32,
 }
 
-/// The lanes of a group that take part in an exchange.
-pub(crate) struct ActiveLanes<'a> {
-    /// Numbers of invocations in their workgroup, in order.
-    pub numbers: &'a [usize],
-    /// The first invocation of the group.
-    pub first: usize,
-    /// Invocations of a full group.
-    pub size: usize,
+/// Registers of the invocations of a workgroup at the function where they wait.
+pub(crate) trait LaneRegisters {
+    /// The bits of a register or constant of an invocation.
+    fn read_lane(&self, lane: usize, slot: Slot) -> u64;
+
+    /// Sets a register of an invocation.
+    fn write_lane(&mut self, lane: usize, slot: Slot, bits: u64);
 }
 
 /// Computes an exchange among invocations that wait at its point.
 pub(crate) fn exchange_values(
-    code: &KernelCode,
     point: &ExchangePoint,
-    lanes: &ActiveLanes<'_>,
-    invocations: &mut [Invocation],
+    lanes: &ResumedLanes,
+    registers: &mut dyn LaneRegisters,
 ) {
-    let values: Vec<Vec<u64>> = lanes
-        .numbers
-        .iter()
-        .map(|lane| {
-            let scalars = 0..point.count;
-            let invocation = &invocations[*lane];
-            scalars
-                .map(|n| invocation.read(code, point.value + n))
-                .collect()
-        })
-        .collect();
+    let read_value = |lane: &usize| -> Vec<u64> {
+        let scalars = 0..point.count;
+        scalars
+            .map(|n| registers.read_lane(*lane, point.value + n))
+            .collect()
+    };
+    let values: Vec<Vec<u64>> = lanes.numbers.iter().map(read_value).collect();
     let results = match point.kind {
         ExchangeKind::Barrier => return,
         ExchangeKind::Elect => (0..values.len()).map(|n| vec![u64::from(n == 0)]).collect(),
@@ -224,7 +218,7 @@ pub(crate) fn exchange_values(
             pairs
                 .map(|(lane, mask)| {
                     let operand = match query {
-                        BallotQuery::Extract => invocations[*lane].read(code, point.operand),
+                        BallotQuery::Extract => registers.read_lane(*lane, point.operand),
                         _ => point.operation.into(),
                     };
                     vec![query.answer(mask, lane - lanes.first, operand)]
@@ -234,14 +228,14 @@ pub(crate) fn exchange_values(
         _ => {
             let operands = lanes.numbers.iter();
             let operands: Vec<usize> = operands
-                .map(|lane| invocations[*lane].read(code, point.operand) as u32 as usize)
+                .map(|lane| registers.read_lane(*lane, point.operand) as u32 as usize)
                 .collect();
             shuffle_values(point, lanes, &values, &operands)
         }
     };
     for (lane, result) in lanes.numbers.iter().zip(results) {
         for (n, bits) in result.into_iter().take(point.to_count as usize).enumerate() {
-            invocations[*lane].write(point.to + n as Slot, bits);
+            registers.write_lane(*lane, point.to + n as Slot, bits);
         }
     }
 }
@@ -266,7 +260,7 @@ fn merge_zeros(bits: u64, kind: ScalarKind) -> u64 {
 fn reduce_values(
     point: &ExchangePoint,
     operator: ReductionOperator,
-    lanes: &ActiveLanes<'_>,
+    lanes: &ResumedLanes,
     mut values: Vec<Vec<u64>>,
 ) -> Vec<Vec<u64>> {
     let cluster = if point.operation == 3 && point.cluster > 0 {
@@ -338,7 +332,7 @@ impl ReductionOperator {
         let core = |op: Op| ScalarOperation::from_core(op, kind, &[kind, kind]);
         let named = |name: &str| {
             let row = ScalarExtSet::Glsl.find_named_function(name)?;
-            ScalarOperation::from_extended(row.body, kind)
+            ScalarOperation::from_extended(row, kind)
         };
         match self {
             R::IAdd => core(Op::IAdd),
@@ -384,7 +378,7 @@ impl ReductionOperator {
 /// Each lane gets the value of another one; that of a lane which is not there is its own.
 fn shuffle_values(
     point: &ExchangePoint,
-    lanes: &ActiveLanes<'_>,
+    lanes: &ResumedLanes,
     values: &[Vec<u64>],
     operands: &[usize],
 ) -> Vec<Vec<u64>> {

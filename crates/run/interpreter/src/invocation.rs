@@ -2,12 +2,13 @@
 
 use crate::facts::MemoryCell;
 use crate::geometry::{compute_geometry, sum_products};
-use crate::memory::{MemoryRegion, OutsideAccess, SharedMemory, VisibleMemory};
+use crate::memory::{MemoryRegion, OFFSET_BITS, OutsideAccess, SharedMemory, VisibleMemory};
 use crate::operation::{apply_with_second, narrow_number, narrow_to_half, widen_number};
 use crate::step::{
     AtomicAction, AtomicStep, CONSTANT, CodeStep, HalfAccess, KernelCode, ProductSum, SecondResult,
     SecondResultStep, Slot, TableRange,
 };
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_scalar::int::sign_extend;
 use spirula_scalar::{FloatEncoding, FloatRounding};
 
@@ -29,6 +30,27 @@ pub(crate) enum InvocationFault {
     TooManySteps,
     /// An instruction that must not be reached.
     Unreachable,
+}
+
+impl InvocationFault {
+    /// The error of an invocation at a place.
+    pub(crate) fn describe(self, place: SourceLocation, number: usize) -> SourceDiagnostic {
+        let message = match self {
+            InvocationFault::Outside(access) if access.address >> 32 == 0 => {
+                "an access through a null pointer".to_owned()
+            }
+            InvocationFault::Outside(access) => format!(
+                "an access to {} bytes outside of memory, at the offset {}",
+                access.bytes,
+                access.address & ((1 << OFFSET_BITS) - 1)
+            ),
+            InvocationFault::StackOverflow => "calls are nested too deeply".to_owned(),
+            InvocationFault::TooManySteps => "the launch ran more steps than it may".to_owned(),
+            InvocationFault::Unreachable => "unreachable code was reached".to_owned(),
+        };
+        let error = SourceDiagnostic::error(place, message);
+        error.with_note(format!("invocation {number} of its workgroup"))
+    }
 }
 
 impl From<OutsideAccess> for InvocationFault {
@@ -459,21 +481,7 @@ impl Invocation {
         shared: &mut SharedMemory<'_>,
     ) -> Result<(), InvocationFault> {
         let (a, b) = (self.read(code, step.a), self.read(code, step.b));
-        let (value, second) = match step.format {
-            FloatEncoding::F64 => apply_with_second(step.double, a, b),
-            FloatEncoding::F32 => apply_with_second(step.single, a, b),
-            format => {
-                let widen = |bits: u64| u64::from(widen_number(bits, format).to_bits());
-                let narrow = |bits: u64| narrow_number(f32::from_bits(bits as u32), format);
-                let (value, second) = apply_with_second(step.single, widen(a), widen(b));
-                let second = if step.is_second_real {
-                    narrow(second)
-                } else {
-                    second
-                };
-                (narrow(value), second)
-            }
-        };
+        let (value, second) = apply_second_result(step, a, b);
         self.write(step.to, value);
         match step.second {
             SecondResult::Register(slot) => self.write(slot, second),
@@ -514,5 +522,24 @@ impl Invocation {
             }
         }
         Ok(())
+    }
+}
+
+/// The two results of a function that has a second one.
+pub(crate) fn apply_second_result(step: &SecondResultStep, a: u64, b: u64) -> (u64, u64) {
+    match step.format {
+        FloatEncoding::F64 => apply_with_second(step.double, a, b),
+        FloatEncoding::F32 => apply_with_second(step.single, a, b),
+        format => {
+            let widen = |bits: u64| u64::from(widen_number(bits, format).to_bits());
+            let narrow = |bits: u64| narrow_number(f32::from_bits(bits as u32), format);
+            let (value, second) = apply_with_second(step.single, widen(a), widen(b));
+            let second = if step.is_second_real {
+                narrow(second)
+            } else {
+                second
+            };
+            (narrow(value), second)
+        }
     }
 }

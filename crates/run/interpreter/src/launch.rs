@@ -1,18 +1,15 @@
 //! Launches: workgroups, their invocations, and what these wait for.
 
-use crate::decode::{DecodedKernel, KernelResource, decode_kernel};
-use crate::exchange::{ActiveLanes, SUBGROUP_SIZE, exchange_values};
-use crate::invocation::{Invocation, InvocationFault, InvocationState};
-use crate::memory::{MemoryRegion, SharedMemory};
+use crate::decode::{DecodedKernel, decode_kernel};
+use crate::exchange::{LaneRegisters, exchange_values};
+use crate::invocation::{Invocation, InvocationState};
+use crate::launch_grid::{GridGroup, LaunchGrid};
+use crate::memory::SharedMemory;
+use crate::placed_arguments::PlacedArguments;
+use crate::step::{KernelCode, Slot};
+use crate::waiting::{WaitingInvocation, choose_resumed};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_spirv::grammar::enumerants::BuiltIn;
 use spirula_spirv::ir::SpirvModule;
-
-/// Most invocations of a workgroup.
-const MOST_INVOCATIONS: u64 = 4096;
-
-/// Most bytes of the variables of a workgroup.
-const MOST_WORKGROUP: u64 = 64 << 20;
 
 /// An entry point that was decoded.
 #[derive(Debug)]
@@ -79,18 +76,14 @@ impl Default for InterpretedLaunch<'_> {
     }
 }
 
-/// A workgroup of a launch.
+/// A workgroup of a launch that runs.
 struct RunningGroup<'k, 'b> {
     kernel: &'k DecodedKernel,
     shared: SharedMemory<'b>,
     invocations: Vec<Invocation>,
     /// Parameters of the entry point.
     parameters: Vec<u64>,
-    /// Size of full workgroups.
-    size: [u32; 3],
-    groups: [u32; 3],
-    global: [u64; 3],
-    offset: [u64; 3],
+    grid: LaunchGrid,
     budget: u64,
 }
 
@@ -123,131 +116,30 @@ impl KernelInterpreter {
         launch: &InterpretedLaunch<'_>,
         buffers: &mut [Vec<u8>],
     ) -> Result<(), SourceDiagnostic> {
-        let size = self.kernel.workgroup.unwrap_or(launch.workgroup);
-        let total = size.iter().map(|n| u64::from(*n)).product::<u64>();
-        if total == 0 || total > MOST_INVOCATIONS {
-            let message = format!("workgroups of {size:?} invocations are not possible");
-            return Err(SourceDiagnostic::error(SourceLocation::Unknown, message));
-        }
-        let mut group = RunningGroup::new(&self.kernel, launch, size, buffers)?;
-        group.budget = launch.most_steps;
-        for z in 0..launch.groups[2] {
-            for y in 0..launch.groups[1] {
-                for x in 0..launch.groups[0] {
-                    group.run_group([x, y, z])?;
-                }
-            }
-        }
-        Ok(())
+        let grid = LaunchGrid::from_launch(&self.kernel, launch)?;
+        let placed = PlacedArguments::from_launch(&self.kernel, launch)?;
+        let mut running = RunningGroup {
+            kernel: &self.kernel,
+            shared: SharedMemory {
+                buffers,
+                bound: placed.bound,
+                workgroup: vec![0; placed.workgroup_bytes as usize],
+                module: self.kernel.module_memory.clone(),
+                arguments: placed.memory,
+            },
+            invocations: Vec::new(),
+            parameters: placed.parameters,
+            grid,
+            budget: launch.most_steps,
+        };
+        let mut groups = grid.list_groups();
+        groups.try_for_each(|group| running.run_group(&group))
     }
 }
 
-impl<'k, 'b> RunningGroup<'k, 'b> {
-    fn new(
-        kernel: &'k DecodedKernel,
-        launch: &InterpretedLaunch<'_>,
-        size: [u32; 3],
-        buffers: &'b mut [Vec<u8>],
-    ) -> Result<RunningGroup<'k, 'b>, SourceDiagnostic> {
-        let whole = [0, 1, 2].map(|n| u64::from(launch.groups[n]) * u64::from(size[n]));
-        let find_bound = |resource: &KernelResource| {
-            let mut bound = launch.resources.iter();
-            let bound = bound.find(|b| (b.set, b.binding) == (resource.set, resource.binding))?;
-            Some(bound.buffer)
-        };
-        let mut group = RunningGroup {
-            kernel,
-            shared: SharedMemory {
-                buffers,
-                bound: kernel.resources.iter().map(find_bound).collect(),
-                workgroup: vec![0; kernel.workgroup_bytes as usize],
-                module: kernel.module_memory.clone(),
-                arguments: launch.push.to_vec(),
-            },
-            invocations: Vec::new(),
-            parameters: Vec::new(),
-            size,
-            groups: launch.groups,
-            global: launch.global.unwrap_or(whole),
-            offset: launch.offset,
-            budget: u64::MAX,
-        };
-        group
-            .shared
-            .arguments
-            .resize(launch.push.len().next_multiple_of(16), 0);
-        group.place_arguments(launch.arguments)?;
-        Ok(group)
-    }
-
-    fn place_arguments(
-        &mut self,
-        arguments: &[InterpretedArgument],
-    ) -> Result<(), SourceDiagnostic> {
-        let refuse = |message: String| SourceDiagnostic::error(SourceLocation::Unknown, message);
-        if arguments.len() != self.kernel.parameters.len() {
-            let (wanted, given) = (self.kernel.parameters.len(), arguments.len());
-            return Err(refuse(format!(
-                "the kernel takes {wanted} arguments, not {given}"
-            )));
-        }
-        let kernel = self.kernel;
-        for (number, (argument, parameter)) in arguments.iter().zip(&kernel.parameters).enumerate()
-        {
-            match argument {
-                InterpretedArgument::Buffer(buffer) if parameter.is_pointer => {
-                    let address = MemoryRegion::from_buffer(*buffer).address(0);
-                    self.parameters.push(address);
-                }
-                InterpretedArgument::Workgroup(bytes) if parameter.is_pointer => {
-                    let start = (self.shared.workgroup.len() as u64).next_multiple_of(128);
-                    let end = start.saturating_add(*bytes);
-                    if end > MOST_WORKGROUP {
-                        return Err(refuse(format!(
-                            "{bytes} bytes of workgroup memory are too many"
-                        )));
-                    }
-                    self.shared.workgroup.resize(end as usize, 0);
-                    self.parameters.push(MemoryRegion::WORKGROUP.address(start));
-                }
-                InterpretedArgument::Value(bytes)
-                    if parameter.is_pointer && parameter.is_by_value =>
-                {
-                    let start = self.shared.arguments.len();
-                    self.shared.arguments.extend_from_slice(bytes);
-                    let end = self.shared.arguments.len().next_multiple_of(128);
-                    self.shared.arguments.resize(end, 0);
-                    self.parameters
-                        .push(MemoryRegion::ARGUMENTS.address(start as u64));
-                }
-                InterpretedArgument::Value(bytes) if !parameter.is_pointer => {
-                    for cell in &parameter.cells {
-                        let start = cell.offset as usize;
-                        let part = bytes.get(start..start + usize::from(cell.bytes));
-                        let part = part.ok_or_else(|| {
-                            refuse(format!("argument {number} has only {} bytes", bytes.len()))
-                        })?;
-                        let mut word = [0; 8];
-                        word[..part.len()].copy_from_slice(part);
-                        self.parameters.push(u64::from_le_bytes(word));
-                    }
-                }
-                _ => {
-                    let message = format!("argument {number} does not fit its parameter");
-                    return Err(refuse(message));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn run_group(&mut self, group: [u32; 3]) -> Result<(), SourceDiagnostic> {
-        let own = [0, 1, 2].map(|n| {
-            let begin = u64::from(group[n]) * u64::from(self.size[n]);
-            let rest = self.global[n].saturating_sub(begin);
-            rest.min(u64::from(self.size[n])) as u32
-        });
-        let count = own.iter().map(|n| *n as usize).product();
+impl RunningGroup<'_, '_> {
+    fn run_group(&mut self, group: &GridGroup) -> Result<(), SourceDiagnostic> {
+        let count = group.count_invocations();
         while self.invocations.len() < count {
             self.invocations.push(Invocation::new());
         }
@@ -256,14 +148,14 @@ impl<'k, 'b> RunningGroup<'k, 'b> {
             let private = self.kernel.private_memory.clone();
             let invocation = &mut self.invocations[number];
             invocation.begin_function(&self.kernel.code, 0, &private, &self.parameters);
-            self.write_builtins(number, own, group);
+            self.write_builtins(number, group);
         }
         loop {
             for number in 0..count {
                 let invocation = &mut self.invocations[number];
                 let ran =
                     invocation.run_steps(&self.kernel.code, &mut self.shared, &mut self.budget);
-                ran.map_err(|fault| self.describe_fault(number, fault))?;
+                ran.map_err(|fault| fault.describe(self.find_place(number), number))?;
             }
             if !self.resume_waiting(count)? {
                 return Ok(());
@@ -273,62 +165,26 @@ impl<'k, 'b> RunningGroup<'k, 'b> {
 
     /// Lets invocations that wait go on where their group is complete. Returns whether any does.
     fn resume_waiting(&mut self, count: usize) -> Result<bool, SourceDiagnostic> {
-        let waiting: Vec<(usize, u32)> = (0..count)
-            .filter_map(|number| match self.invocations[number].state {
-                InvocationState::Waiting(point) => Some((number, point)),
-                _ => None,
-            })
-            .collect();
-        if waiting.is_empty() {
-            return Ok(false);
-        }
-        let mut has_resumed = false;
-        for group in waiting.chunk_by(|a, b| a.0 / SUBGROUP_SIZE == b.0 / SUBGROUP_SIZE) {
-            let points = &self.kernel.code.points;
-            let in_subgroups = group
-                .iter()
-                .filter(|(_, p)| points[*p as usize].is_subgroup);
-            // Of a subgroup that has diverged, the invocations at the first point go on.
-            if let Some(first) = in_subgroups.map(|(_, point)| *point).min() {
-                self.resume_at(
-                    first,
-                    group,
-                    group[0].0 / SUBGROUP_SIZE * SUBGROUP_SIZE,
-                    SUBGROUP_SIZE,
-                );
-                has_resumed = true;
+        let waiting = (0..count).filter_map(|number| match self.invocations[number].state {
+            InvocationState::Waiting(point) => Some(WaitingInvocation { number, point }),
+            _ => None,
+        });
+        let waiting: Vec<WaitingInvocation> = waiting.collect();
+        let code = &self.kernel.code;
+        let resumed = choose_resumed(&code.points, &waiting, count);
+        let resumed = resumed.map_err(|number| describe_endless_wait(self.find_place(number)))?;
+        for lanes in &resumed {
+            let point = &code.points[lanes.point as usize];
+            let mut registers = InvocationRegisters {
+                code,
+                invocations: &mut self.invocations,
+            };
+            exchange_values(point, lanes, &mut registers);
+            for number in &lanes.numbers {
+                self.invocations[*number].state = InvocationState::Running;
             }
         }
-        if has_resumed {
-            return Ok(true);
-        }
-        let point = waiting[0].1;
-        if let Some((number, _)) = waiting.iter().find(|(_, other)| *other != point) {
-            let message = "the invocations of a workgroup wait at different barriers";
-            return Err(SourceDiagnostic::error(self.find_place(*number), message));
-        }
-        self.resume_at(point, &waiting, 0, count);
-        Ok(true)
-    }
-
-    fn resume_at(&mut self, point: u32, waiting: &[(usize, u32)], first: usize, size: usize) {
-        let there = waiting.iter().filter(|(_, at)| *at == point);
-        let numbers: Vec<usize> = there.map(|(number, _)| *number).collect();
-        let lanes = ActiveLanes {
-            numbers: &numbers,
-            first,
-            size,
-        };
-        let code = &self.kernel.code;
-        exchange_values(
-            code,
-            &code.points[point as usize],
-            &lanes,
-            &mut self.invocations,
-        );
-        for number in numbers {
-            self.invocations[number].state = InvocationState::Running;
-        }
+        Ok(!resumed.is_empty())
     }
 
     /// The place of the step that an invocation stopped at. One that waits has passed it.
@@ -339,73 +195,10 @@ impl<'k, 'b> RunningGroup<'k, 'b> {
         self.kernel.code.places.get(at).copied().unwrap_or_default()
     }
 
-    fn describe_fault(&self, number: usize, fault: InvocationFault) -> SourceDiagnostic {
-        let message = match fault {
-            InvocationFault::Outside(access) if access.address >> 32 == 0 => {
-                "an access through a null pointer".to_owned()
-            }
-            InvocationFault::Outside(access) => format!(
-                "an access to {} bytes outside of memory, at the offset {}",
-                access.bytes,
-                access.address & ((1 << 40) - 1)
-            ),
-            InvocationFault::StackOverflow => "calls are nested too deeply".to_owned(),
-            InvocationFault::TooManySteps => "the launch ran more steps than it may".to_owned(),
-            InvocationFault::Unreachable => "unreachable code was reached".to_owned(),
-        };
-        let error = SourceDiagnostic::error(self.find_place(number), message);
-        error.with_note(format!("invocation {number} of its workgroup"))
-    }
-
     /// Writes the built-in variables of an invocation.
-    fn write_builtins(&mut self, number: usize, own: [u32; 3], group: [u32; 3]) {
-        let n = number as u32;
-        let local = [n % own[0], n / own[0] % own[1], n / own[0] / own[1]];
-        let count = own.iter().product::<u32>() as usize;
-        let global =
-            [0, 1, 2].map(|a| u64::from(group[a]) * u64::from(self.size[a]) + u64::from(local[a]));
-        let lane = (number % SUBGROUP_SIZE) as u64;
-        let wide = |of: [u32; 3]| of.map(u64::from);
+    fn write_builtins(&mut self, number: usize, group: &GridGroup) {
         for place in &self.kernel.builtins {
-            let single = |value: u64| [value, 0, 0];
-            let values = match place.builtin {
-                BuiltIn::NumWorkgroups => wide(self.groups),
-                BuiltIn::WorkgroupId => wide(group),
-                BuiltIn::WorkgroupSize => wide(own),
-                BuiltIn::EnqueuedWorkgroupSize => wide(self.size),
-                BuiltIn::GlobalSize => self.global,
-                BuiltIn::LocalInvocationId => wide(local),
-                BuiltIn::LocalInvocationIndex => single(number as u64),
-                BuiltIn::GlobalInvocationId => [0, 1, 2].map(|a| global[a] + self.offset[a]),
-                BuiltIn::GlobalOffset => self.offset,
-                BuiltIn::GlobalLinearId => {
-                    single((global[2] * self.global[1] + global[1]) * self.global[0] + global[0])
-                }
-                BuiltIn::WorkDim => single(match self.global {
-                    [_, 1, 1] => 1,
-                    [_, _, 1] => 2,
-                    _ => 3,
-                }),
-                BuiltIn::SubgroupMaxSize => single(SUBGROUP_SIZE as u64),
-                BuiltIn::SubgroupSize if place.is_kernel => {
-                    let before = number / SUBGROUP_SIZE * SUBGROUP_SIZE;
-                    single((count - before).min(SUBGROUP_SIZE) as u64)
-                }
-                BuiltIn::SubgroupSize => single(SUBGROUP_SIZE as u64),
-                BuiltIn::NumSubgroups => single(count.div_ceil(SUBGROUP_SIZE) as u64),
-                BuiltIn::NumEnqueuedSubgroups => {
-                    let full = self.size.iter().product::<u32>() as usize;
-                    single(full.div_ceil(SUBGROUP_SIZE) as u64)
-                }
-                BuiltIn::SubgroupId => single((number / SUBGROUP_SIZE) as u64),
-                BuiltIn::SubgroupLocalInvocationId => single(lane),
-                BuiltIn::SubgroupEqMask => single(1 << lane),
-                BuiltIn::SubgroupLtMask => single((1 << lane) - 1),
-                BuiltIn::SubgroupLeMask => single((2 << lane) - 1),
-                BuiltIn::SubgroupGtMask => single(0xff & !((2 << lane) - 1)),
-                BuiltIn::SubgroupGeMask => single(0xff & !((1 << lane) - 1)),
-                _ => [0; 3],
-            };
+            let values = self.grid.find_builtin(place, group, number);
             let invocation = &mut self.invocations[number];
             for (component, value) in values.iter().take(place.count).enumerate() {
                 let start = place.offset as usize + component * place.bytes;
@@ -415,5 +208,27 @@ impl<'k, 'b> RunningGroup<'k, 'b> {
                 }
             }
         }
+    }
+}
+
+/// The error of invocations that wait for each other at different barriers.
+pub(crate) fn describe_endless_wait(place: SourceLocation) -> SourceDiagnostic {
+    let message = "the invocations of a workgroup wait at different barriers";
+    SourceDiagnostic::error(place, message)
+}
+
+/// Registers of the invocations of a workgroup.
+struct InvocationRegisters<'a> {
+    code: &'a KernelCode,
+    invocations: &'a mut [Invocation],
+}
+
+impl LaneRegisters for InvocationRegisters<'_> {
+    fn read_lane(&self, lane: usize, slot: Slot) -> u64 {
+        self.invocations[lane].read(self.code, slot)
+    }
+
+    fn write_lane(&mut self, lane: usize, slot: Slot, bits: u64) {
+        self.invocations[lane].write(slot, bits);
     }
 }

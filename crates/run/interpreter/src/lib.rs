@@ -1,7 +1,9 @@
-//! Interpreter of SPIR-V compute entry points: kernels and shaders run without machine code, on any platform.
+//! Interpreter of SPIR-V compute entry points, and their translation to WebAssembly: kernels and shaders run without machine
+//! code, on any platform.
 //!
 //! [`KernelInterpreter::from_module`] decodes an entry point with all functions that it calls, and
-//! [`KernelInterpreter::run_launch`] runs it over buffers. [`InterpreterMachine`] runs whole programs.
+//! [`KernelInterpreter::run_launch`] runs it over buffers. [`WasmKernel`] translates it for a [`WasmEngine`].
+//! [`KernelExecutor`] chooses between both, and [`InterpreterMachine`] runs whole programs.
 //!
 //! # How it works
 //!
@@ -25,21 +27,32 @@
 //! | `memory` | regions of memory and accesses |
 //! | `invocation` | steps of one invocation |
 //! | `exchange` | barriers, group and subgroup operations |
+//! | `waiting` | which of the invocations that wait go on |
+//! | `launch_grid`, `placed_arguments` | index space and arguments of a launch |
 //! | `launch` | launches and their workgroups |
+//! | `wasm` | translation to WebAssembly, and launches of what was translated |
+//! | `executor` | the choice between translation and interpreter |
 //! | `machine` | whole programs |
 //!
 //! Images, pipes, `printf`, pointers to functions and cooperative matrices are refused by name.
 
 mod decode;
 mod exchange;
+mod executor;
 mod facts;
 mod geometry;
 mod invocation;
 mod launch;
+mod launch_grid;
 mod machine;
 mod memory;
 mod operation;
+mod placed_arguments;
 mod step;
+mod waiting;
+mod wasm;
 
+pub use executor::{ExecutorReport, KernelExecutor, PreparedKernel};
 pub use launch::{InterpretedArgument, InterpretedLaunch, KernelInterpreter, ResourceSlot};
 pub use machine::InterpreterMachine;
+pub use wasm::{HOST_MODULE, HostFunctions, HostImport, HostRow, WasmEngine, WasmKernel};

@@ -1,6 +1,7 @@
-//! Whole programs: the interpreter as the machine that runs their kernels.
+//! Whole programs: the machine that runs their kernels.
 
-use crate::launch::{InterpretedLaunch, KernelInterpreter, ResourceSlot};
+use crate::executor::{KernelExecutor, PreparedKernel};
+use crate::launch::{InterpretedLaunch, ResourceSlot};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::{KernelMachine, LaunchRequest, ProgramParameter, SizeClass};
 use spirula_spirv::ir::SpirvModule;
@@ -15,14 +16,15 @@ const MOST_INVOCATIONS: u64 = 1024;
 /// Bytes of workgroup memory that programs are told.
 const WORKGROUP_BYTES: u64 = 48 << 10;
 
-/// A machine that interprets the kernels of programs, with the kernels that it has decoded.
+/// A machine that runs the kernels of programs by WebAssembly or the interpreter, with the kernels that it has prepared.
 #[derive(Debug, Default)]
 pub struct InterpreterMachine {
     blocks: Vec<Vec<u8>>,
     /// Numbers of blocks that were freed.
     free: Vec<usize>,
     bytes: u64,
-    kernels: HashMap<KernelKey, KernelInterpreter>,
+    kernels: HashMap<KernelKey, PreparedKernel>,
+    executor: KernelExecutor,
     /// Most steps of all launches; none where there is no limit.
     steps: Option<u64>,
 }
@@ -36,9 +38,15 @@ struct KernelKey {
 }
 
 impl InterpreterMachine {
-    /// A machine without blocks. Each launch runs at most this many steps.
+    /// A machine without blocks that interprets. Each launch runs at most this many steps.
     pub fn with_step_limit(steps: u64) -> InterpreterMachine {
+        InterpreterMachine::with_executor(KernelExecutor::default(), steps)
+    }
+
+    /// A machine without blocks that runs kernels by an executor. Each launch that is interpreted runs at most this many steps.
+    pub fn with_executor(executor: KernelExecutor, steps: u64) -> InterpreterMachine {
         InterpreterMachine {
+            executor,
             steps: Some(steps),
             ..InterpreterMachine::default()
         }
@@ -116,7 +124,9 @@ impl KernelMachine for InterpreterMachine {
             let numbered = request.constants.iter().enumerate();
             let specialised: Vec<(u32, u64)> =
                 numbered.map(|(n, bits)| (n as u32, *bits)).collect();
-            let kernel = KernelInterpreter::from_module(&module, "main", &specialised)?;
+            let kernel = self
+                .executor
+                .prepare_kernel(&module, "main", &specialised)?;
             self.kernels.insert(key.clone(), kernel);
         }
         let mut groups = [0; 3];
@@ -141,7 +151,7 @@ impl KernelMachine for InterpreterMachine {
             ..InterpretedLaunch::default()
         };
         match self.kernels.get(&key) {
-            Some(kernel) => kernel.run_launch(&launch, &mut self.blocks),
+            Some(kernel) => self.executor.run_launch(kernel, &launch, &mut self.blocks),
             None => Ok(()),
         }
     }

@@ -7,13 +7,34 @@ use spirula_scalar::convert::{
 };
 use spirula_scalar::fold::{FoldConstant, FoldOperation, FoldType, eval_core, list_rules};
 use spirula_scalar::int::make_mask;
-use spirula_scalar::table::{ExtInstBody, HalfFn, IntegerFn, PackingFn, RealFn};
+use spirula_scalar::table::{ExtInstBody, HalfFn, IntegerFn, PackingFn, RealFn, ScalarExtInst};
 use spirula_scalar::{FloatEncoding, FloatRounding, NativeFloat};
 use spirula_spirv::grammar::Op;
 
-/// An operation on scalars of known types.
+/// The name of an operation, by which a compiler finds the machine's own instruction for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OperationName {
+    /// A core instruction.
+    Core(Op),
+    /// An extended instruction of OpenCL.std or GLSL.std.450.
+    Extended(&'static str),
+    /// A conversion with a decoration.
+    Decorated,
+}
+
+/// An operation on scalars: its name, types and function.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum ScalarOperation {
+pub(crate) struct ScalarOperation {
+    pub name: OperationName,
+    /// The type of the first operand.
+    pub operand: FoldType,
+    pub result: FoldType,
+    function: ScalarFunction,
+}
+
+/// The function of an operation on scalars of known types.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ScalarFunction {
     /// An integer, and its width.
     Integer1(extern "C" fn(u64, u32) -> u64, u32),
     /// Two integers, and their width.
@@ -71,6 +92,90 @@ impl ScalarOperation {
         result: ScalarKind,
         operands: &[ScalarKind],
     ) -> Option<ScalarOperation> {
+        Some(ScalarOperation {
+            name: OperationName::Core(op),
+            operand: operands.first()?.to_fold_type(),
+            result: result.to_fold_type(),
+            function: ScalarFunction::from_core(op, result, operands)?,
+        })
+    }
+
+    /// The operation of an extended instruction on numbers of a kind; none where it has no such function.
+    pub(crate) fn from_extended(row: &ScalarExtInst, kind: ScalarKind) -> Option<ScalarOperation> {
+        Some(ScalarOperation {
+            name: OperationName::Extended(row.name),
+            operand: kind.to_fold_type(),
+            result: find_extended_result(row, kind),
+            function: ScalarFunction::from_extended(row.body, kind)?,
+        })
+    }
+
+    /// The second operand where the first is true, else the third.
+    pub(crate) fn select() -> ScalarOperation {
+        ScalarOperation {
+            name: OperationName::Core(Op::Select),
+            operand: FoldType::Bool,
+            result: FoldType::Int { width: 64 },
+            function: ScalarFunction::Select,
+        }
+    }
+
+    /// A conversion between integers that saturates.
+    pub(crate) fn saturate(from: u32, to: u32, is_signed: bool) -> ScalarOperation {
+        ScalarOperation {
+            name: OperationName::Decorated,
+            operand: FoldType::Int { width: from },
+            result: FoldType::Int { width: to },
+            function: ScalarFunction::Saturate {
+                from,
+                to,
+                is_signed,
+            },
+        }
+    }
+
+    /// A conversion that rounds in a stated direction.
+    pub(crate) fn round(
+        from: FoldType,
+        to: FoldType,
+        is_signed: bool,
+        rounding: FloatRounding,
+    ) -> ScalarOperation {
+        ScalarOperation {
+            name: OperationName::Decorated,
+            operand: from,
+            result: to,
+            function: ScalarFunction::Round {
+                from,
+                to,
+                is_signed,
+                rounding,
+            },
+        }
+    }
+
+    /// The result of the operation. Types that do not fit give 0, which the verifier excludes.
+    #[inline]
+    pub(crate) fn apply(self, operands: ScalarOperands) -> u64 {
+        self.function.apply(operands)
+    }
+}
+
+/// The type of an extended instruction's result on numbers of a kind.
+fn find_extended_result(row: &ScalarExtInst, kind: ScalarKind) -> FoldType {
+    let int = |width| FoldType::Int { width };
+    match row.body {
+        ExtInstBody::Integer(_) if row.name.ends_with("upsample") => int(2 * kind.bits()),
+        ExtInstBody::Real { f32, .. } if matches!(f32, RealFn::ToInt(_)) => int(32),
+        ExtInstBody::Packing(PackingFn::PackDouble(_)) => int(64),
+        ExtInstBody::Packing(_) => int(32),
+        _ => kind.to_fold_type(),
+    }
+}
+
+impl ScalarFunction {
+    /// The operation of a core instruction on one component; none where it has no rule for these types.
+    fn from_core(op: Op, result: ScalarKind, operands: &[ScalarKind]) -> Option<ScalarFunction> {
         let opcode = u32::from(op.0);
         let rules = list_rules();
         let row = rules
@@ -80,66 +185,66 @@ impl ScalarOperation {
         let result = result.to_fold_type();
         let width = result.width();
         let found = match rules[row].fold {
-            FoldOperation::Int1(f) => ScalarOperation::Integer1(f, width),
-            FoldOperation::Logical1(f) => ScalarOperation::Integer1(f, 1),
-            FoldOperation::Int2(f) => ScalarOperation::Integer2(f, width),
-            FoldOperation::Logical2(f) => ScalarOperation::Integer2(f, 1),
-            FoldOperation::Compare(f) => ScalarOperation::Compare(f, first.width()),
-            FoldOperation::Select => ScalarOperation::Select,
-            FoldOperation::Convert(f) => ScalarOperation::Convert(f, first, result),
+            FoldOperation::Int1(f) => ScalarFunction::Integer1(f, width),
+            FoldOperation::Logical1(f) => ScalarFunction::Integer1(f, 1),
+            FoldOperation::Int2(f) => ScalarFunction::Integer2(f, width),
+            FoldOperation::Logical2(f) => ScalarFunction::Integer2(f, 1),
+            FoldOperation::Compare(f) => ScalarFunction::Compare(f, first.width()),
+            FoldOperation::Select => ScalarFunction::Select,
+            FoldOperation::Convert(f) => ScalarFunction::Convert(f, first, result),
             FoldOperation::Real2 { f32, f64 } => match result {
-                FoldType::Float(FloatEncoding::F32) => ScalarOperation::Single(RealFn::Binary(f32)),
-                FoldType::Float(FloatEncoding::F64) => ScalarOperation::Double(RealFn::Binary(f64)),
-                FoldType::Float(format) => ScalarOperation::Narrow(RealFn::Binary(f32), format),
+                FoldType::Float(FloatEncoding::F32) => ScalarFunction::Single(RealFn::Binary(f32)),
+                FoldType::Float(FloatEncoding::F64) => ScalarFunction::Double(RealFn::Binary(f64)),
+                FoldType::Float(format) => ScalarFunction::Narrow(RealFn::Binary(f32), format),
                 _ => return None,
             },
             FoldOperation::RealCompare(f) => match first {
-                FoldType::Float(FloatEncoding::F32) => ScalarOperation::CompareSingle(f),
-                FoldType::Float(FloatEncoding::F64) => ScalarOperation::CompareDouble(f),
-                _ => ScalarOperation::make_general(opcode, result, operands),
+                FoldType::Float(FloatEncoding::F32) => ScalarFunction::CompareSingle(f),
+                FoldType::Float(FloatEncoding::F64) => ScalarFunction::CompareDouble(f),
+                _ => ScalarFunction::make_general(opcode, result, operands),
             },
-            _ => ScalarOperation::make_general(opcode, result, operands),
+            _ => ScalarFunction::make_general(opcode, result, operands),
         };
         Some(found)
     }
 
-    fn make_general(opcode: u32, result: FoldType, operands: &[ScalarKind]) -> ScalarOperation {
+    fn make_general(opcode: u32, result: FoldType, operands: &[ScalarKind]) -> ScalarFunction {
         let mut types = [FoldType::Bool; 4];
         for (to, kind) in types.iter_mut().zip(operands) {
             *to = kind.to_fold_type();
         }
-        ScalarOperation::General(opcode, result, types)
+        ScalarFunction::General(opcode, result, types)
     }
 
     /// The operation of an extended instruction on numbers of a kind; none where it has no such function.
-    pub(crate) fn from_extended(body: ExtInstBody, kind: ScalarKind) -> Option<ScalarOperation> {
+    fn from_extended(body: ExtInstBody, kind: ScalarKind) -> Option<ScalarFunction> {
         Some(match (body, kind) {
             (ExtInstBody::Integer(f), kind) => {
                 let width = kind.bits();
                 match f {
-                    IntegerFn::Unary(f) => ScalarOperation::Integer1(f, width),
-                    IntegerFn::Binary(f) => ScalarOperation::Integer2(f, width),
-                    IntegerFn::Ternary(f) => ScalarOperation::Integer3(f, width),
+                    IntegerFn::Unary(f) => ScalarFunction::Integer1(f, width),
+                    IntegerFn::Binary(f) => ScalarFunction::Integer2(f, width),
+                    IntegerFn::Ternary(f) => ScalarFunction::Integer3(f, width),
                 }
             }
             (ExtInstBody::Packing(f), _) => match f {
-                PackingFn::Pack2(f) => ScalarOperation::Pack2(f),
-                PackingFn::Pack4(f) => ScalarOperation::Pack4(f),
-                PackingFn::Unpack(f) => ScalarOperation::Unpack(f),
-                PackingFn::PackDouble(f) => ScalarOperation::PackDouble(f),
-                PackingFn::UnpackDouble(f) => ScalarOperation::UnpackDouble(f),
+                PackingFn::Pack2(f) => ScalarFunction::Pack2(f),
+                PackingFn::Pack4(f) => ScalarFunction::Pack4(f),
+                PackingFn::Unpack(f) => ScalarFunction::Unpack(f),
+                PackingFn::PackDouble(f) => ScalarFunction::PackDouble(f),
+                PackingFn::UnpackDouble(f) => ScalarFunction::UnpackDouble(f),
             },
             (ExtInstBody::Real { f64, .. }, ScalarKind::Float(FloatEncoding::F64)) => {
-                ScalarOperation::Double(f64)
+                ScalarFunction::Double(f64)
             }
             (ExtInstBody::Real { f32, .. }, ScalarKind::Float(FloatEncoding::F32)) => {
-                ScalarOperation::Single(f32)
+                ScalarFunction::Single(f32)
             }
             (ExtInstBody::Real { f16: Some(f), .. }, ScalarKind::Float(FloatEncoding::F16)) => {
-                ScalarOperation::Half(f)
+                ScalarFunction::Half(f)
             }
             (ExtInstBody::Real { f32, .. }, ScalarKind::Float(format)) => {
-                ScalarOperation::Narrow(f32, format)
+                ScalarFunction::Narrow(f32, format)
             }
             _ => return None,
         })
@@ -147,49 +252,49 @@ impl ScalarOperation {
 
     /// The result of the operation. Types that do not fit give 0, which the verifier excludes.
     #[inline]
-    pub(crate) fn apply(self, [a, b, c, d]: ScalarOperands) -> u64 {
+    fn apply(self, [a, b, c, d]: ScalarOperands) -> u64 {
         match self {
-            ScalarOperation::Integer1(f, width) => f(a, width),
-            ScalarOperation::Integer2(f, width) => f(a, b, width),
-            ScalarOperation::Integer3(f, width) => f(a, b, c, width),
-            ScalarOperation::Compare(f, width) => f(a, b, width).into(),
-            ScalarOperation::Single(f) => apply_real(f, a, b, c),
-            ScalarOperation::Double(f) => apply_real(f, a, b, c),
-            ScalarOperation::CompareSingle(f) => {
+            ScalarFunction::Integer1(f, width) => f(a, width),
+            ScalarFunction::Integer2(f, width) => f(a, b, width),
+            ScalarFunction::Integer3(f, width) => f(a, b, c, width),
+            ScalarFunction::Compare(f, width) => f(a, b, width).into(),
+            ScalarFunction::Single(f) => apply_real(f, a, b, c),
+            ScalarFunction::Double(f) => apply_real(f, a, b, c),
+            ScalarFunction::CompareSingle(f) => {
                 f(read_single(a).into(), read_single(b).into()).into()
             }
-            ScalarOperation::CompareDouble(f) => f(f64::from_bits(a), f64::from_bits(b)).into(),
-            ScalarOperation::Select if a & 1 != 0 => b,
-            ScalarOperation::Select => c,
-            ScalarOperation::Convert(f, from, to) => {
+            ScalarFunction::CompareDouble(f) => f(f64::from_bits(a), f64::from_bits(b)).into(),
+            ScalarFunction::Select if a & 1 != 0 => b,
+            ScalarFunction::Select => c,
+            ScalarFunction::Convert(f, from, to) => {
                 let bits = f(FoldConstant { ty: from, bits: a }, to);
                 bits.unwrap_or(0) & make_mask(to.width())
             }
-            ScalarOperation::Saturate {
+            ScalarFunction::Saturate {
                 from,
                 to,
                 is_signed,
             } => int_to_int_saturating(a, from, is_signed, to, is_signed),
-            ScalarOperation::Round {
+            ScalarFunction::Round {
                 from,
                 to,
                 is_signed,
                 rounding,
             } => convert_rounded(a, from, to, is_signed, rounding),
-            ScalarOperation::Narrow(f, format) => apply_narrow(f, format, [a, b, c]),
-            ScalarOperation::Half(f) => apply_half(f, a as u16, b as u16, c as u16),
-            ScalarOperation::Pack2(f) => f(read_single(a), read_single(b)).into(),
-            ScalarOperation::Pack4(f) => f(
+            ScalarFunction::Narrow(f, format) => apply_narrow(f, format, [a, b, c]),
+            ScalarFunction::Half(f) => apply_half(f, a as u16, b as u16, c as u16),
+            ScalarFunction::Pack2(f) => f(read_single(a), read_single(b)).into(),
+            ScalarFunction::Pack4(f) => f(
                 read_single(a),
                 read_single(b),
                 read_single(c),
                 read_single(d),
             )
             .into(),
-            ScalarOperation::Unpack(f) => f(a as u32, b as u32).to_bits().into(),
-            ScalarOperation::PackDouble(f) => f(a as u32, b as u32).to_bits(),
-            ScalarOperation::UnpackDouble(f) => f(f64::from_bits(a), b as u32).into(),
-            ScalarOperation::General(opcode, result, types) => {
+            ScalarFunction::Unpack(f) => f(a as u32, b as u32).to_bits().into(),
+            ScalarFunction::PackDouble(f) => f(a as u32, b as u32).to_bits(),
+            ScalarFunction::UnpackDouble(f) => f(f64::from_bits(a), b as u32).into(),
+            ScalarFunction::General(opcode, result, types) => {
                 let bits = [a, b, c, d];
                 let operands: [FoldConstant; 4] = std::array::from_fn(|n| FoldConstant {
                     ty: types[n],

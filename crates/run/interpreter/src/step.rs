@@ -96,6 +96,13 @@ pub(crate) struct AtomicStep {
     pub bytes: u8,
 }
 
+impl AtomicStep {
+    /// Whether the instruction has a result.
+    pub(crate) fn has_result(&self) -> bool {
+        !matches!(self.action, AtomicAction::Store | AtomicAction::Clear)
+    }
+}
+
 /// A sum of products of components: `a[0]·b[0] + a[s]·b[1] + …`, from the first on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProductSum {
@@ -240,6 +247,21 @@ pub(crate) enum CodeStep {
     Unreachable,
     /// A wait for other invocations.
     Suspend(u32),
+}
+
+impl CodeStep {
+    /// Whether the step after it is not the next one.
+    pub(crate) fn ends_block(&self) -> bool {
+        matches!(
+            self,
+            CodeStep::Jump(_)
+                | CodeStep::Branch { .. }
+                | CodeStep::Switch { .. }
+                | CodeStep::Return { .. }
+                | CodeStep::End
+                | CodeStep::Unreachable
+        )
+    }
 }
 
 /// The code of an entry point and of all functions that it calls.

@@ -8,9 +8,7 @@ use crate::module_report::locate_faults;
 use crate::pass_record::print_module;
 use crate::request::RequestFailure;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_interpreter::{
-    InterpretedArgument, InterpretedLaunch, KernelInterpreter, ResourceSlot,
-};
+use spirula_interpreter::{InterpretedArgument, InterpretedLaunch, KernelExecutor, ResourceSlot};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{EntryInterface, ParamKind, entry_points};
 
@@ -27,13 +25,14 @@ pub(super) struct GatheredInputs<'s> {
     pub(super) lines: Vec<(&'s RunScriptArgument, &'s RunArray)>,
 }
 
-/// Runs an entry point of a module as a script says. Returns the buffers that changed, or all if none did.
+/// Runs an entry point of a module by an executor as a script says. Returns the buffers that changed, or all if none did.
 ///
 /// # Errors
 /// When the script does not fit the entry point, or the launch fails.
 pub(super) fn run_module(
     module: &SpirvModule,
     script: &RunScript,
+    mut executor: KernelExecutor,
 ) -> Result<Vec<WrittenArray>, RequestFailure> {
     let entries = entry_points(module);
     let entry = match (&script.entry, entries.first()) {
@@ -47,7 +46,8 @@ pub(super) fn run_module(
     };
     let refuse = |fault: SourceDiagnostic| refuse_launch(module, &fault);
     let interface = EntryInterface::from_module(module, &entry).map_err(refuse)?;
-    let kernel = KernelInterpreter::from_module(module, &entry, &[]).map_err(refuse)?;
+    let kernel = executor.prepare_kernel(module, &entry, &[]);
+    let kernel = kernel.map_err(refuse)?;
     let mut inputs = gather_inputs(&interface, script).map_err(refuse_script)?;
     let launch = InterpretedLaunch {
         groups: script.groups.unwrap_or([1; 3]),
@@ -58,8 +58,8 @@ pub(super) fn run_module(
         most_steps: MOST_STEPS,
         ..InterpretedLaunch::default()
     };
-    kernel
-        .run_launch(&launch, &mut inputs.buffers)
+    executor
+        .run_launch(&kernel, &launch, &mut inputs.buffers)
         .map_err(refuse)?;
     let is_changed = |number: usize| inputs.buffers[number] != inputs.lines[number].1.bytes;
     let has_changes = (0..inputs.buffers.len()).any(is_changed);

@@ -1,4 +1,4 @@
-//! Runs: kernels and programs on arrays that a script describes, by the interpreter.
+//! Runs: kernels and programs on arrays that a script describes, by WebAssembly or the interpreter.
 
 mod kernel;
 mod program;
@@ -16,6 +16,7 @@ use script::{RunScript, RunScriptFault};
 use serde::{Deserialize, Serialize};
 use spirula::CompileOutput;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_interpreter::{KernelExecutor, WasmEngine};
 
 /// Most steps of a launch. The page stops a run long before that.
 const MOST_STEPS: u64 = 1 << 40;
@@ -25,6 +26,9 @@ const MOST_STEPS: u64 = 1 << 40;
 pub(crate) struct RunRequest {
     /// The arguments.
     script: String,
+    /// Whether kernels are interpreted in any case.
+    #[serde(default)]
+    interpret: bool,
     #[serde(flatten)]
     compile: PageCompilation,
 }
@@ -33,6 +37,11 @@ pub(crate) struct RunRequest {
 #[derive(Serialize)]
 pub(crate) struct RunReply {
     results: Vec<ArrayResult>,
+    /// The executor of the kernels.
+    executor: &'static str,
+    /// The reason why some are interpreted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 /// An array that a run has written.
@@ -73,13 +82,40 @@ impl WrittenArray {
 /// When the input is refused, the script does not fit it, or the run fails.
 pub(crate) fn run_source(request: &RunRequest, input: &[u8]) -> Result<RunReply, RequestFailure> {
     let script = RunScript::from_text(&request.script).map_err(refuse_script)?;
+    let executor = make_executor(request);
+    let report = executor.report();
     let results = match compile_output(&request.compile, input)? {
-        CompileOutput::Module(module) => kernel::run_module(&module, &script)?,
-        CompileOutput::Program(program) => program::run_program(&program, &script)?,
+        CompileOutput::Module(module) => kernel::run_module(&module, &script, executor)?,
+        CompileOutput::Program(program) => program::run_program(&program, &script, executor)?,
     };
+    let report = report.borrow().clone();
     Ok(RunReply {
         results: results.iter().map(WrittenArray::show).collect(),
+        executor: match (report.translated, report.interpreted) {
+            (_, 0) => "WebAssembly",
+            (0, _) => "the interpreter",
+            _ => "WebAssembly and the interpreter",
+        },
+        reason: report.reason,
     })
+}
+
+/// The executor of a run. Only in WebAssembly is there an engine for it.
+fn make_executor(request: &RunRequest) -> KernelExecutor {
+    if request.interpret {
+        return KernelExecutor::default();
+    }
+    KernelExecutor::with_engine(find_engine())
+}
+
+#[cfg(target_arch = "wasm32")]
+fn find_engine() -> Option<Box<dyn WasmEngine>> {
+    Some(Box::<crate::host_engine::HostEngine>::default())
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn find_engine() -> Option<Box<dyn WasmEngine>> {
+    None
 }
 
 /// The failure of a script with a fault.
@@ -192,14 +228,14 @@ mod tests {
             let script = RunScript::from_text(&script).unwrap();
             let (found, expected) = match compile_output(&request, &source).unwrap() {
                 CompileOutput::Module(module) => (
-                    kernel::run_module(&module, &script).unwrap(),
+                    kernel::run_module(&module, &script, KernelExecutor::default()).unwrap(),
                     run_on_device(&module, &script),
                 ),
                 CompileOutput::Program(program) => {
                     let mut device = ComputeDevice::open("cpu", &Default::default()).unwrap();
                     let machine = DeviceMachine::new(&mut device);
                     (
-                        program::run_program(&program, &script).unwrap(),
+                        program::run_program(&program, &script, KernelExecutor::default()).unwrap(),
                         program::call_program(&program, &script, machine).unwrap(),
                     )
                 }

@@ -4,23 +4,21 @@ use super::run_array::RunArray;
 use super::script::{RunScript, RunScriptFault, RunScriptValue};
 use super::{MOST_STEPS, WrittenArray, refuse_script};
 use crate::request::RequestFailure;
-use spirula_interpreter::InterpreterMachine;
+use spirula_interpreter::{InterpreterMachine, KernelExecutor};
 use spirula_program::{CompiledProgram, KernelMachine, ProgramError, ProgramSession, ProgramValue};
 use std::fmt::Display;
 
-/// Calls an entry point of a program as a script says, and returns its results.
+/// Calls an entry point of a program as a script says, with kernels on an executor, and returns its results.
 ///
 /// # Errors
 /// When the script does not fit the entry point, or the program fails.
 pub(super) fn run_program(
     program: &CompiledProgram,
     script: &RunScript,
+    executor: KernelExecutor,
 ) -> Result<Vec<WrittenArray>, RequestFailure> {
-    call_program(
-        program,
-        script,
-        InterpreterMachine::with_step_limit(MOST_STEPS),
-    )
+    let machine = InterpreterMachine::with_executor(executor, MOST_STEPS);
+    call_program(program, script, machine)
 }
 
 /// Calls an entry point of a program on a machine.

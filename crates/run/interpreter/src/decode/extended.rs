@@ -116,7 +116,7 @@ impl<'m> CodeDecoder<'m> {
             return self.decode_second_result(inst, f32, f64);
         }
         if let ExtInstBody::Packing(packing) = row.body {
-            return self.decode_packing(inst, packing, operands[0]);
+            return self.decode_packing(inst, packing, row);
         }
         let result = self.result_type(inst)?;
         let own = self.facts.component_kind(result)?;
@@ -127,7 +127,7 @@ impl<'m> CodeDecoder<'m> {
             ExtInstBody::Real { .. } if matches!(own, ScalarKind::Float(_)) => own,
             _ => first,
         };
-        let operation = ScalarOperation::from_extended(row.body, kind);
+        let operation = ScalarOperation::from_extended(row, kind);
         let operation = operation
             .ok_or_else(|| refuse(inst, format!("{} is not possible on these types", row.name)))?;
         self.apply_components(inst, operation, &operands)
@@ -138,10 +138,10 @@ impl<'m> CodeDecoder<'m> {
         &mut self,
         inst: InstRef<'m>,
         packing: PackingFn,
-        operand: Id,
+        row: &ScalarExtInst,
     ) -> DecodeResult {
-        let operation =
-            ScalarOperation::from_extended(ExtInstBody::Packing(packing), ScalarKind::Bool);
+        let operand = inst.id_operand(2);
+        let operation = ScalarOperation::from_extended(row, ScalarKind::Bool);
         let operation = operation.ok_or_else(|| self.refuse_inst(inst))?;
         let (to, from) = (self.result_slot(inst)?, self.value_slot(operand)?);
         let count = self.facts.count_scalars(self.result_type(inst)?)?;
@@ -381,7 +381,7 @@ impl<'m> CodeDecoder<'m> {
             let chosen = self.reserve_registers(1);
             self.push_operation(op, ScalarKind::Bool, &[kind, kind], chosen, &[c + n, zero])?;
             self.push_apply(
-                ScalarOperation::Select,
+                ScalarOperation::select(),
                 to + n,
                 &[chosen, b + n, a + n],
                 &[],

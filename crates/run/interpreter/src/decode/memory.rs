@@ -301,7 +301,7 @@ impl<'m> CodeDecoder<'m> {
         self.push_operation(op, ScalarKind::Bool, &kinds, region + 1, &[region, class])?;
         let null = self.pool_constants(&[0]);
         self.push_apply(
-            ScalarOperation::Select,
+            ScalarOperation::select(),
             to,
             &[region + 1, address, null],
             &[],
@@ -427,7 +427,7 @@ impl<'m> CodeDecoder<'m> {
         let core = |op: Op| ScalarOperation::from_core(op, kind, &[kind, kind]);
         let named = |name: &str| {
             let row = ScalarExtSet::Glsl.find_named_function(name)?;
-            ScalarOperation::from_extended(row.body, kind)
+            ScalarOperation::from_extended(row, kind)
         };
         let operation = match inst.op() {
             Op::AtomicIAdd | Op::AtomicIIncrement => core(Op::IAdd),

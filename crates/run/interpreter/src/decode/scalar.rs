@@ -154,17 +154,15 @@ impl<'m> CodeDecoder<'m> {
         let is_signed = matches!(inst.op(), Op::SConvert | Op::ConvertFToS | Op::ConvertSToF);
         let is_integer = matches!(inst.op(), Op::SConvert | Op::UConvert);
         let operation = match rounding {
-            _ if saturates && is_integer => Some(ScalarOperation::Saturate {
-                from: from.bits(),
-                to: to.bits(),
-                is_signed,
-            }),
-            Some(rounding) if !is_integer => Some(ScalarOperation::Round {
-                from: from.to_fold_type(),
-                to: to.to_fold_type(),
+            _ if saturates && is_integer => {
+                Some(ScalarOperation::saturate(from.bits(), to.bits(), is_signed))
+            }
+            Some(rounding) if !is_integer => Some(ScalarOperation::round(
+                from.to_fold_type(),
+                to.to_fold_type(),
                 is_signed,
                 rounding,
-            }),
+            )),
             _ => ScalarOperation::from_core(inst.op(), to, &[from]),
         };
         let operation = operation.ok_or_else(|| self.refuse_inst(inst))?;
@@ -264,7 +262,7 @@ impl<'m> CodeDecoder<'m> {
             |op: Op, result: ScalarKind| ScalarOperation::from_core(op, result, &[kind, kind]);
         let named = |name: &str| {
             let row = ScalarExtSet::OpenCl.find_named_function(name)?;
-            ScalarOperation::from_extended(row.body, kind)
+            ScalarOperation::from_extended(row, kind)
         };
         let (low, high, high_operands) = match inst.op() {
             // A sum that is less than an operand has wrapped.

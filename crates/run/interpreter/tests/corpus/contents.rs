@@ -20,7 +20,7 @@ pub fn compare_elements(
         if a != b && !(is_nan(a) && is_nan(b)) {
             let show = |bytes: &[u8]| element.format_number(element.decode_number(bytes));
             return Err(format!(
-                "{title}, element {at}: the CPU device has {}, the interpreter {}",
+                "{title}, element {at}: the CPU device has {}, the other one {}",
                 show(a),
                 show(b)
             ));

@@ -1,9 +1,10 @@
 //! Kernels of the corpus, from LLVM IR.
 
 use crate::contents::{compare_elements, read_hex, read_scalar, read_seeded_fill};
+use crate::executors::TestedExecutor;
 use crate::{CorpusTally, is_chosen};
 use serde_json::Value;
-use spirula_interpreter::{InterpretedArgument, InterpretedLaunch, KernelInterpreter};
+use spirula_interpreter::{InterpretedArgument, InterpretedLaunch, KernelExecutor};
 use spirula_runtime::data::{ElementType, generate_elements};
 use spirula_runtime::{
     BufferHandle, ComputeDevice, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs,
@@ -31,18 +32,32 @@ struct TestBuffer {
 /// The buffers of a program, by name.
 struct TestBuffers {
     device: ComputeDevice,
+    executor: KernelExecutor,
     memory: Vec<Vec<u8>>,
     named: HashMap<String, TestBuffer>,
 }
 
+/// Those that are translated to WebAssembly.
+const LEAST_TRANSLATED: usize = 261;
+
 #[test]
 fn kernels_write_what_the_cpu_device_writes() {
+    compare_kernels(TestedExecutor::Interpreter, LEAST_EQUAL);
+}
+
+#[test]
+fn translated_kernels_write_what_the_cpu_device_writes() {
+    compare_kernels(TestedExecutor::WebAssembly, LEAST_TRANSLATED);
+}
+
+fn compare_kernels(tested: TestedExecutor, least: usize) {
     let Some(folder) = spirula_testing::find_corpus("llvm-ir/kernels") else {
         return;
     };
     let manifest = std::fs::read(folder.join("manifest.json")).expect("the manifest is readable");
     let manifest: Value = serde_json::from_slice(&manifest).expect("the manifest is JSON");
     let mut tally = CorpusTally::default();
+    let mut number = 0;
     for test in manifest["tests"].as_array().expect("tests are a list") {
         for file in test["ir"]
             .as_array()
@@ -50,15 +65,16 @@ fn kernels_write_what_the_cpu_device_writes() {
             .flatten()
             .filter_map(Value::as_str)
         {
-            if is_chosen(file) {
-                tally.add_result(file, compare_devices(&folder.join(file), test));
+            if is_chosen(file) && tested.is_chosen(number) {
+                tally.add_result(file, compare_devices(&folder.join(file), test, tested));
             }
+            number += 1;
         }
     }
-    tally.check(LEAST_EQUAL);
+    tally.check(tested, least);
 }
 
-fn compare_devices(path: &Path, test: &Value) -> Result<(), String> {
+fn compare_devices(path: &Path, test: &Value, tested: TestedExecutor) -> Result<(), String> {
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     let compiled = spirula::compile_input(&bytes, &Default::default());
     let module = compiled.and_then(|compiled| compiled.into_module());
@@ -66,6 +82,7 @@ fn compare_devices(path: &Path, test: &Value) -> Result<(), String> {
     let device = ComputeDevice::open("cpu", &Default::default()).map_err(|e| e.to_string())?;
     let mut buffers = TestBuffers {
         device,
+        executor: tested.make(),
         memory: Vec::new(),
         named: HashMap::new(),
     };
@@ -84,8 +101,11 @@ impl TestBuffers {
     /// Runs a launch on both devices.
     fn run_both(&mut self, module: &SpirvModule, launch: &Value) -> Result<(), String> {
         let name = launch["name"].as_str().unwrap_or_default();
-        let kernel = KernelInterpreter::from_module(module, name, &[]);
+        let kernel = self.executor.prepare_kernel(module, name, &[]);
         let kernel = kernel.map_err(|error| format!("refused: {error}"))?;
+        if let Some(reason) = &self.executor.report().borrow().reason {
+            return Err(format!("refused: {reason}"));
+        }
         let (mut own, mut others) = (Vec::new(), Vec::new());
         for argument in launch["args"].as_array().into_iter().flatten() {
             let (interpreted, compiled) = self.make_argument(argument)?;
@@ -119,7 +139,9 @@ impl TestBuffers {
             most_steps: MOST_STEPS,
             ..InterpretedLaunch::default()
         };
-        let ran = kernel.run_launch(&interpreted, &mut self.memory);
+        let ran = self
+            .executor
+            .run_launch(&kernel, &interpreted, &mut self.memory);
         ran.map_err(|error| format!("{name}: {error} {}", error.notes.join(", ")))
     }
 

@@ -1,9 +1,10 @@
 //! Shaders of the corpus.
 
 use crate::contents::{compare_elements, read_hex, read_named_fill, read_scalar};
+use crate::executors::TestedExecutor;
 use crate::{CorpusTally, is_chosen};
 use serde_json::Value;
-use spirula_interpreter::{InterpretedLaunch, KernelInterpreter, ResourceSlot};
+use spirula_interpreter::{InterpretedLaunch, ResourceSlot};
 use spirula_runtime::data::{ElementType, generate_elements};
 use spirula_runtime::{
     ComputeDevice, IndexSpace, KernelLaunch, LaunchBinding, LaunchInputs, load_module,
@@ -24,24 +25,37 @@ struct TestBuffer {
 /// Shaders of the corpus with equal results, at least.
 const LEAST_EQUAL: usize = 223;
 
+/// Those that are translated to WebAssembly.
+const LEAST_TRANSLATED: usize = 223;
+
 #[test]
 fn shaders_write_what_the_cpu_device_writes() {
+    compare_shaders(TestedExecutor::Interpreter, LEAST_EQUAL);
+}
+
+#[test]
+fn translated_shaders_write_what_the_cpu_device_writes() {
+    compare_shaders(TestedExecutor::WebAssembly, LEAST_TRANSLATED);
+}
+
+fn compare_shaders(tested: TestedExecutor, least: usize) {
     let Some(folder) = spirula_testing::find_corpus("spirv/compute") else {
         return;
     };
     let manifest = std::fs::read(folder.join("manifest.json")).expect("the manifest is readable");
     let manifest: Value = serde_json::from_slice(&manifest).expect("the manifest is JSON");
     let mut tally = CorpusTally::default();
-    for test in manifest["tests"].as_array().expect("tests are a list") {
+    let tests = manifest["tests"].as_array().expect("tests are a list");
+    for (number, test) in tests.iter().enumerate() {
         let id = test["id"].as_str().unwrap_or_default();
-        if is_chosen(id) {
-            tally.add_result(id, compare_devices(&folder, test));
+        if is_chosen(id) && tested.is_chosen(number) {
+            tally.add_result(id, compare_devices(&folder, test, tested));
         }
     }
-    tally.check(LEAST_EQUAL);
+    tally.check(tested, least);
 }
 
-fn compare_devices(folder: &Path, test: &Value) -> Result<(), String> {
+fn compare_devices(folder: &Path, test: &Value, tested: TestedExecutor) -> Result<(), String> {
     let name = test["module"].as_str().ok_or("no module")?;
     let own = folder.join("modules").join(name);
     let path = if own.is_file() {
@@ -52,8 +66,12 @@ fn compare_devices(folder: &Path, test: &Value) -> Result<(), String> {
     let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let module = load_module(&bytes).map_err(|error| error.to_string())?;
     let specialised = read_specialisation(&test["spec"]);
-    let kernel = KernelInterpreter::from_module(&module, "main", &specialised);
+    let mut executor = tested.make();
+    let kernel = executor.prepare_kernel(&module, "main", &specialised);
     let kernel = kernel.map_err(|error| format!("refused: {error}"))?;
+    if let Some(reason) = &executor.report().borrow().reason {
+        return Err(format!("refused: {reason}"));
+    }
     let buffers = read_buffers(&test["buffers"])?;
     let mut device = ComputeDevice::open("cpu", &Default::default()).map_err(|e| e.to_string())?;
     let compiled = device
@@ -102,7 +120,7 @@ fn compare_devices(folder: &Path, test: &Value) -> Result<(), String> {
             most_steps: MOST_STEPS,
             ..InterpretedLaunch::default()
         };
-        let ran = kernel.run_launch(&launch, &mut memory);
+        let ran = executor.run_launch(&kernel, &launch, &mut memory);
         ran.map_err(|error| format!("{error} {}", error.notes.join(", ")))?;
     }
     device.wait_idle().map_err(|error| error.to_string())?;
