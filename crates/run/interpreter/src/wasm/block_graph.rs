@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// Most blocks of a function.
-const MOST_BLOCKS: usize = 20_000;
+const MOST_BLOCKS: usize = 8_000;
 
 /// A block by its number; the dispatcher is the one after all others.
 pub(super) type BlockNumber = usize;

@@ -17,6 +17,9 @@ pub(super) const STATE_BYTES: u32 = 8;
 /// Most bytes of an invocation's variables and of its saved registers.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// Most bytes of both where invocations wait, so that each has its own.
+const MOST_WAITING_BYTES: u64 = 128 << 10;
+
 /// A function.
 #[derive(Clone, Debug)]
 pub(super) struct FunctionPlan {
@@ -129,7 +132,13 @@ impl KernelPlan {
         }
         let place = code.places.get(own.steps.start).copied();
         let steps = own.steps.clone();
-        if self.private_bytes > MOST_BYTES || u64::from(self.state_bytes) > MOST_BYTES {
+        let bytes = self.private_bytes.saturating_add(self.state_bytes.into());
+        let most = if code.points.is_empty() {
+            MOST_BYTES
+        } else {
+            MOST_WAITING_BYTES
+        };
+        if bytes > most {
             let message = "the variables of an invocation are too large for WebAssembly";
             return Err(SourceDiagnostic::error(place.unwrap_or_default(), message));
         }

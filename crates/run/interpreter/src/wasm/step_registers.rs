@@ -1,5 +1,6 @@
 //! Registers that steps read and write.
 
+use crate::exchange::ExchangeKind;
 use crate::step::{CONSTANT, CodeStep, KernelCode, SecondResult, Slot, TableRange};
 
 /// Consecutive registers.
@@ -103,6 +104,9 @@ pub(super) fn list_reads(code: &KernelCode, step: &CodeStep) -> Vec<RegisterRow>
         CodeStep::Return { from, count } => vec![row(*from, *count)],
         CodeStep::Suspend(point) => {
             let point = &code.points[*point as usize];
+            if point.kind == ExchangeKind::Barrier {
+                return Vec::new();
+            }
             vec![row(point.value, point.count), single(point.operand)]
         }
         CodeStep::LocalAddress { .. }

@@ -149,6 +149,18 @@ OpReturn";
 }
 
 #[test]
+fn a_kernel_without_values_waits() {
+    let text = write_kernel(EXCHANGE, "OpControlBarrier %two %two %order\nOpReturn", "");
+    let unused = "%ids = OpLoad %v3u64 %id
+%number64 = OpCompositeExtract %u64 %ids 0
+%number = OpUConvert %u32 %number64
+%place = OpPtrAccessChain %pointer %data %number64
+";
+    assert!(text.contains(unused));
+    assert_eq!(check_equal(&text.replace(unused, ""), 8, &WORDS), WORDS);
+}
+
+#[test]
 fn an_invocation_that_ends_is_not_waited_for() {
     let body = "
 %is_first = OpIEqual %bool %number %zero
