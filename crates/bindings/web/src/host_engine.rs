@@ -23,7 +23,7 @@ unsafe extern "C" {
     safe fn drop_instance(instance: u32);
 }
 
-/// What the instance that runs may call.
+/// Functions that the running instance may call.
 #[derive(Default)]
 struct RunningHost {
     functions: Arc<HostFunctions>,

@@ -3,7 +3,7 @@
 use crate::decode::{DecodedKernel, decode_kernel};
 use crate::exchange::{LaneRegisters, exchange_values};
 use crate::invocation::{Invocation, InvocationState};
-use crate::launch_grid::{GridGroup, LaunchGrid};
+use crate::launch_grid::{GridGroup, KernelGrid};
 use crate::memory::SharedMemory;
 use crate::placed_arguments::PlacedArguments;
 use crate::step::{KernelCode, Slot};
@@ -83,7 +83,7 @@ struct RunningGroup<'k, 'b> {
     invocations: Vec<Invocation>,
     /// Parameters of the entry point.
     parameters: Vec<u64>,
-    grid: LaunchGrid,
+    grid: KernelGrid,
     budget: u64,
 }
 
@@ -116,7 +116,7 @@ impl KernelInterpreter {
         launch: &InterpretedLaunch<'_>,
         buffers: &mut [Vec<u8>],
     ) -> Result<(), SourceDiagnostic> {
-        let grid = LaunchGrid::from_launch(&self.kernel, launch)?;
+        let grid = KernelGrid::from_launch(&self.kernel, launch)?;
         let placed = PlacedArguments::from_launch(&self.kernel, launch)?;
         let mut running = RunningGroup {
             kernel: &self.kernel,

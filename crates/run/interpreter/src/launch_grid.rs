@@ -11,7 +11,7 @@ const MOST_INVOCATIONS: u64 = 4096;
 
 /// The index space of a launch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LaunchGrid {
+pub(crate) struct KernelGrid {
     /// Size of full workgroups.
     pub size: [u32; 3],
     pub groups: [u32; 3],
@@ -34,7 +34,7 @@ impl GridGroup {
     }
 }
 
-impl LaunchGrid {
+impl KernelGrid {
     /// The grid of a launch.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl LaunchGrid {
     pub(crate) fn from_launch(
         kernel: &DecodedKernel,
         launch: &InterpretedLaunch<'_>,
-    ) -> Result<LaunchGrid, SourceDiagnostic> {
+    ) -> Result<KernelGrid, SourceDiagnostic> {
         let size = kernel.workgroup.unwrap_or(launch.workgroup);
         let total = size
             .iter()
@@ -52,7 +52,7 @@ impl LaunchGrid {
             return Err(SourceDiagnostic::error(SourceLocation::Unknown, message));
         }
         let whole = [0, 1, 2].map(|n| u64::from(launch.groups[n]) * u64::from(size[n]));
-        Ok(LaunchGrid {
+        Ok(KernelGrid {
             size,
             groups: launch.groups,
             global: launch.global.unwrap_or(whole),

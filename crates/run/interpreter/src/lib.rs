@@ -55,4 +55,4 @@ mod wasm;
 pub use executor::{ExecutorReport, KernelExecutor, PreparedKernel};
 pub use launch::{InterpretedArgument, InterpretedLaunch, KernelInterpreter, ResourceSlot};
 pub use machine::InterpreterMachine;
-pub use wasm::{HOST_MODULE, HostFunctions, HostImport, HostRow, WasmEngine, WasmKernel};
+pub use wasm::{EngineImport, HOST_MODULE, HostFunctions, HostRow, WasmEngine, WasmKernel};

@@ -8,7 +8,7 @@ pub const HOST_MODULE: &str = "spirula";
 
 /// A function that generated modules import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostImport {
+pub enum EngineImport {
     /// `apply(number, a, b, c, d)`: the operation with this number on the bits of scalars.
     Apply,
     /// `put_row(at, bits)`: sets an operand of the next function on vectors.
@@ -19,22 +19,22 @@ pub enum HostImport {
     TakeRow,
 }
 
-impl HostImport {
+impl EngineImport {
     /// The imports in the order of their indices.
-    pub const ALL: [HostImport; 4] = [
-        HostImport::Apply,
-        HostImport::PutRow,
-        HostImport::ComputeRow,
-        HostImport::TakeRow,
+    pub const ALL: [EngineImport; 4] = [
+        EngineImport::Apply,
+        EngineImport::PutRow,
+        EngineImport::ComputeRow,
+        EngineImport::TakeRow,
     ];
 
     /// The name in the import section.
     pub fn name(self) -> &'static str {
         match self {
-            HostImport::Apply => "apply",
-            HostImport::PutRow => "put_row",
-            HostImport::ComputeRow => "compute_row",
-            HostImport::TakeRow => "take_row",
+            EngineImport::Apply => "apply",
+            EngineImport::PutRow => "put_row",
+            EngineImport::ComputeRow => "compute_row",
+            EngineImport::TakeRow => "take_row",
         }
     }
 }

@@ -12,7 +12,7 @@ const MOST_COMPONENTS: usize = 256;
 
 /// An operation on the bits of scalars.
 #[derive(Clone, Debug)]
-pub(crate) enum HostOperation {
+pub(crate) enum HostedOperation {
     Scalar(ScalarOperation),
     /// The first result of a function that has two.
     First(SecondResultStep),
@@ -26,19 +26,19 @@ pub(crate) enum HostOperation {
     Narrow(FloatEncoding),
 }
 
-impl HostOperation {
+impl HostedOperation {
     fn apply(&self, operands: [u64; 4]) -> u64 {
         let [a, b, ..] = operands;
         match self {
-            HostOperation::Scalar(operation) => operation.apply(operands),
-            HostOperation::First(step) => apply_second_result(step, a, b).0,
-            HostOperation::Second(step) => apply_second_result(step, a, b).1,
-            HostOperation::FromHalf(format) => {
+            HostedOperation::Scalar(operation) => operation.apply(operands),
+            HostedOperation::First(step) => apply_second_result(step, a, b).0,
+            HostedOperation::Second(step) => apply_second_result(step, a, b).1,
+            HostedOperation::FromHalf(format) => {
                 float_to_float(a, FloatEncoding::F16, *format, FloatRounding::NearestEven)
             }
-            HostOperation::ToHalf(format, rounding) => narrow_to_half(a, *format, *rounding),
-            HostOperation::Widen(format) => widen_number(a, *format).to_bits().into(),
-            HostOperation::Narrow(format) => narrow_number(f32::from_bits(a as u32), *format),
+            HostedOperation::ToHalf(format, rounding) => narrow_to_half(a, *format, *rounding),
+            HostedOperation::Widen(format) => widen_number(a, *format).to_bits().into(),
+            HostedOperation::Narrow(format) => narrow_number(f32::from_bits(a as u32), *format),
         }
     }
 }
@@ -46,13 +46,13 @@ impl HostOperation {
 /// The functions that a generated module imports, by their numbers.
 #[derive(Debug, Default)]
 pub struct HostFunctions {
-    operations: Vec<HostOperation>,
+    operations: Vec<HostedOperation>,
     geometry: Vec<GeometryStep>,
 }
 
 impl HostFunctions {
     /// Appends an operation, and returns its number.
-    pub(crate) fn push_operation(&mut self, operation: HostOperation) -> u32 {
+    pub(crate) fn push_operation(&mut self, operation: HostedOperation) -> u32 {
         self.operations.push(operation);
         self.operations.len() as u32 - 1
     }

@@ -10,7 +10,7 @@ use crate::decode::{DecodedKernel, decode_kernel};
 use crate::exchange::{LaneRegisters, exchange_values};
 use crate::invocation::InvocationFault;
 use crate::launch::{InterpretedLaunch, describe_endless_wait};
-use crate::launch_grid::{GridGroup, LaunchGrid};
+use crate::launch_grid::{GridGroup, KernelGrid};
 use crate::memory::{MemoryRegion, OutsideAccess};
 use crate::placed_arguments::PlacedArguments;
 use crate::step::{CONSTANT, CodeStep, Slot};
@@ -47,7 +47,7 @@ struct LaunchPlaces {
 /// A launch that runs on an engine.
 struct RunningLaunch<'a> {
     kernel: &'a WasmKernel,
-    grid: LaunchGrid,
+    grid: KernelGrid,
     places: LaunchPlaces,
     engine: &'a mut dyn WasmEngine,
     instance: u32,
@@ -109,7 +109,7 @@ impl WasmKernel {
         engine: &mut dyn WasmEngine,
         instance: u32,
     ) -> Result<(), SourceDiagnostic> {
-        let grid = LaunchGrid::from_launch(&self.kernel, launch)?;
+        let grid = KernelGrid::from_launch(&self.kernel, launch)?;
         let placed = PlacedArguments::from_launch(&self.kernel, launch)?;
         let places = self.place_regions(&grid, &placed, buffers)?;
         engine
@@ -134,7 +134,7 @@ impl WasmKernel {
     /// Places the regions of a launch.
     fn place_regions(
         &self,
-        grid: &LaunchGrid,
+        grid: &KernelGrid,
         placed: &PlacedArguments,
         buffers: &[Vec<u8>],
     ) -> Result<LaunchPlaces, SourceDiagnostic> {

@@ -45,6 +45,6 @@ mod step_registers;
 mod value_class;
 mod workgroup_loop;
 
-pub use engine::{HOST_MODULE, HostImport, WasmEngine};
+pub use engine::{EngineImport, HOST_MODULE, WasmEngine};
 pub use host::{HostFunctions, HostRow};
 pub use kernel::WasmKernel;

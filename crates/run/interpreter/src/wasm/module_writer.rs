@@ -1,7 +1,7 @@
 //! The WebAssembly module of a kernel: imports, helpers, the loop over a workgroup, and its functions.
 
 use super::emit::{KernelEmission, byte_offset, emit_function};
-use super::engine::{HOST_MODULE, HostImport};
+use super::engine::{EngineImport, HOST_MODULE};
 use super::function_plan::{FunctionPlan, KernelPlan};
 use super::host::HostFunctions;
 use super::memory_layout::{self as layout, FixedLayout};
@@ -132,7 +132,7 @@ fn write_signatures(plan: &KernelPlan) -> (TypeSection, ImportSection, FunctionS
         types
             .ty()
             .function(parameters.iter().copied(), results.iter().copied());
-        match HostImport::ALL.get(number) {
+        match EngineImport::ALL.get(number) {
             Some(import) => {
                 imports.import(HOST_MODULE, import.name(), EntityType::Function(ty));
             }

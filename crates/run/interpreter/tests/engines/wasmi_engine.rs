@@ -1,10 +1,10 @@
 //! The interpreter `wasmi` as the engine of generated modules.
 
-use spirula_interpreter::{HOST_MODULE, HostFunctions, HostImport, HostRow, WasmEngine};
+use spirula_interpreter::{EngineImport, HOST_MODULE, HostFunctions, HostRow, WasmEngine};
 use std::sync::Arc;
 use wasmi::{Caller, Engine, Instance, Linker, Memory, Module, Store, TypedFunc};
 
-/// What imports of an instance compute.
+/// The functions behind the imports of an instance.
 struct HostState {
     functions: Arc<HostFunctions>,
     row: HostRow,
@@ -32,10 +32,10 @@ impl WasmiEngine {
 }
 
 fn link_imports(linker: &mut Linker<HostState>) -> Result<(), String> {
-    for import in HostImport::ALL {
+    for import in EngineImport::ALL {
         let name = import.name();
         let linked = match import {
-            HostImport::Apply => linker.func_wrap(
+            EngineImport::Apply => linker.func_wrap(
                 HOST_MODULE,
                 name,
                 |caller: Caller<'_, HostState>, number: i32, a: i64, b: i64, c: i64, d: i64| {
@@ -43,14 +43,14 @@ fn link_imports(linker: &mut Linker<HostState>) -> Result<(), String> {
                     caller.data().functions.apply(number as u32, operands) as i64
                 },
             ),
-            HostImport::PutRow => linker.func_wrap(
+            EngineImport::PutRow => linker.func_wrap(
                 HOST_MODULE,
                 name,
                 |mut caller: Caller<'_, HostState>, at: i32, bits: i64| {
                     caller.data_mut().row.put(at as u32, bits as u64);
                 },
             ),
-            HostImport::ComputeRow => linker.func_wrap(
+            EngineImport::ComputeRow => linker.func_wrap(
                 HOST_MODULE,
                 name,
                 |mut caller: Caller<'_, HostState>, number: i32| {
@@ -58,7 +58,7 @@ fn link_imports(linker: &mut Linker<HostState>) -> Result<(), String> {
                     state.row.compute(&state.functions, number as u32);
                 },
             ),
-            HostImport::TakeRow => linker.func_wrap(
+            EngineImport::TakeRow => linker.func_wrap(
                 HOST_MODULE,
                 name,
                 |caller: Caller<'_, HostState>, at: i32| caller.data().row.take(at as u32) as i64,

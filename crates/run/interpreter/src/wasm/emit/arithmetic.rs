@@ -2,7 +2,7 @@
 
 use super::{FunctionEmitter, StepOperand};
 use crate::operation::{OperationName, ScalarOperation};
-use crate::wasm::host::HostOperation;
+use crate::wasm::host::HostedOperation;
 use crate::wasm::value_class::ValueClass;
 use spirula_scalar::FloatEncoding;
 use spirula_scalar::fold::FoldType;
@@ -38,7 +38,7 @@ impl FunctionEmitter<'_, '_> {
             }
             FoldType::Int { .. } => None,
         };
-        made.unwrap_or_else(|| self.call_host(HostOperation::Scalar(*operation), &operands))
+        made.unwrap_or_else(|| self.call_host(HostedOperation::Scalar(*operation), &operands))
     }
 
     /// Operations on truth values, of which bit 0 counts.

@@ -1,22 +1,18 @@
 //! Operations on `f32` and `f64`: those whose results IEEE 754 fixes, and the short formulas of `spirula_scalar`.
 
 use super::arithmetic::StepOperands;
-use super::{FunctionEmitter, StepOperand};
+use super::{EmitInstruction, FunctionEmitter, StepOperand};
 use crate::operation::{OperationName, ScalarOperation};
 use crate::wasm::value_class::ValueClass;
 use spirula_scalar::FloatEncoding;
 use spirula_scalar::fold::FoldType;
 use spirula_spirv::grammar::Op;
-use wasm_encoder::InstructionSink;
-
-/// Emits one instruction.
-type Emission = for<'a, 'b> fn(&'a mut InstructionSink<'b>) -> &'a mut InstructionSink<'b>;
 
 /// An instruction on `f32` and on `f64`.
 #[derive(Clone, Copy)]
 struct FloatPair {
-    single: Emission,
-    double: Emission,
+    single: EmitInstruction,
+    double: EmitInstruction,
 }
 
 macro_rules! pair {

@@ -1,17 +1,13 @@
 //! Operations on integers of 8, 16, 32 and 64 bits. Those of fewer than 32 bits are zero-extended in 32.
 
 use super::arithmetic::StepOperands;
-use super::{FunctionEmitter, StepOperand};
+use super::{EmitInstruction, FunctionEmitter, StepOperand};
 use crate::operation::{OperationName, ScalarOperation};
 use crate::wasm::value_class::ValueClass;
 use spirula_scalar::FloatEncoding;
 use spirula_scalar::fold::FoldType;
 use spirula_scalar::int::{make_mask, sign_extend};
 use spirula_spirv::grammar::Op;
-use wasm_encoder::InstructionSink;
-
-/// Emits one instruction.
-type Emission = for<'a, 'b> fn(&'a mut InstructionSink<'b>) -> &'a mut InstructionSink<'b>;
 
 /// How operands and the result of an operation are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +27,8 @@ use IntegerRule::{Compare, CompareSigned, Natural, Wrapping};
 struct IntegerRow {
     op: Op,
     rule: IntegerRule,
-    narrow: Emission,
-    wide: Emission,
+    narrow: EmitInstruction,
+    wide: EmitInstruction,
 }
 
 macro_rules! rows {
@@ -144,7 +140,7 @@ impl FunctionEmitter<'_, '_> {
         };
     }
 
-    fn emit_pair(&mut self, width: u32, narrow: Emission, wide: Emission) {
+    fn emit_pair(&mut self, width: u32, narrow: EmitInstruction, wide: EmitInstruction) {
         let emission = if width == 64 { wide } else { narrow };
         emission(&mut self.sink());
     }

@@ -14,7 +14,7 @@ pub(super) use control::{STATUS_ENDED, waiting_point};
 use super::address_facts::{AddressFact, AddressFacts};
 use super::block_graph::{BlockGraph, ResumeKind};
 use super::function_plan::{FunctionPlan, KernelPlan, STATE_BYTES};
-use super::host::{HostFunctions, HostOperation};
+use super::host::{HostFunctions, HostedOperation};
 use super::memory_layout::{self as layout, FixedLayout};
 use super::module_writer::{
     FIRST_FUNCTION, GLOBAL_PRIVATE, GLOBAL_STATE, HELPER_FIND_REGION, IMPORT_APPLY,
@@ -26,6 +26,9 @@ use crate::memory::MemoryRegion;
 use crate::step::{CONSTANT, CodeStep, Slot};
 use spirula_diagnostics::SourceDiagnostic;
 use wasm_encoder::{Function, Ieee32, Ieee64, InstructionSink, MemArg, MemArgTarget, ValType};
+
+/// Emits one instruction.
+type EmitInstruction = for<'a, 'b> fn(&'a mut InstructionSink<'b>) -> &'a mut InstructionSink<'b>;
 
 /// The operand of an instruction.
 #[derive(Clone, Copy, Debug)]
@@ -243,7 +246,7 @@ impl<'k> FunctionEmitter<'k, '_> {
     }
 
     /// Calls an operation of the host. The result is 64 bits.
-    fn call_host(&mut self, operation: HostOperation, operands: &[StepOperand]) -> ValueClass {
+    fn call_host(&mut self, operation: HostedOperation, operands: &[StepOperand]) -> ValueClass {
         let number = self.emission.functions.push_operation(operation);
         self.sink().i32_const(number as i32);
         for at in 0..4 {

@@ -7,7 +7,7 @@ use crate::step::{
     TableRange,
 };
 use crate::wasm::block_graph::StepBlock;
-use crate::wasm::host::HostOperation;
+use crate::wasm::host::HostedOperation;
 use crate::wasm::module_writer::{FAULT_UNREACHABLE, HELPER_FAULT};
 use crate::wasm::value_class::ValueClass;
 use spirula_diagnostics::SourceDiagnostic;
@@ -251,9 +251,9 @@ impl FunctionEmitter<'_, '_> {
         let operands = [StepOperand::Slot(step.a), StepOperand::Slot(step.b)];
         // Both are computed before one is set, as it may be an operand.
         let second = self.temporary(ValueClass::I64, 0);
-        self.call_host(HostOperation::Second(step.clone()), &operands);
+        self.call_host(HostedOperation::Second(step.clone()), &operands);
         self.sink().local_set(second);
-        let made = self.call_host(HostOperation::First(step.clone()), &operands);
+        let made = self.call_host(HostedOperation::First(step.clone()), &operands);
         self.pop_to(step.to, made);
         match step.second {
             SecondResult::Register(slot) => {
@@ -277,10 +277,10 @@ impl FunctionEmitter<'_, '_> {
                 self.load_cell(pointer, 2, ValueClass::I64);
                 self.sink().local_set(half);
                 let operands = [StepOperand::Local(half, ValueClass::I64)];
-                let made = self.call_host(HostOperation::FromHalf(access.format), &operands);
+                let made = self.call_host(HostedOperation::FromHalf(access.format), &operands);
                 self.pop_to(access.value + n, made);
             } else {
-                let operation = HostOperation::ToHalf(access.format, access.rounding);
+                let operation = HostedOperation::ToHalf(access.format, access.rounding);
                 let operands = [StepOperand::Slot(access.value + n)];
                 self.call_host(operation, &operands);
                 self.sink().local_set(half);

@@ -3,7 +3,7 @@
 use super::{FunctionEmitter, StepOperand};
 use crate::geometry::GeometryFunction;
 use crate::step::{GeometryStep, ProductSum, Slot};
-use crate::wasm::host::HostOperation;
+use crate::wasm::host::HostedOperation;
 use crate::wasm::module_writer::{IMPORT_COMPUTE_ROW, IMPORT_PUT_ROW, IMPORT_TAKE_ROW};
 use crate::wasm::value_class::ValueClass;
 use spirula_scalar::FloatEncoding;
@@ -16,7 +16,7 @@ impl FunctionEmitter<'_, '_> {
             FloatEncoding::F32 | FloatEncoding::F64 => self.push_slot(slot, class),
             format => {
                 let operands = [StepOperand::Slot(slot)];
-                let made = self.call_host(HostOperation::Widen(format), &operands);
+                let made = self.call_host(HostedOperation::Widen(format), &operands);
                 made.convert(class, &mut self.sink());
             }
         }
@@ -50,7 +50,7 @@ impl FunctionEmitter<'_, '_> {
         let total = self.temporary(class, 0);
         self.sink().local_set(total);
         let operands = [StepOperand::Local(total, class)];
-        let made = self.call_host(HostOperation::Narrow(sum.format), &operands);
+        let made = self.call_host(HostedOperation::Narrow(sum.format), &operands);
         self.pop_to(sum.to, made);
     }
 
