@@ -166,7 +166,10 @@ fn find_extended_result(row: &ScalarExtInst, kind: ScalarKind) -> FoldType {
     let int = |width| FoldType::Int { width };
     match row.body {
         ExtInstBody::Integer(_) if row.name.ends_with("upsample") => int(2 * kind.bits()),
-        ExtInstBody::Real { f32, .. } if matches!(f32, RealFn::ToInt(_)) => int(32),
+        ExtInstBody::Real {
+            f32: RealFn::ToInt(_),
+            ..
+        } => int(32),
         ExtInstBody::Packing(PackingFn::PackDouble(_)) => int(64),
         ExtInstBody::Packing(_) => int(32),
         _ => kind.to_fold_type(),

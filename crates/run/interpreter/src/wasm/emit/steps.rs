@@ -251,9 +251,9 @@ impl FunctionEmitter<'_, '_> {
         let operands = [StepOperand::Slot(step.a), StepOperand::Slot(step.b)];
         // Both are computed before one is set, as it may be an operand.
         let second = self.temporary(ValueClass::I64, 0);
-        self.call_host(HostedOperation::Second(step.clone()), &operands);
+        self.call_host(HostedOperation::Second(*step), &operands);
         self.sink().local_set(second);
-        let made = self.call_host(HostedOperation::First(step.clone()), &operands);
+        let made = self.call_host(HostedOperation::First(*step), &operands);
         self.pop_to(step.to, made);
         match step.second {
             SecondResult::Register(slot) => {

@@ -150,7 +150,7 @@ impl FunctionEmitter<'_, '_> {
                 at += 1;
             }
         }
-        let number = self.emission.functions.push_geometry(step.clone());
+        let number = self.emission.functions.push_geometry(*step);
         self.sink()
             .i32_const(number as i32)
             .call(IMPORT_COMPUTE_ROW);
