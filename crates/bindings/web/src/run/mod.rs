@@ -274,6 +274,7 @@ mod tests {
             Path::new(env!("CARGO_MANIFEST_DIR")).join("page/examples/rotate.spvasm"),
         );
         let request = RunRequest {
+            interpret: false,
             script: "numbers: u32[2] = 0".to_owned(),
             compile: PageCompilation::default(),
         };
