@@ -1,7 +1,7 @@
 //! Points-to analysis: the memory region that the address in each register names.
 //!
 //! The analysis makes accesses cheaper, and no access depends on it: each is compared with the bounds of the region that is
-//! expected here, so a wrong fact could only refuse an access.
+//! expected here, and an address outside of these is looked up among all regions.
 
 use super::function_plan::FunctionPlan;
 use super::step_registers::{RegisterRow, list_writes};

@@ -149,6 +149,32 @@ OpReturn";
 }
 
 #[test]
+fn a_constant_address_before_its_variable_is_valid_with_an_index() {
+    // The constant is 16 bytes before the variable, in the numbers of another region.
+    let globals = format!(
+        "{EXCHANGE}
+%back = OpConstant %u64 18446744073709551612
+%four = OpConstant %u64 4
+%first = OpSpecConstantOp %shared_word InBoundsAccessChain %shared %zero
+%before = OpSpecConstantOp %shared_word PtrAccessChain %first %back"
+    );
+    let body = "
+%index = OpIAdd %u64 %number64 %four
+%small = OpBitwiseAnd %u64 %index %seven
+%after = OpBitwiseOr %u64 %small %four
+%element = OpPtrAccessChain %shared_word %before %after
+OpStore %element %ten
+%loaded = OpLoad %u32 %element
+OpStore %place %loaded
+OpReturn";
+    let globals = format!("{globals}\n%seven = OpConstant %u64 7");
+    assert_eq!(
+        check_equal(&write_kernel(&globals, body, ""), 8, &WORDS),
+        [10; 16]
+    );
+}
+
+#[test]
 fn a_kernel_without_values_waits() {
     let text = write_kernel(EXCHANGE, "OpControlBarrier %two %two %order\nOpReturn", "");
     let unused = "%ids = OpLoad %v3u64 %id

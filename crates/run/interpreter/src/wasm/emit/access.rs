@@ -8,7 +8,7 @@ use crate::wasm::module_writer::{
     FAULT_OUTSIDE, HELPER_FAULT, HELPER_FIND_REGION, HELPER_TRANSLATE,
 };
 use crate::wasm::value_class::ValueClass;
-use wasm_encoder::BlockType;
+use wasm_encoder::{BlockType, ValType};
 
 /// An address in linear memory: the local of its base, and an offset that instructions add.
 #[derive(Clone, Copy, Debug)]
@@ -130,24 +130,20 @@ impl FunctionEmitter<'_, '_> {
             }
             _ => {}
         }
+        // An address outside may be in another region, so that the helper looks for it.
         self.sink()
             .local_tee(relative)
             .local_get(limit)
             .i64_ge_u()
-            .if_(BlockType::Empty);
-        self.sink().i32_const(FAULT_OUTSIDE).i32_const(place as i32);
-        self.push_slot(address, ValueClass::I64);
-        if offset != 0 {
-            self.sink().i64_const(offset as i64).i64_add();
-        }
+            .if_(BlockType::Result(ValType::I32));
+        self.push_translated(place, address, offset, bytes);
         self.sink()
-            .i64_const(bytes as i64)
-            .call(HELPER_FAULT)
-            .end()
+            .else_()
             .local_get(relative)
             .i32_wrap_i64()
             .local_get(base)
             .i32_add()
+            .end()
             .local_set(pointer);
         CellPointer {
             local: pointer,
@@ -171,6 +167,16 @@ impl FunctionEmitter<'_, '_> {
         bytes: u64,
     ) -> CellPointer {
         let pointer = self.pointer_local;
+        self.push_translated(place, address, offset, bytes);
+        self.sink().local_set(pointer);
+        CellPointer {
+            local: pointer,
+            offset: 0,
+        }
+    }
+
+    /// Pushes the address in linear memory of bytes that may be in any region.
+    fn push_translated(&mut self, place: u32, address: Slot, offset: u64, bytes: u64) {
         self.push_slot(address, ValueClass::I64);
         if offset != 0 {
             self.sink().i64_const(offset as i64).i64_add();
@@ -178,12 +184,7 @@ impl FunctionEmitter<'_, '_> {
         self.sink()
             .i64_const(bytes as i64)
             .i32_const(place as i32)
-            .call(HELPER_TRANSLATE)
-            .local_set(pointer);
-        CellPointer {
-            local: pointer,
-            offset: 0,
-        }
+            .call(HELPER_TRANSLATE);
     }
 
     /// The first byte of cells, and the number of bytes up to the end of the last.
