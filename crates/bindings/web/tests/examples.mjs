@@ -24,6 +24,10 @@ for (const example of readExamples(page)) {
   }
   const ran = await ask({ command: "run", passes, script }, source);
   assert.equal(ran.error, undefined, example.title);
+  assert.equal(ran.executor, "WebAssembly", `${example.title}: ${ran.reason}`);
+  const interpreted = await ask({ command: "run", passes, script, interpret: true }, source);
+  assert.equal(interpreted.executor, "the interpreter");
+  assert.deepEqual(interpreted.results, ran.results, example.title);
   for (const result of ran.results) {
     found.push([example.file, result.name, result.type, hashNumbers(result.numbers)].join("\t"));
   }

@@ -95,6 +95,14 @@ pub(super) fn list_reads(code: &KernelCode, step: &CodeStep) -> Vec<RegisterRow>
             count,
             index,
         } => vec![row(*to, *count), single(*value), single(*index)],
+        _ => list_control_reads(code, step),
+    }
+}
+
+/// Registers and constants that a step reads which decides what follows.
+fn list_control_reads(code: &KernelCode, step: &CodeStep) -> Vec<RegisterRow> {
+    let single = |slot: Slot| row(slot, 1);
+    match step {
         CodeStep::Branch { condition, .. } => vec![single(*condition)],
         CodeStep::Switch { selector, .. } => vec![single(*selector)],
         CodeStep::Call { arguments, .. } => {
@@ -109,10 +117,7 @@ pub(super) fn list_reads(code: &KernelCode, step: &CodeStep) -> Vec<RegisterRow>
             }
             vec![row(point.value, point.count), single(point.operand)]
         }
-        CodeStep::LocalAddress { .. }
-        | CodeStep::Jump(_)
-        | CodeStep::End
-        | CodeStep::Unreachable => Vec::new(),
+        _ => Vec::new(),
     }
 }
 

@@ -226,17 +226,7 @@ impl FunctionEmitter<'_, '_> {
                 self.emit_float(MUL, class);
                 self.emit_float(ADD, class);
             }
-            "FMix" => {
-                self.push(a, class);
-                self.push_number(1.0, class);
-                self.push(c, class);
-                self.emit_float(SUB, class);
-                self.emit_float(MUL, class);
-                self.push(b, class);
-                self.push(c, class);
-                self.emit_float(MUL, class);
-                self.emit_float(ADD, class);
-            }
+            "FMix" => self.emit_blend([a, b, c], class),
             "half_divide" | "native_divide" => {
                 self.push(a, class);
                 self.push(b, class);
@@ -270,6 +260,19 @@ impl FunctionEmitter<'_, '_> {
             _ => return None,
         }
         Some(class)
+    }
+
+    /// a·(1 − c) + b·c.
+    fn emit_blend(&mut self, [a, b, c]: [StepOperand; 3], class: ValueClass) {
+        self.push(a, class);
+        self.push_number(1.0, class);
+        self.push(c, class);
+        self.emit_float(SUB, class);
+        self.emit_float(MUL, class);
+        self.push(b, class);
+        self.push(c, class);
+        self.emit_float(MUL, class);
+        self.emit_float(ADD, class);
     }
 
     /// The smaller or larger number: the first where the second is NaN, is beyond it, or equals it with the other sign of

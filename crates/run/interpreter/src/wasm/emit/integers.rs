@@ -357,37 +357,14 @@ impl FunctionEmitter<'_, '_> {
             }
             "u_abs" => self.push_integer(a, width, false),
             "u_mul_hi" | "s_mul_hi" if width == 32 => {
-                let is_signed = name == "s_mul_hi";
-                for operand in [a, b] {
-                    self.push(operand, ValueClass::I32);
-                    let mut sink = self.sink();
-                    if is_signed {
-                        sink.i64_extend_i32_s();
-                    } else {
-                        sink.i64_extend_i32_u();
-                    }
-                }
-                self.sink()
-                    .i64_mul()
-                    .i64_const(32)
-                    .i64_shr_u()
-                    .i32_wrap_i64();
+                self.emit_upper_product([a, b], name == "s_mul_hi");
             }
             "rotate" if width >= 32 => {
                 self.push(a, class);
                 self.push(b, class);
                 self.emit_pair(width, |sink| sink.i32_rotl(), |sink| sink.i64_rotl());
             }
-            "bitselect" => {
-                // a ^ ((a ^ b) & c)
-                self.push(a, class);
-                self.push(b, class);
-                self.emit_pair(width, |sink| sink.i32_xor(), |sink| sink.i64_xor());
-                self.push(c, class);
-                self.emit_pair(width, |sink| sink.i32_and(), |sink| sink.i64_and());
-                self.push(a, class);
-                self.emit_pair(width, |sink| sink.i32_xor(), |sink| sink.i64_xor());
-            }
+            "bitselect" => self.emit_bit_selection(width, [a, b, c]),
             "FindILsb" => {
                 // -1 where no bit is set.
                 self.push_constant(make_mask(width), class);
@@ -411,6 +388,36 @@ impl FunctionEmitter<'_, '_> {
             _ => return None,
         }
         Some(class)
+    }
+
+    /// The upper half of a product of 32 bits.
+    fn emit_upper_product(&mut self, operands: [StepOperand; 2], is_signed: bool) {
+        for operand in operands {
+            self.push(operand, ValueClass::I32);
+            let mut sink = self.sink();
+            if is_signed {
+                sink.i64_extend_i32_s();
+            } else {
+                sink.i64_extend_i32_u();
+            }
+        }
+        self.sink()
+            .i64_mul()
+            .i64_const(32)
+            .i64_shr_u()
+            .i32_wrap_i64();
+    }
+
+    /// Bits of the second operand where the third has ones, else of the first.
+    fn emit_bit_selection(&mut self, width: u32, [a, b, c]: [StepOperand; 3]) {
+        let class = class_of(width);
+        self.push(a, class);
+        self.push(b, class);
+        self.emit_pair(width, |sink| sink.i32_xor(), |sink| sink.i64_xor());
+        self.push(c, class);
+        self.emit_pair(width, |sink| sink.i32_and(), |sink| sink.i64_and());
+        self.push(a, class);
+        self.emit_pair(width, |sink| sink.i32_xor(), |sink| sink.i64_xor());
     }
 
     fn emit_extreme(

@@ -128,17 +128,20 @@ impl FunctionEmitter<'_, '_> {
                 self.check_choices(at, *count)?;
                 self.emit_put(*to, *value, *count, *index);
             }
-            _ => {
-                self.sink()
-                    .i32_const(FAULT_UNREACHABLE)
-                    .i32_const(place as i32)
-                    .i64_const(0)
-                    .i64_const(0)
-                    .call(HELPER_FAULT)
-                    .unreachable();
-            }
+            _ => self.emit_unreachable(place),
         }
         Ok(())
+    }
+
+    /// Code that must not be reached.
+    fn emit_unreachable(&mut self, place: u32) {
+        self.sink()
+            .i32_const(FAULT_UNREACHABLE)
+            .i32_const(place as i32)
+            .i64_const(0)
+            .i64_const(0)
+            .call(HELPER_FAULT)
+            .unreachable();
     }
 
     fn check_choices(&self, at: usize, count: u32) -> Result<(), SourceDiagnostic> {
