@@ -71,9 +71,9 @@ fn fetch_compiler(tools: &Path, rustc: &Path, linker: &Path) -> Result<()> {
     let folders = library_folders(&root)?;
     let sysroot = format!("--sysroot '{}'", root.join("usr").display());
     write_launcher(rustc, &root.join("usr/bin/rustc"), &sysroot, &folders)?;
-    // The program has several linkers, and its name is lost.
+    // The program has several linkers, and its name is lost. The compiler passes the option that chooses one.
     let program = root.join("usr/lib/llvm-19/bin/lld");
-    write_launcher(linker, &program, "-flavor wasm", &folders)
+    write_launcher(linker, &program, "", &folders)
 }
 
 /// The folder of a compiler's libraries; none where it does not start.
