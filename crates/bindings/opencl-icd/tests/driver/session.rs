@@ -2,6 +2,7 @@
 
 use crate::caller::{ObjectKind, OwnedHandle, check, platform, wait_list};
 use opencl_sys::*;
+use spirula_runtime::ComputeDevice;
 use spirula_spirv::text::{ParseOptions, parse_assembly};
 use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
@@ -42,7 +43,11 @@ pub fn both_devices() -> Option<[cl_device_id; 2]> {
     let found = devices().try_into().ok();
     if found.is_none() {
         let is_required = std::env::var_os("SPIRULA_REQUIRE_VULKAN").is_some();
-        assert!(!is_required, "no Vulkan device, and one is required");
+        let reason = ComputeDevice::find_info("vulkan:0").err();
+        assert!(
+            !is_required,
+            "no Vulkan device, and one is required: {reason:?}"
+        );
         eprintln!("NOT TESTED: this machine has no Vulkan device");
     }
     found
