@@ -168,16 +168,16 @@ impl<'a> GvnWalker<'a> {
         let mut next = module.body(block).next().map(InstRef::handle);
         while let Some(inst) = next {
             next = module.next(inst);
-            let (ids, replaced) = (&self.facts.ids, &self.replaced);
-            ids.rewrite_uses(module, inst, |mut id| {
-                while let Some(next) = replaced[id] {
-                    id = next;
-                }
-                id
-            });
+            self.rename_operands(module, inst);
             self.fold_decided_condition(module, flow, inst, at);
             self.process_inst(module, flow, inst, &mut state, erased);
         }
+    }
+
+    /// Replaces operands by the values that have replaced them.
+    fn rename_operands(&self, module: &mut SpirvModule, inst: Inst) {
+        let ids = &self.facts.ids;
+        ids.rewrite_uses(module, inst, |id| self.resolve_value(id));
     }
 
     /// Replaces the condition of a branch or selection by its value, if that is decided.
@@ -248,6 +248,10 @@ impl<'a> GvnWalker<'a> {
                 if !i.op().effects().is_pure() && !i.op().is_line() && i.op() != Op::Phi {
                     // The instruction may read memory.
                     state.pending.clear();
+                }
+                if let Some(product) = self.reuse_quotient(module, flow, inst, state.block) {
+                    self.number_inst(module, flow, product, state.block, erased);
+                    self.rename_operands(module, inst);
                 }
                 self.number_inst(module, flow, inst, state.block, erased);
             }
@@ -341,7 +345,6 @@ impl<'a> GvnWalker<'a> {
             return;
         }
         self.known.insert(hash, AvailableValue { inst, block });
-        self.reuse_quotient(module, flow, inst, block);
     }
 
     /// A block from which a value reaches both uses: its own if that dominates them, or a common dominator to
