@@ -96,7 +96,7 @@ impl EdgeLists {
 
 /// The nodes of a graph that are reachable from a root, each before its successors except for back edges. Empty
 /// if there is no such node. `edge` gives the targets of a node's edges by their index.
-pub(crate) fn reverse_postorder(
+pub fn reverse_postorder(
     nodes: usize,
     root: u32,
     edge: impl Fn(u32, usize) -> Option<u32>,

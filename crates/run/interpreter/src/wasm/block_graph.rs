@@ -8,6 +8,7 @@
 use super::function_plan::FunctionPlan;
 use crate::step::{CodeStep, KernelCode, TableRange};
 use spirula_diagnostics::SourceDiagnostic;
+use spirula_spirv::analysis::{DominanceTree, reverse_postorder};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -141,20 +142,23 @@ impl BlockGraph {
             let nodes = self.blocks.len() + 1;
             let successors: Vec<Vec<BlockNumber>> =
                 (0..nodes).map(|node| self.successors(node)).collect();
-            let reached = order_nodes(&successors, self.root());
+            let reached = reverse_postorder(nodes, self.root() as u32, |node, way| {
+                let target = successors[node as usize].get(way)?;
+                Some(*target as u32)
+            });
             self.order = vec![None; nodes];
             for (position, node) in reached.iter().enumerate() {
-                self.order[*node] = Some(position);
+                self.order[*node as usize] = Some(position);
             }
-            let dominators = find_dominators(&successors, &reached, &self.order);
+            let dominators = find_dominators(&successors, &reached);
             let mut irreducible = Vec::new();
             self.is_loop = vec![false; nodes];
             let mut entries = vec![0usize; nodes];
             for node in &reached {
-                for target in &successors[*node] {
-                    if self.order[*target] > self.order[*node] {
+                for target in &successors[*node as usize] {
+                    if self.order[*target] > self.order[*node as usize] {
                         entries[*target] += 1;
-                    } else if has_dominator(&dominators, *node, *target) {
+                    } else if dominators.is_above(*target as u32, *node) {
                         self.is_loop[*target] = true;
                     } else {
                         irreducible.push(*target);
@@ -181,18 +185,14 @@ impl BlockGraph {
         }
     }
 
-    fn list_joins(
-        &mut self,
-        reached: &[BlockNumber],
-        dominators: &[Option<BlockNumber>],
-        entries: &[usize],
-    ) {
+    fn list_joins(&mut self, reached: &[u32], dominators: &DominanceTree, entries: &[usize]) {
         let nodes = self.blocks.len() + 1;
         self.is_join = entries.iter().map(|count| *count > 1).collect();
         self.joins = vec![Vec::new(); nodes];
         for node in reached.iter().rev() {
-            if let Some(dominator) = dominators[*node].filter(|_| self.is_join[*node]) {
-                self.joins[dominator].push(*node);
+            let is_join = self.is_join[*node as usize];
+            if let Some(dominator) = dominators.parent(*node).filter(|_| is_join) {
+                self.joins[dominator as usize].push(*node as usize);
             }
         }
     }
@@ -277,97 +277,16 @@ fn split_blocks(
     (blocks, resumed.collect())
 }
 
-/// The nodes that are reached from a root, in reverse postorder.
-fn order_nodes(successors: &[Vec<BlockNumber>], root: BlockNumber) -> Vec<BlockNumber> {
-    let mut order = Vec::new();
-    let mut is_seen = vec![false; successors.len()];
-    is_seen[root] = true;
-    let mut stack = vec![(root, 0)];
-    while let Some((node, next)) = stack.last_mut() {
-        let Some(successor) = successors[*node].get(*next).copied() else {
-            order.push(*node);
-            stack.pop();
-            continue;
-        };
-        *next += 1;
-        if !is_seen[successor] {
-            is_seen[successor] = true;
-            stack.push((successor, 0));
-        }
-    }
-    order.reverse();
-    order
-}
-
-/// The immediate dominator of each node that is reached; that of the root is itself.
-///
-/// Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
-fn find_dominators(
-    successors: &[Vec<BlockNumber>],
-    reached: &[BlockNumber],
-    order: &[Option<usize>],
-) -> Vec<Option<BlockNumber>> {
+/// The dominators of the nodes that are reached, in reverse postorder.
+fn find_dominators(successors: &[Vec<BlockNumber>], reached: &[u32]) -> DominanceTree {
     let mut predecessors = vec![Vec::new(); successors.len()];
     for node in reached {
-        for successor in &successors[*node] {
+        for successor in &successors[*node as usize] {
             predecessors[*successor].push(*node);
         }
     }
-    let mut dominators = vec![None; successors.len()];
-    let Some(root) = reached.first() else {
-        return dominators;
-    };
-    dominators[*root] = Some(*root);
-    let mut is_changed = true;
-    while is_changed {
-        is_changed = false;
-        for node in &reached[1..] {
-            let mut found: Option<BlockNumber> = None;
-            for predecessor in &predecessors[*node] {
-                if dominators[*predecessor].is_some() {
-                    found = Some(match found {
-                        Some(other) => meet_dominators(&dominators, order, *predecessor, other),
-                        None => *predecessor,
-                    });
-                }
-            }
-            if dominators[*node] != found {
-                dominators[*node] = found;
-                is_changed = true;
-            }
-        }
-    }
-    dominators
-}
-
-fn meet_dominators(
-    dominators: &[Option<BlockNumber>],
-    order: &[Option<usize>],
-    mut a: BlockNumber,
-    mut b: BlockNumber,
-) -> BlockNumber {
-    while a != b {
-        let is_later = order[a] > order[b];
-        let later = if is_later { &mut a } else { &mut b };
-        match dominators[*later] {
-            Some(up) if up != *later => *later = up,
-            _ => break,
-        }
-    }
-    a
-}
-
-/// Whether a node is dominated by another.
-fn has_dominator(
-    dominators: &[Option<BlockNumber>],
-    mut node: BlockNumber,
-    dominator: BlockNumber,
-) -> bool {
-    while node != dominator {
-        match dominators[node] {
-            Some(up) if up != node => node = up,
-            _ => return false,
-        }
-    }
-    true
+    DominanceTree::from_predecessors(successors.len(), reached, |node, visit| {
+        let nodes = predecessors[node as usize].iter().copied();
+        nodes.for_each(visit);
+    })
 }
