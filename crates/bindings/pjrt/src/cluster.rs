@@ -3,12 +3,15 @@
 use crate::boundary::PluginCall;
 use crate::client::Client;
 use crate::error::{PluginError, PluginResult};
+use crate::exchange_site::finish_number;
 use crate::generated::{
     PjrtClientUpdateGlobalProcessInfoArgs, PjrtErrorCode, PjrtProcessInfo, PjrtProcessState,
 };
 use crate::handle::{get_ref, get_slice, get_text};
-use crate::named_value::{NamedValue, OptionValue};
-use crate::plugin::{VERSION, platform_of_device, read_number, read_text};
+use crate::named_value::NamedValue;
+use crate::plugin::{
+    VERSION, convert_seconds, platform_of_device, read_integer, read_number, read_text,
+};
 use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
 use spirula_exchange::frame::RunKey;
@@ -127,29 +130,14 @@ impl ClusterOptions {
             return Ok(None);
         }
         let timeout = read_number(options, TIMEOUT_OPTION, TIMEOUT_VARIABLE)?;
-        let timeout = u64::try_from(timeout.unwrap_or(DEFAULT_TIMEOUT));
-        let timeout = timeout.ok().filter(|seconds| *seconds > 0);
-        let timeout = timeout.ok_or_else(|| {
-            let message = format!("the option {TIMEOUT_OPTION} is no positive number of seconds");
-            PluginError::invalid(message)
-        })?;
+        let subject = format!("the option {TIMEOUT_OPTION}");
+        let timeout = convert_seconds(timeout.unwrap_or(DEFAULT_TIMEOUT), &subject)?;
         Ok(Some(ClusterOptions {
             process: process as usize,
             count: count as usize,
             listen: choose_listen_address(options)?,
-            timeout: Duration::from_secs(timeout),
+            timeout,
         }))
-    }
-}
-
-fn read_integer(options: &[NamedValue], name: &str) -> PluginResult<Option<i64>> {
-    let option = options.iter().find(|option| option.name == name);
-    match option.map(|option| &option.value) {
-        None => Ok(None),
-        Some(OptionValue::Integer(number)) => Ok(Some(*number)),
-        Some(_) => Err(PluginError::invalid(format!(
-            "the option {name} is no whole number"
-        ))),
     }
 }
 
@@ -249,10 +237,7 @@ impl ProcessCluster {
     pub fn begin_run(self: &Arc<Self>, devices: &[i64], owners: &Arc<Vec<usize>>) -> SharedRun {
         let mut hash = Md5::new();
         devices.iter().for_each(|id| hash.update(id.to_le_bytes()));
-        let digest = hash.finalize();
-        let mut first = [0; 8];
-        first.copy_from_slice(&digest[..8]);
-        let devices = u64::from_le_bytes(first);
+        let devices = finish_number(hash);
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let number = runs.entry(devices).or_default();
         *number += 1;
@@ -307,6 +292,7 @@ impl SharedRun {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::named_value::OptionValue;
 
     fn read(options: &[(&str, OptionValue)]) -> PluginResult<Option<ClusterOptions>> {
         let options = options.iter();

@@ -106,6 +106,11 @@ pub fn hash_exchanges(program: &CompiledProgram) -> u64 {
             hash.update(signature.to_text());
         }
     }
+    finish_number(hash)
+}
+
+/// The first bytes of a digest as a number.
+pub fn finish_number(hash: Md5) -> u64 {
     let mut first = [0; 8];
     first.copy_from_slice(&hash.finalize()[..8]);
     u64::from_le_bytes(first)

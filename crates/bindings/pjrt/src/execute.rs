@@ -366,17 +366,7 @@ fn run_module(
     results: Vec<DeviceArrayId>,
     user_data: Vec<SharedUserData>,
 ) -> PluginResult<JobProgress> {
-    let mut given = Vec::with_capacity(arguments.len());
-    for argument in &arguments {
-        match take_argument(state, argument) {
-            Ok(value) => given.push(value),
-            Err(error) => {
-                let values = given.into_iter();
-                values.for_each(|value| state.heap.release_value(value));
-                return Err(error);
-            }
-        }
-    }
+    let given = take_arguments(state, Vec::with_capacity(arguments.len()), &arguments)?;
     let running = RunningProgram {
         module: module.clone(),
         user_data,
@@ -460,6 +450,25 @@ pub fn own_value(
     let copy = state.heap.copy_value(&value);
     state.heap.release_value(value);
     Ok(copy?)
+}
+
+/// Values with those of arguments after them. If an argument cannot be taken, all are released.
+pub fn take_arguments(
+    state: &mut DeviceState,
+    mut given: Vec<ResidentValue>,
+    arguments: &[ExecutionArgument],
+) -> PluginResult<Vec<ResidentValue>> {
+    for argument in arguments {
+        match take_argument(state, argument) {
+            Ok(value) => given.push(value),
+            Err(error) => {
+                let values = given.into_iter();
+                values.for_each(|value| state.heap.release_value(value));
+                return Err(error);
+            }
+        }
+    }
+    Ok(given)
 }
 
 /// The value of an argument: the array itself if it is donated, or another reference to it.

@@ -152,13 +152,9 @@ const TIMEOUT_VARIABLE: &str = "SPIRULA_TIMEOUT";
 /// # Errors
 /// When it is no positive number of seconds.
 pub fn choose_timeout(options: &[NamedValue]) -> PluginResult<Option<Duration>> {
-    let Some(seconds) = read_number(options, TIMEOUT_OPTION, TIMEOUT_VARIABLE)? else {
-        return Ok(None);
-    };
-    let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
-    let message = "the timeout is no positive number of seconds";
-    let seconds = seconds.ok_or_else(|| PluginError::invalid(message))?;
-    Ok(Some(Duration::from_secs(seconds)))
+    let seconds = read_number(options, TIMEOUT_OPTION, TIMEOUT_VARIABLE)?;
+    let time = seconds.map(|seconds| convert_seconds(seconds, "the timeout"));
+    time.transpose()
 }
 
 /// The whole number that an option has, or a variable of the environment where the option is missing; `None` where both are.
@@ -167,6 +163,20 @@ pub fn read_number(
     name: &str,
     variable: &str,
 ) -> PluginResult<Option<i64>> {
+    if let Some(number) = read_integer(options, name)? {
+        return Ok(Some(number));
+    }
+    match std::env::var(variable) {
+        Ok(text) if !text.is_empty() => text
+            .parse()
+            .map(Some)
+            .map_err(|_| PluginError::invalid(format!("{variable} is no whole number: {text}"))),
+        _ => Ok(None),
+    }
+}
+
+/// The whole number that an option has.
+pub fn read_integer(options: &[NamedValue], name: &str) -> PluginResult<Option<i64>> {
     let asked = options.iter().find(|option| option.name == name);
     match asked.map(|option| &option.value) {
         Some(OptionValue::Integer(number)) => Ok(Some(*number)),
@@ -174,13 +184,17 @@ pub fn read_number(
             let message = format!("the option {name} is no whole number");
             Err(PluginError::invalid(message))
         }
-        None => match std::env::var(variable) {
-            Ok(text) if !text.is_empty() => text.parse().map(Some).map_err(|_| {
-                PluginError::invalid(format!("{variable} is no whole number: {text}"))
-            }),
-            _ => Ok(None),
-        },
+        None => Ok(None),
     }
+}
+
+/// A time of seconds. `subject` names it in the error.
+pub fn convert_seconds(seconds: i64, subject: &str) -> PluginResult<Duration> {
+    let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
+    let seconds = seconds.ok_or_else(|| {
+        PluginError::invalid(format!("{subject} is no positive number of seconds"))
+    })?;
+    Ok(Duration::from_secs(seconds))
 }
 
 impl PluginCall for PjrtPluginInitializeArgs {

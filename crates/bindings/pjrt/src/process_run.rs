@@ -13,7 +13,7 @@ use crate::device_state::{DeviceArrayId, DeviceState};
 use crate::element::{ArrayType, ElementFormat};
 use crate::error::{PluginError, PluginResult};
 use crate::exchange_site::ExchangeSite;
-use crate::execute::{ExecutionArgument, adapt_arguments, store_results, take_argument};
+use crate::execute::{ExecutionArgument, adapt_arguments, store_results, take_arguments};
 use crate::ffi::SharedUserData;
 use crate::group_exchange::DeviceExchange;
 use crate::host_call::{PreparedHostCall, StepOutcome, start_program};
@@ -166,17 +166,8 @@ impl ProcessPrograms {
         let device = &self.devices[at];
         let ty = ArrayType::new(ElementFormat::from_name("ui32")?, Vec::new())?;
         let number = (device.number as u32).to_le_bytes();
-        let mut given = vec![upload_value(state, &ty, &number)?];
-        for argument in &device.arguments {
-            match take_argument(state, argument) {
-                Ok(value) => given.push(value),
-                Err(error) => {
-                    let values = given.into_iter();
-                    values.for_each(|value| state.heap.release_value(value));
-                    return Err(error);
-                }
-            }
-        }
+        let first = vec![upload_value(state, &ty, &number)?];
+        let given = take_arguments(state, first, &device.arguments)?;
         let given = adapt_arguments(state, &self.module, given)?;
         start_program(state, &self.module, given)
     }
