@@ -38,12 +38,23 @@ impl InPlaceResults {
         }
     }
 
-    /// The array that a statement changes in place for one of its results, which then has the same elements elsewhere.
+    /// The array that a statement changes in place for one of its results, if the changes do not depend on how its elements
+    /// lie.
     pub(crate) fn find_changed(
         &self,
         statement: &SoacStatement,
         position: usize,
     ) -> Option<SoacOperand> {
+        let is_reshaped = match &statement.operation {
+            SoacOperation::Loop(_, _, body) => self.is_reshaped(*body.results.get(position)?),
+            _ => false,
+        };
+        self.find_target(statement, position)
+            .filter(|_| !is_reshaped)
+    }
+
+    /// The array that a statement changes in place for one of its results.
+    fn find_target(&self, statement: &SoacStatement, position: usize) -> Option<SoacOperand> {
         match &statement.operation {
             SoacOperation::Update(array, ..) | SoacOperation::Scatter(array, ..) => Some(*array),
             SoacOperation::Histogram(histogram) => histogram.targets.get(position).copied(),
@@ -51,8 +62,7 @@ impl InPlaceResults {
             SoacOperation::Loop(parameters, _, body) => {
                 let (parameter, initial) = *parameters.get(position)?;
                 let result = *body.results.get(position)?;
-                let keeps = self.keeps_parameter(parameter, result) && !self.is_reshaped(result);
-                keeps.then_some(initial)
+                self.keeps_parameter(parameter, result).then_some(initial)
             }
             _ => None,
         }
@@ -100,10 +110,12 @@ impl InPlaceResults {
             self.visit_body(body);
         }
         let results = &statement.results;
-        match &statement.operation {
-            SoacOperation::Update(array, ..) | SoacOperation::Scatter(array, ..) => {
-                self.share(results[0], *array);
+        for (position, &id) in results.iter().enumerate() {
+            if let Some(target) = self.find_target(statement, position) {
+                self.share(id, target);
             }
+        }
+        match &statement.operation {
             SoacOperation::Slice(array, selectors) if selectors.is_empty() => {
                 self.share(results[0], *array);
             }
@@ -111,16 +123,6 @@ impl InPlaceResults {
             SoacOperation::Reshape(array, _) => {
                 self.share(results[0], *array);
                 self.reshaped.insert(results[0]);
-            }
-            SoacOperation::Histogram(histogram) => {
-                for (&id, &target) in results.iter().zip(&histogram.targets) {
-                    self.share(id, target);
-                }
-            }
-            SoacOperation::Fused(fused) => {
-                for (&id, &target) in results.iter().zip(fused.sink.targets()) {
-                    self.share(id, target);
-                }
             }
             SoacOperation::WithAccumulators(accumulation) => {
                 let accumulators = accumulation.accumulators.iter();
@@ -136,14 +138,6 @@ impl InPlaceResults {
                         self.common_origin(accept.results[position], reject.results[position]);
                     if let Some(origin) = origin {
                         self.origins.insert(id, origin);
-                    }
-                }
-            }
-            SoacOperation::Loop(parameters, _, body) => {
-                for (position, &id) in results.iter().enumerate() {
-                    let (parameter, initial) = parameters[position];
-                    if self.keeps_parameter(parameter, body.results[position]) {
-                        self.share(id, initial);
                     }
                 }
             }

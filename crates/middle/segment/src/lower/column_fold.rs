@@ -18,18 +18,11 @@ impl FunctionLowering<'_> {
     /// Whether vectors can fold neighbouring segments at once.
     pub(super) fn folds_by_columns(&self, plan: &FoldPlan<'_>) -> Result<bool, String> {
         let operation = plan.operation;
-        let mut neutral = plan.fold.neutral.iter();
-        let is_scalar = neutral.all(|&value| self.function.type_of(value).shape().is_empty());
         let has_others = operation.body.results.len() != plan.folded();
         let [.., column, _] = &operation.space[..] else {
             return Ok(false);
         };
-        if self.profile.runs_in_lockstep()
-            || has_others
-            || !is_scalar
-            || self.has_races(&operation.body)
-            || self.needs_memory(&operation.body)
-        {
+        if has_others || !self.folds_by_vectors(plan) {
             return Ok(false);
         }
         let Some(accesses) = self.find_element_accesses(&operation.body) else {

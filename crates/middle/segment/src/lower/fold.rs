@@ -259,6 +259,15 @@ impl FunctionLowering<'_> {
         })
     }
 
+    /// Whether vectors can fold: the device has them, states are scalars, and a point needs no memory of its own.
+    pub(super) fn folds_by_vectors(&self, plan: &FoldPlan<'_>) -> bool {
+        let mut neutral = plan.fold.neutral.iter();
+        let is_scalar = neutral.all(|&value| self.function.type_of(value).shape().is_empty());
+        let body = &plan.operation.body;
+        let is_possible = !self.needs_memory(body) && !self.has_races(body);
+        is_scalar && is_possible && !self.profile.runs_in_lockstep()
+    }
+
     /// Folds each chunk: by vectors of neighbouring elements, by vectors of neighbouring segments where a segment is a
     /// chunk, or one element after the other.
     fn fold_segments(

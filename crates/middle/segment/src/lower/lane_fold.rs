@@ -22,13 +22,11 @@ const LANES: i64 = 16;
 impl FunctionLowering<'_> {
     /// Whether vectors can fold an only segment.
     pub(super) fn folds_by_lanes(&self, plan: &FoldPlan<'_>) -> bool {
-        let mut neutral = plan.fold.neutral.iter();
-        let is_scalar = neutral.all(|&value| self.function.type_of(value).shape().is_empty());
-        let body = &plan.operation.body;
-        let is_possible = !self.needs_memory(body) && !self.has_races(body);
-        let is_single = plan.outer.is_empty() && !self.profile.runs_in_lockstep();
-        let is_plain = is_scalar && is_simple(&plan.fold.function) && self.has_narrow_values(body);
-        is_single && is_plain && plan.fold.is_commutative && is_possible
+        plan.outer.is_empty()
+            && plan.fold.is_commutative
+            && is_simple(&plan.fold.function)
+            && self.has_narrow_values(&plan.operation.body)
+            && self.folds_by_vectors(plan)
     }
 
     /// Whether the values of a body have at most 32 bits. Vectors have few lanes for others.
