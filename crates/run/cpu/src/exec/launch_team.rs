@@ -28,6 +28,7 @@ pub(super) struct LaunchTeam<'a> {
     grid: &'a LaunchGrid,
     queue: &'a LaunchQueue,
     tickets: WorkgroupTickets,
+    size: TeamSize,
     watch: CallWatchdog,
     /// Time in nanoseconds that the threads took in sum.
     busy: AtomicU64,
@@ -36,7 +37,7 @@ pub(super) struct LaunchTeam<'a> {
 }
 
 impl<'a> LaunchTeam<'a> {
-    /// The team of a launch of `total` workgroups, of at most a number of threads.
+    /// The team of a launch.
     pub(super) fn new(
         kernel: &'a JitKernel,
         arguments: &'a MarshalledArguments,
@@ -49,7 +50,8 @@ impl<'a> LaunchTeam<'a> {
             arguments,
             grid,
             queue,
-            tickets: WorkgroupTickets::new(limits.workgroups, limits.threads, kernel.may_wait),
+            tickets: WorkgroupTickets::new(limits.workgroups, limits.size.most, kernel.may_wait),
+            size: limits.size,
             watch: CallWatchdog::start_with_limit(limits.timeout),
             busy: AtomicU64::new(0),
             failure: Mutex::new(None),
@@ -62,7 +64,8 @@ impl<'a> LaunchTeam<'a> {
     /// # Safety
     /// As [`JitKernel::run_launch`].
     #[allow(unsafe_code)]
-    pub(super) unsafe fn run_workgroups(self, size: TeamSize) -> Result<Duration, LaunchError> {
+    pub(super) unsafe fn run_workgroups(self) -> Result<Duration, LaunchError> {
+        let size = self.size;
         if size.most <= 1 {
             // SAFETY: the caller's promise.
             unsafe { self.run_worker(None) };
@@ -74,12 +77,12 @@ impl<'a> LaunchTeam<'a> {
                         scope.spawn(|_| unsafe { self.run_worker(None) });
                     }
                 };
-                let is_later = size.first < size.most;
-                if !is_later {
+                let joins_later = size.first < size.most;
+                if !joins_later {
                     invite();
                 }
                 // SAFETY: the caller's promise.
-                unsafe { self.run_worker(is_later.then_some(&invite)) };
+                unsafe { self.run_worker(joins_later.then_some(&invite)) };
             });
         }
         let printed = self.printed.into_inner().unwrap_or_default();
@@ -144,8 +147,8 @@ impl<'a> LaunchTeam<'a> {
 pub(super) struct TeamLimits {
     /// The number of workgroups.
     pub(super) workgroups: u64,
-    /// Most threads.
-    pub(super) threads: usize,
+    /// The threads.
+    pub(super) size: TeamSize,
     /// The time limit, if there is one.
     pub(super) timeout: Option<Duration>,
 }

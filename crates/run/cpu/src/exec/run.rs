@@ -57,12 +57,12 @@ impl JitKernel {
         shared.counted = self.plan_privatised_memory(launch, &grid, size.most, &shared.bindings);
         let limits = TeamLimits {
             workgroups: total,
-            threads: size.most,
+            size,
             timeout: launch.timeout,
         };
         let team = LaunchTeam::new(self, &shared, &grid, queue, limits);
         // SAFETY: the caller's promise.
-        let busy = unsafe { team.run_workgroups(size)? };
+        let busy = unsafe { team.run_workgroups()? };
         self.measured_work.record_launch(&grid, busy);
         Ok(())
     }
