@@ -373,7 +373,7 @@ impl SourceChecker<'_> {
         let target = if self.file == self.files.intrinsics {
             ValueTarget::Intrinsic(self.intern_intrinsic(name.name))
         } else {
-            ValueTarget::Specified
+            ValueTarget::Specified(self.specification_uses.push(Vec::new()))
         };
         let shape = Arc::new(shape);
         self.record_definition(name, NameMeaning::Specification(Some(Arc::clone(&shape))));

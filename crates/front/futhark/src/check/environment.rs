@@ -11,6 +11,11 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+spirula_entity::define_ids! {
+    /// A value that a module type names, in one evaluation of the module type.
+    pub struct SpecificationId: "specification";
+}
+
 /// The names of a module, or those that are visible at a place of a file.
 #[derive(Clone, Debug, Default)]
 pub struct ModuleScope {
@@ -75,7 +80,7 @@ pub enum ValueTarget {
     /// A function of the compiler.
     Intrinsic(IntrinsicId),
     /// A member of a module that is only known by its module type.
-    Specified,
+    Specified(SpecificationId),
 }
 
 /// A type with parameters.

@@ -231,9 +231,12 @@ impl SourceChecker<'_> {
                 TypedKind::Global(id, arguments)
             }
             ValueTarget::Intrinsic(intrinsic) => TypedKind::Intrinsic(intrinsic, arguments),
-            ValueTarget::Specified => TypedKind::Hole,
+            ValueTarget::Specified(_) => TypedKind::Hole,
         };
         let typed = self.add_typed(kind, type_id, range);
+        if let ValueTarget::Specified(id) = value.target {
+            self.specification_uses[id].push(typed);
+        }
         if let Some(sized) = scheme.specified {
             let type_id = scheme.body;
             self.program

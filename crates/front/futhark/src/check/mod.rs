@@ -36,11 +36,12 @@ use crate::syntax::tree::{SourceNameId, SyntaxTree};
 use crate::typed::{
     FileId, ProgramPlace, TypedExpression, TypedExpressionId, TypedKind, TypedProgram,
 };
-use environment::{ModuleScope, TypeScheme};
+use environment::{ModuleScope, SpecificationId, TypeScheme};
 use name_record::NameRecord;
 use rustc_hash::FxHashMap;
 use scope::ScopeChange;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_entity::EntityArena;
 use std::rc::Rc;
 use types::TypeId;
 use unify::{VariableState, VariableTable};
@@ -120,6 +121,7 @@ fn check_with(
         is_instance: false,
         shapes,
         sealed: FxHashMap::default(),
+        specification_uses: EntityArena::default(),
         names,
     };
     let main = checker.files.main;
@@ -168,6 +170,8 @@ struct SourceChecker<'a> {
     shapes: ShapeTable,
     /// The types of values that are seen through module types, where they are used.
     sealed: FxHashMap<TypedExpressionId, SealedUse>,
+    /// The uses of each value that is only known by a module type.
+    specification_uses: EntityArena<SpecificationId, Vec<TypedExpressionId>>,
     /// Whether the body of a parametric module is checked for an argument. It was checked for its faults before.
     is_instance: bool,
     /// The record of names, if there is to be one.

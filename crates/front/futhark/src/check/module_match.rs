@@ -10,7 +10,7 @@ use super::types::{TypeForm, TypeId, TypeParameterId};
 use super::{CheckFault, CheckResult, SourceChecker};
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{ModuleTypeId, SourceNameId};
-use crate::typed::{SpecifiedType, ValueAscription};
+use crate::typed::{SpecifiedType, TypedKind, ValueAscription};
 use std::rc::Rc;
 
 impl SourceChecker<'_> {
@@ -277,6 +277,7 @@ impl SourceChecker<'_> {
             arguments: &arguments,
         };
         self.match_sizes(name, &found, wanted, types, range)?;
+        self.resolve_specification(wanted.target, found.target, &arguments);
         Ok(TermBinding::Value(ValueBinding {
             target: found.target,
             scheme: Rc::clone(&wanted.scheme),
@@ -284,6 +285,31 @@ impl SourceChecker<'_> {
             arguments: Some(arguments.into()),
             place: found.place,
         }))
+    }
+
+    /// Puts the value of a module in the place of one that its module type names, in the types of the module type. They may have
+    /// the value as a size.
+    fn resolve_specification(
+        &mut self,
+        specified: ValueTarget,
+        found: ValueTarget,
+        arguments: &[TypeId],
+    ) {
+        let ValueTarget::Specified(id) = specified else {
+            return;
+        };
+        let kind = match found {
+            ValueTarget::Definition(definition) => {
+                TypedKind::Global(definition, arguments.to_vec())
+            }
+            ValueTarget::Intrinsic(intrinsic) => {
+                TypedKind::Intrinsic(intrinsic, arguments.to_vec())
+            }
+            ValueTarget::Specified(_) => return,
+        };
+        for typed in std::mem::take(&mut self.specification_uses[id]) {
+            self.program.expressions[typed].kind = kind.clone();
+        }
     }
 
     /// Matches a parametric module: it is applied to a module that has just the module type of the parameter.
@@ -367,11 +393,13 @@ impl SourceChecker<'_> {
                             .types
                             .substitute(argument, &parameters, &renamed)
                     });
+                    let arguments: Vec<_> = arguments.collect();
+                    self.resolve_specification(opaque.target, matched.target, &arguments);
                     TermBinding::Value(ValueBinding {
                         target: matched.target,
                         scheme: Rc::clone(&opaque.scheme),
                         shape: opaque.shape.clone(),
-                        arguments: Some(arguments.collect()),
+                        arguments: Some(arguments.into()),
                         place: matched.place,
                     })
                 }

@@ -410,7 +410,7 @@ impl SourceChecker<'_> {
 fn describe_value(value: &ValueBinding) -> NameMeaning {
     match value.target {
         ValueTarget::Definition(id) => NameMeaning::Definition(id),
-        ValueTarget::Intrinsic(_) | ValueTarget::Specified => {
+        ValueTarget::Intrinsic(_) | ValueTarget::Specified(_) => {
             NameMeaning::Specification(value.shape.clone())
         }
     }

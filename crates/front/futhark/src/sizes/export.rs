@@ -7,7 +7,7 @@ use crate::typed::{
     DefinitionId, SizeTerm, SizedType, SizedTypeId, TypedExpression, TypedExpressionId, TypedIndex,
     TypedKind, TypedLiteral,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Sizes and types that were exported before.
 #[derive(Default)]
@@ -54,11 +54,45 @@ impl SizeInference<'_> {
                 self.program.sizes.types.insert(id, sized);
             }
         }
+        for (id, shape) in record.coercions {
+            self.reveal_coercion(id, shape, &mut done);
+        }
         for (pattern, sizes, shape) in record.patterns {
             let sized = self.export_shape(shape, &mut done);
             let produced = ProducedSizes { sizes, sized };
             self.program.sizes.patterns.insert(pattern, produced);
         }
+    }
+
+    /// Writes a size coercion to a hidden type as one to the type that it hides, whose sizes can be checked.
+    fn reveal_coercion(
+        &mut self,
+        id: TypedExpressionId,
+        shape: ShapedTypeId,
+        done: &mut ExportedSizes,
+    ) {
+        if self.hides_sizes(shape)
+            && let TypedKind::Coercion(value, _) = self.program.expressions[id].kind
+        {
+            let revealed = self.export_shape(shape, done);
+            self.program.expressions[id].kind = TypedKind::Coercion(value, revealed);
+        }
+    }
+
+    /// Whether a type has parts that are hidden types.
+    fn hides_sizes(&self, id: ShapedTypeId) -> bool {
+        let mut open = vec![id];
+        let mut seen = FxHashSet::default();
+        while let Some(part) = open.pop() {
+            match self.table.shape(part) {
+                ShapedForm::Abstract(name, ..) if self.table.abstracts.contains_key(name) => {
+                    return true;
+                }
+                _ if seen.insert(part) => open.extend(self.table.parts_of(part)),
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Records the types of the arguments that a definition takes beyond its parameters.

@@ -137,7 +137,7 @@ impl SizeInference<'_> {
                     }
                 }
             }
-            TypedKind::Coercion(value, sized) => self.infer_coercion(*value, *sized),
+            TypedKind::Coercion(value, sized) => self.infer_coercion(id, *value, *sized),
             TypedKind::Range {
                 first,
                 second,
@@ -462,6 +462,7 @@ impl SizeInference<'_> {
     /// The type of a value with the sizes that it has when the program runs.
     fn infer_coercion(
         &mut self,
+        id: TypedExpressionId,
         value: TypedExpressionId,
         sized: SizedTypeId,
     ) -> SizeResult<ShapedTypeId> {
@@ -476,6 +477,7 @@ impl SizeInference<'_> {
             let place = self.program.expressions[value].place;
             return Err(self.fail_clash(clash, place, "the expression", open, shape));
         }
+        self.record.coercions.push((id, written));
         Ok(written)
     }
 

@@ -90,6 +90,8 @@ struct SizeRecord {
     results: Vec<(TypedExpressionId, Vec<LocalId>, ShapedTypeId)>,
     /// The integers that are sizes of results, but no size expressions.
     values: Vec<(TypedExpressionId, LocalId)>,
+    /// The types of size coercions.
+    coercions: Vec<(TypedExpressionId, ShapedTypeId)>,
     /// The types of values that are used, functions, constructors and arrays without elements.
     shapes: FxHashMap<TypedExpressionId, ShapedTypeId>,
     /// The types of parameters, and of what loops pass on.

@@ -14,7 +14,7 @@ pub(super) struct SizeReplacement<'r> {
     pub(super) description: &'r str,
     /// A name for new sizes.
     pub(super) name: &'r str,
-    /// Whether nothing is known of a size that only parameters of functions have. It is equal to all others then.
+    /// Whether nothing is known of a size that only the parameter of the function itself has. It is equal to all others then.
     pub(super) is_lenient: bool,
 }
 
@@ -141,10 +141,13 @@ impl SizeInference<'_> {
         produced: &mut Vec<LocalId>,
         is_outermost: bool,
     ) -> ShapedTypeId {
+        let replacement = state.replacement;
         if let ShapedForm::Function(function) = self.table.shape(id).clone() {
+            if replacement.is_lenient && !is_outermost {
+                self.choose_parameter_sizes(function.parameter, replacement, done, produced);
+            }
             return self.replace_function(function, state, done);
         }
-        let replacement = state.replacement;
         let sizes = self.table.own_sizes(id);
         let sizes: Vec<_> = sizes
             .into_iter()
@@ -194,6 +197,22 @@ impl SizeInference<'_> {
             sizes,
             result,
         }))
+    }
+
+    /// Replaces the sizes of the parameter of a function that another function gives. The other function chooses them: a call
+    /// of it shows that no value has them.
+    fn choose_parameter_sizes(
+        &mut self,
+        parameter: ShapedTypeId,
+        replacement: &SizeReplacement<'_>,
+        done: &mut FxHashMap<SizeId, SizeId>,
+        chosen: &mut Vec<LocalId>,
+    ) {
+        let mut sizes = Vec::new();
+        SizeVariables::visit_sizes(self.table, parameter, &mut |size| sizes.push(size));
+        for size in sizes {
+            self.replace_size(size, replacement, done, chosen, false);
+        }
     }
 
     /// The type of a parameter with sizes replaced. Where there is no replacement, the size is one that no value has.

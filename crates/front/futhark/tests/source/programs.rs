@@ -29,6 +29,38 @@ const PROGRAMS: &[ProgramCase] = &[
         "-7i64 2i64",
         "-4i64 1i64 -3i64 -1i64",
     ),
+    // A type of a module type may have a value of the module as a size.
+    (
+        "module type sized = { val k: i64 type row = [k]i64 val row: row } module two: sized = { def k = 2i64 type row = [k]i64 def row = [7i64, 8] } def main (n: i64) = (iota n :> two.row, copy two.row)",
+        "2i64",
+        "[0i64, 1i64] [7i64, 8i64]",
+    ),
+    (
+        "module type sized = { val k: i64 type row = [k]i64 } module two: sized = { def k = 2i64 type row = [k]i64 } def main (n: i64) = iota n :> two.row",
+        "1i64",
+        "error: cannot match shape of type",
+    ),
+    (
+        "module twice (P: { val k: i64 type row = [k]i64 }) = { def double (xs: P.row) : [2 * P.k]i64 = map (\\i -> xs[i % P.k]) (iota (2 * P.k)) } module rows = { def k = 3i64 type row = [k]i64 } module three = twice rows def main (n: i64) = three.double (iota n :> rows.row)",
+        "3i64",
+        "[0i64, 1i64, 2i64, 0i64, 1i64, 2i64]",
+    ),
+    // The sizes of a hidden type are checked by a coercion.
+    (
+        "module hide (P: { type row [n] val make: (n: i64) -> row [n] }) = { def cut (n: i64) (x: i64) = (P.make x :> P.row [n], 1i32) :> (P.row [n], i32) } module rows = hide { type row [n] = [n]i32 def make (n: i64) = replicate n 7i32 } def main (n: i64) (x: i64) = rows.cut n x",
+        "2i64 2i64",
+        "[7i32, 7i32] 1i32",
+    ),
+    (
+        "module hide (P: { type row [n] val make: (n: i64) -> row [n] }) = { def cut (n: i64) (x: i64) = P.make x :> P.row [n] } module rows = hide { type row [n] = [n]i32 def make (n: i64) = replicate n 7i32 } def main (n: i64) (x: i64) = rows.cut n x",
+        "1i64 2i64",
+        "error: cannot match shape of type",
+    ),
+    (
+        "module hide (P: { type t [n] 'a val make: (n: i64) -> t [n] i32 }) = { def cut (n: i64) (x: i64) = replicate 2 (P.make x) :> [2](P.t [n] i32) } module rows = hide { type t [n] 'a = ([n]a, a) def make (n: i64) = (replicate n 7i32, 8i32) } def main (n: i64) (x: i64) = rows.cut n x",
+        "1i64 2i64",
+        "error: cannot match shape of type",
+    ),
     (
         "def main [n] (xs: [n]i32) = (n, reduce (+) 0 xs, scan (*) 1 xs)",
         "[1, 2, 3]",

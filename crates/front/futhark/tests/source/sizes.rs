@@ -51,6 +51,11 @@ const REJECTED: &[(&str, &str)] = &[
         "type square [n] = [n][n]i32\ndef main (n: i64) : square [n] = replicate n (replicate (n + 1) 0)",
         "the sizes `n` and `n + 1` differ",
     ),
+    // A call gives a function whose parameter has sizes that no value shows.
+    (
+        "def f (n: i64) (m: i64) (xs: [n][m]i32) = xs[0, 0]\ndef g = uncurry f\ndef main (xs: [2][2]i32) = g (2, 2) xs",
+        "the size `d` that `g` chooses would be a size of a parameter of its result",
+    ),
     (
         "def main (xs: []i32) = (\\f -> f (filter (> 0) xs)) (\\ys -> length ys)",
         "but the size `m` is produced only later",
