@@ -7,6 +7,7 @@
 //!          | "@" FILE.npy                   a buffer as in the file
 //!          | "@" FILE ["[" NAME "]"]        the same of a .npz or .safetensors file; all of its arrays without a name
 //!          | TYPE "=" NUMBER                a scalar
+//!          | NUMBER TYPE | "true" | "false" the same
 //!          | "local=" (BYTES | SHAPE TYPE)  workgroup memory
 //!          | "hex=" DIGITS                  the bytes of a value
 //!          | IMAGE {"+" WORD} "=" SHAPE FORMAT ["=" CONTENTS]
@@ -136,6 +137,9 @@ impl FromStr for ValueSpec {
         if let Some(path) = text.strip_prefix('@') {
             return Ok(ValueSpec::File(ArrayPath::parse(path)));
         }
+        if let Some((element, number)) = parse_scalar_literal(text) {
+            return Ok(ValueSpec::Scalar(element, number));
+        }
         let (kind, contents) = match text.split_once('=') {
             Some((kind, contents)) => (kind, Some(contents)),
             None => (text, None),
@@ -170,6 +174,22 @@ impl FromStr for ValueSpec {
             }
         }
     }
+}
+
+/// Parses a number with its type after it, such as `3i64` or `-0.5f32`, or a truth value. Shapes have an `x`, numbers here do not.
+fn parse_scalar_literal(text: &str) -> Option<(ElementType, ElementNumber)> {
+    if matches!(text, "true" | "false") {
+        let number = ElementType::Bool.parse_number(text).ok()?;
+        return Some((ElementType::Bool, number));
+    }
+    if text.contains(['x', '=']) {
+        return None;
+    }
+    ElementType::iter_all().find_map(|element| {
+        let digits = text.strip_suffix(element.name())?;
+        let number = element.parse_number(digits).ok()?;
+        Some((element, number))
+    })
 }
 
 /// Parses a type such as `4x3xf32`, or `f32` alone.
@@ -301,6 +321,17 @@ mod tests {
             value("u8=0xff"),
             ValueSpec::Scalar(ElementType::U8, ElementNumber::Int(255))
         );
+        for (literal, scalar) in [
+            ("3i64", "i64=3"),
+            ("-0.5f32", "f32=-0.5"),
+            ("1e3f64", "f64=1000"),
+            ("1bf16", "bf16=1"),
+            ("n:-7i8", "n:i8=-7"),
+            ("true", "bool=true"),
+        ] {
+            assert_eq!(value(literal), value(scalar), "{literal}");
+        }
+        assert!(matches!(value("0xbf16"), ValueSpec::Array { .. }));
         assert_eq!(value("local=256xf32"), ValueSpec::Local(1024));
         assert_eq!(value("local=100"), ValueSpec::Local(100));
         assert_eq!(value("hex=00 ff"), ValueSpec::Bytes(vec![0, 255]));
@@ -359,6 +390,10 @@ mod tests {
             "4xf32=random(0,1,seed=x)",
             "4xf32=iota(1)",
             "18446744073709551616xu8",
+            "300u8",
+            "1.5i32",
+            "i32",
+            "-f32",
         ] {
             assert!(text.parse::<ArgSpec>().is_err(), "{text}");
         }

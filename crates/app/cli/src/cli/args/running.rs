@@ -229,7 +229,7 @@ Arguments:
   @w.npz, @w.safetensors      for a program: each array for the parameter with its name, whose
                               path may be written dense.kernel or dense/kernel
   @w.npz[dense.kernel]        one array of such a file
-  f32=2.5                     a scalar
+  f32=2.5, 2.5f32             a scalar
   3xf32=1 2 3                 for a parameter that is a vector or structure: its value
   local=1024, local=256xf32   workgroup memory for each workgroup
   hex=0011                    the bytes of a value
