@@ -117,8 +117,12 @@ fn data_name(number: usize) -> String {
 /// # Errors
 /// When the archive is damaged, has another format, or its program is not valid.
 pub fn read_archive(bytes: &[u8]) -> Result<CompiledProgram, ArchiveError> {
-    let archive = ZipArchive::new(Cursor::new(bytes));
-    let mut archive = archive.map_err(|error| ArchiveError(error.to_string()))?;
+    let damaged = |error| {
+        ArchiveError(format!(
+            "the compiled program is cut off or damaged ({error}): compile it again"
+        ))
+    };
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
     let json = read_member(&mut archive, "program.json")?;
     let fault = |error: serde_json::Error| ArchiveError(format!("program.json: {error}"));
     let header: ManifestHeader = serde_json::from_slice(&json).map_err(fault)?;
