@@ -105,9 +105,27 @@ impl MessageInbox {
 
     /// Adds a message. Waits while the process is far ahead and nobody waits for it.
     pub fn deliver(&self, from: usize, frame: MessageFrame) {
+        let mut state = self.insert_locked(from, frame);
+        let is_ahead = |peer: &PeerState| {
+            peer.waiting_bytes > MOST_WAITING_BYTES && peer.receivers == 0 && peer.end.is_none()
+        };
+        while is_ahead(&state.peers[from]) {
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Adds a message.
+    pub fn insert(&self, from: usize, frame: MessageFrame) {
+        drop(self.insert_locked(from, frame));
+    }
+
+    fn insert_locked(&self, from: usize, frame: MessageFrame) -> MutexGuard<'_, InboxState> {
         let mut state = self.lock();
         if state.has_ended(frame.tag.run) {
-            return;
+            return state;
         }
         match frame.kind {
             FrameKind::Data => {
@@ -124,15 +142,7 @@ impl MessageInbox {
             FrameKind::Farewell => {}
         }
         self.changed.notify_all();
-        let is_ahead = |peer: &PeerState| {
-            peer.waiting_bytes > MOST_WAITING_BYTES && peer.receivers == 0 && peer.end.is_none()
-        };
-        while is_ahead(&state.peers[from]) {
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
+        state
     }
 
     /// Ends the messages of a process. The first reason counts.

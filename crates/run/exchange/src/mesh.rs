@@ -1,9 +1,10 @@
-//! A mesh: one process with a connection to each of the others.
+//! A mesh: one process with a connection to each of the others, or one of several devices of a process.
 
 use crate::connect::MeshConnector;
 use crate::error::{ExchangeError, ExchangeResult};
 use crate::frame::{
-    FrameKind, MOST_BYTES, MOST_REASON_BYTES, MessageTag, RunKey, read_frame, write_header,
+    FrameKind, MOST_BYTES, MOST_REASON_BYTES, MessageFrame, MessageTag, RunKey, read_frame,
+    write_header,
 };
 use crate::inbox::MessageInbox;
 use crate::record::{PeerRecord, share_records};
@@ -35,9 +36,20 @@ pub struct MeshOptions {
 pub struct ProcessMesh {
     process: usize,
     timeout: Duration,
-    peers: Vec<Option<PeerConnection>>,
+    peers: Vec<Option<PeerLink>>,
     inbox: Arc<MessageInbox>,
 }
+
+/// The way to another member of a mesh.
+enum PeerLink {
+    /// To another process.
+    Stream(PeerConnection),
+    /// To another thread of this process.
+    Inbox(Arc<MessageInbox>),
+}
+
+/// The address of a member that belongs to this process.
+const OWN_ADDRESS: &str = "this process";
 
 /// The connection with a process.
 struct PeerConnection {
@@ -82,6 +94,27 @@ impl ProcessMesh {
         Ok((mesh, records.into_iter().map(|own| own.profile).collect()))
     }
 
+    /// Meshes for so many devices of one process, each of which runs on a thread of its own. They stand in the place of processes.
+    pub fn link_threads(count: usize, timeout: Duration) -> Vec<ProcessMesh> {
+        let addresses = vec![OWN_ADDRESS.to_owned(); count];
+        let inboxes = (0..count).map(|_| Arc::new(MessageInbox::new(addresses.clone())));
+        let inboxes: Vec<_> = inboxes.collect();
+        let meshes = inboxes.iter().enumerate().map(|(own, inbox)| {
+            let others = inboxes.iter().enumerate();
+            let peers = others.map(|(peer, other)| {
+                let is_other = peer != own;
+                is_other.then(|| PeerLink::Inbox(other.clone()))
+            });
+            ProcessMesh {
+                process: own,
+                timeout,
+                peers: peers.collect(),
+                inbox: inbox.clone(),
+            }
+        });
+        meshes.collect()
+    }
+
     /// The mesh of streams whose greetings are over.
     fn from_streams(
         options: &MeshOptions,
@@ -96,7 +129,9 @@ impl ProcessMesh {
         let mut peers = Vec::new();
         for (peer, stream) in streams.into_iter().enumerate() {
             peers.push(match stream {
-                Some(stream) => Some(PeerConnection::open(peer, stream, options, &inbox)?),
+                Some(stream) => Some(PeerLink::Stream(PeerConnection::open(
+                    peer, stream, options, &inbox,
+                )?)),
                 None => None,
             });
         }
@@ -113,9 +148,15 @@ impl ProcessMesh {
         self.process
     }
 
-    fn connection(&self, peer: usize) -> ExchangeResult<&PeerConnection> {
-        let connection = self.peers.get(peer).and_then(Option::as_ref);
-        connection.ok_or_else(|| ExchangeError::Lost {
+    /// Whether its members are threads of one process.
+    pub fn is_of_threads(&self) -> bool {
+        let mut links = self.peers.iter().flatten();
+        links.any(|link| matches!(link, PeerLink::Inbox(_)))
+    }
+
+    fn link(&self, peer: usize) -> ExchangeResult<&PeerLink> {
+        let link = self.peers.get(peer).and_then(Option::as_ref);
+        link.ok_or_else(|| ExchangeError::Lost {
             process: peer,
             address: "no address".to_owned(),
             reason: "there never was one".to_owned(),
@@ -127,7 +168,7 @@ impl ProcessMesh {
     /// # Errors
     /// When the connection has ended, or takes no bytes within the time-out.
     pub fn send(&self, to: usize, tag: &MessageTag, content: &[u8]) -> ExchangeResult<()> {
-        let connection = self.connection(to)?;
+        let link = self.link(to)?;
         if content.len() as u64 > MOST_BYTES {
             return Err(ExchangeError::Length {
                 process: self.process,
@@ -135,15 +176,11 @@ impl ProcessMesh {
                 found: content.len(),
             });
         }
-        let sent = connection.write_frame(FrameKind::Data, tag, content);
+        let sent = link.send(self.process, FrameKind::Data, tag, content);
         sent.map_err(|error| {
-            let lost = ExchangeError::Lost {
-                process: to,
-                address: connection.address.to_string(),
-                reason: error.to_string(),
-            };
             // Half a message may have been sent, so that nothing can follow.
-            let _ = connection.stream.shutdown(Shutdown::Both);
+            link.shut_down();
+            let lost = link.describe_loss(to, error.to_string());
             self.inbox.find_abort(tag.run).unwrap_or(lost)
         })
     }
@@ -153,7 +190,7 @@ impl ProcessMesh {
     /// # Errors
     /// When it cannot come, does not come within the time-out, or has another length.
     pub fn receive(&self, from: usize, tag: &MessageTag, length: usize) -> ExchangeResult<Vec<u8>> {
-        self.connection(from)?;
+        self.link(from)?;
         let content = self.inbox.receive(from, tag, self.timeout)?;
         if content.len() != length {
             return Err(ExchangeError::Length {
@@ -177,21 +214,17 @@ impl ProcessMesh {
         };
         let most = reason.len().min(MOST_REASON_BYTES as usize);
         for peer in processes {
-            if let Ok(connection) = self.connection(*peer) {
+            if let Ok(link) = self.link(*peer) {
                 let content = &reason.as_bytes()[..most];
-                let _ = connection.write_frame(FrameKind::Abort, &tag, content);
+                let _ = link.send(self.process, FrameKind::Abort, &tag, content);
             }
         }
     }
 
     /// Ends the messages of a process that others know to have failed. Waits for it end, too.
     pub fn lose_process(&self, process: usize, reason: &str) {
-        if let Ok(connection) = self.connection(process) {
-            let lost = ExchangeError::Lost {
-                process,
-                address: connection.address.to_string(),
-                reason: reason.to_owned(),
-            };
+        if let Ok(link) = self.link(process) {
+            let lost = link.describe_loss(process, reason.to_owned());
             self.inbox.end_peer(process, lost);
         }
     }
@@ -218,18 +251,76 @@ impl Drop for ProcessMesh {
             step: 0,
         };
         for (peer, slot) in self.peers.iter_mut().enumerate() {
-            let Some(connection) = slot else { continue };
-            let _ = connection.write_frame(FrameKind::Farewell, &tag, &[]);
-            let reason = ExchangeError::Lost {
-                process: peer,
-                address: connection.address.to_string(),
-                reason: "this process ends".to_owned(),
-            };
+            let Some(link) = slot else { continue };
+            let _ = link.send(self.process, FrameKind::Farewell, &tag, &[]);
+            let reason = link.describe_loss(peer, "this process ends".to_owned());
             self.inbox.end_peer(peer, reason);
+            link.end(self.process);
+        }
+    }
+}
+
+impl PeerLink {
+    /// Sends a message of a member.
+    fn send(
+        &self,
+        from: usize,
+        kind: FrameKind,
+        tag: &MessageTag,
+        content: &[u8],
+    ) -> io::Result<()> {
+        match self {
+            PeerLink::Stream(connection) => connection.write_frame(kind, tag, content),
+            PeerLink::Inbox(inbox) => {
+                inbox.insert(
+                    from,
+                    MessageFrame {
+                        kind,
+                        tag: *tag,
+                        content: content.to_vec(),
+                    },
+                );
+                Ok(())
+            }
+        }
+    }
+
+    /// The error of a member that cannot be reached any more.
+    fn describe_loss(&self, process: usize, reason: String) -> ExchangeError {
+        let address = match self {
+            PeerLink::Stream(connection) => connection.address.to_string(),
+            PeerLink::Inbox(_) => OWN_ADDRESS.to_owned(),
+        };
+        ExchangeError::Lost {
+            process,
+            address,
+            reason,
+        }
+    }
+
+    fn shut_down(&self) {
+        if let PeerLink::Stream(connection) = self {
             // The connection may have ended already.
             let _ = connection.stream.shutdown(Shutdown::Both);
-            if let Some(reader) = connection.reader.take() {
-                let _ = reader.join();
+        }
+    }
+
+    /// Ends the way from a member.
+    fn end(&mut self, from: usize) {
+        self.shut_down();
+        match self {
+            PeerLink::Stream(connection) => {
+                if let Some(reader) = connection.reader.take() {
+                    let _ = reader.join();
+                }
+            }
+            PeerLink::Inbox(inbox) => {
+                let lost = ExchangeError::Lost {
+                    process: from,
+                    address: OWN_ADDRESS.to_owned(),
+                    reason: "it has ended".to_owned(),
+                };
+                inbox.end_peer(from, lost);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Threads that stand for processes exchange messages on the loopback.
+//! Threads that stand for processes exchange messages on the loopback, and without streams as devices of one process do.
 
 use spirula_exchange::frame::{MessageTag, RunKey};
 use spirula_exchange::{
@@ -31,6 +31,29 @@ fn make_options(process: usize, count: usize, seconds: u64) -> MeshOptions {
         version: "test 1".to_owned(),
         space: "test".to_owned(),
     }
+}
+
+/// Runs a function on so many devices of one process, and returns their results.
+fn run_devices<R: Send>(count: usize, run: impl Fn(&ProcessMesh) -> R + Sync) -> Vec<R> {
+    let meshes = ProcessMesh::link_threads(count, Duration::from_secs(20));
+    thread::scope(|scope| {
+        let threads = meshes.iter().map(|mesh| scope.spawn(|| run(mesh)));
+        let threads: Vec<_> = threads.collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    })
+}
+
+/// Runs a function in so many processes, and on so many devices of one process. Returns the results, which are equal.
+fn run_members<R: Send + PartialEq + std::fmt::Debug>(
+    count: usize,
+    run: impl Fn(&ProcessMesh) -> R + Sync,
+) -> Vec<R> {
+    let found = run_processes(count, &run);
+    assert_eq!(run_devices(count, &run), found);
+    found
 }
 
 /// Runs a function in so many processes, and returns their results.
@@ -69,7 +92,7 @@ fn gathers_have_the_blocks_of_all() {
         for length in [0, 5, 100_000] {
             let lengths: Vec<usize> = (0..count).map(|process| length + process).collect();
             let processes: Vec<usize> = (0..count).collect();
-            let found = run_processes(count, |mesh| {
+            let found = run_members(count, |mesh| {
                 let link = CollectiveLink::new(mesh, TAG, &processes).unwrap();
                 let own = mesh.process();
                 link.gather(make_block(own, lengths[own]), &lengths)
@@ -92,7 +115,7 @@ fn broadcasts_have_the_block_of_the_root() {
         for length in [3, 1_000_000] {
             for root in [0, count - 1] {
                 let processes: Vec<usize> = (0..count).rev().collect();
-                let found = run_processes(count, |mesh| {
+                let found = run_members(count, |mesh| {
                     let link = CollectiveLink::new(mesh, TAG, &processes).unwrap();
                     let block = (link.position() == root).then(|| make_block(root, length));
                     link.broadcast(root, block, length).unwrap()
@@ -110,7 +133,7 @@ fn broadcasts_have_the_block_of_the_root() {
 #[test]
 fn exchanges_transpose_blocks() {
     let processes = [0, 1, 2];
-    let found = run_processes(3, |mesh| {
+    let found = run_members(3, |mesh| {
         let link = CollectiveLink::new(mesh, TAG, &processes).unwrap();
         let own = mesh.process();
         let parts = (0..3)
@@ -128,7 +151,7 @@ fn exchanges_transpose_blocks() {
 #[test]
 fn permutations_move_blocks() {
     let processes = [0, 1];
-    let found = run_processes(2, |mesh| {
+    let found = run_members(2, |mesh| {
         let link = CollectiveLink::new(mesh, TAG, &processes).unwrap();
         let own = mesh.process();
         let content = make_block(own, 9);
@@ -173,7 +196,7 @@ fn a_process_that_ends_is_named() {
 
 #[test]
 fn a_reason_reaches_all_processes() {
-    let found = run_processes(3, |mesh| {
+    let found = run_members(3, |mesh| {
         if mesh.process() == 1 {
             mesh.abort_run(TAG.run, &[0, 2], "no memory");
             // It stays until the others have read the reason.
