@@ -15,10 +15,11 @@ use std::process::Command;
 const MODULE: &str = "crates/bindings/pjrt/python";
 
 /// The tests in Python. Each has a process of its own, with its number of devices.
-const TESTS: [&str; 9] = [
+const TESTS: [&str; 10] = [
     "test_jax",
     "test_sharding",
     "test_partition",
+    DEVICE_TESTS,
     "test_processes",
     "test_layouts",
     "test_memories",
@@ -26,6 +27,9 @@ const TESTS: [&str; 9] = [
     "test_functions",
     "test_host_functions",
 ];
+
+/// The tests of several devices with queues of their own.
+const DEVICE_TESTS: &str = "test_devices";
 
 /// The tests of launchers of processes.
 const LAUNCHER_TESTS: &str = "test_launchers";
@@ -143,8 +147,27 @@ pub fn check_plugin(
         for name in VULKAN_TESTS {
             run.run_tests(name, "spirula_vulkan,cpu", variables)?;
         }
+        let mut variables = variables.to_vec();
+        variables.push((VULKAN_DRIVER, list_driver_twice(root, &variables)?));
+        variables.push(("SPIRULA_DEVICE", "vulkan:all".into()));
+        run.run_tests(DEVICE_TESTS, "spirula_vulkan,cpu", &variables)?;
     }
     Ok(())
+}
+
+/// The Vulkan driver that the variables or the environment name, and a copy of its description: two devices that are alike.
+fn list_driver_twice(root: &Path, variables: &[(&'static str, OsString)]) -> Result<OsString> {
+    let named = variables.iter().find(|(name, _)| *name == VULKAN_DRIVER);
+    let named = named.map(|(_, value)| value.clone());
+    let named = named.or_else(|| std::env::var_os(VULKAN_DRIVER));
+    let named = named.context("no Vulkan driver is named")?;
+    let drivers: Vec<PathBuf> = std::env::split_paths(&named).collect();
+    let [driver] = &drivers[..] else {
+        return Ok(named);
+    };
+    let second = root.join("target/second-vulkan-driver.json");
+    fs::copy(driver, &second).with_context(|| driver.display().to_string())?;
+    Ok(std::env::join_paths([driver, &second])?)
 }
 
 fn build_library(root: &Path) -> Result<PathBuf> {

@@ -1,7 +1,9 @@
 //! Clients: the devices of a platform, and the programs that were compiled for them.
 
 use crate::boundary::PluginCall;
-use crate::cluster::{CLUSTER_OPTIONS, ClusterOptions, ProcessCluster, ProcessProfile};
+use crate::cluster::{
+    CLUSTER_OPTIONS, ClusterMembers, ClusterOptions, ProcessCluster, ProcessProfile,
+};
 use crate::device::Device;
 use crate::error::{PluginError, PluginResult};
 use crate::generated::{
@@ -16,8 +18,7 @@ use crate::key_value::CallbackStore;
 use crate::module_cache::ModuleCache;
 use crate::named_value::{NamedValue, OptionValue};
 use crate::plugin::{
-    CHOICE_OPTIONS, VERSION, choose_device, choose_device_count, choose_partition, choose_timeout,
-    platform_of_device,
+    CHOICE_OPTIONS, VERSION, choose_devices, choose_partition, choose_timeout, platform_of_device,
 };
 use crate::topology::Topology;
 use spirula_runtime::{ComputeDevice, DeviceOptions};
@@ -28,8 +29,10 @@ pub struct Client {
     platform: &'static str,
     /// The devices of all processes, by their numbers.
     pub devices: Vec<Arc<Device>>,
-    /// The processes, where there are several.
-    pub cluster: Option<Arc<ProcessCluster>>,
+    /// The members of its mesh, where there are several processes, or several devices with queues of their own.
+    pub cluster: Option<Arc<ClusterMembers>>,
+    /// The number of this process; `None` where there is one.
+    process: Option<usize>,
     pub modules: ModuleCache,
     /// Whether programs for several devices are partitioned.
     pub is_partitioning: bool,
@@ -45,23 +48,39 @@ impl ApiObject for Client {
 }
 
 impl Client {
-    /// Opens the device that the options ask for, as so many logical devices, and connects to other processes.
+    /// Opens the devices that the options ask for, or one as so many logical devices, and connects to other processes.
     fn new(options: &[NamedValue], arguments: &PjrtClientCreateArgs) -> PluginResult<Client> {
-        let info = choose_device(options)?;
+        let infos = choose_devices(options)?;
+        let info = infos[0].clone();
         let platform = platform_of_device(&info);
         let device_options = read_device_options(options)?;
-        let opened = ComputeDevice::open(&info.id, &device_options)?;
-        let own = ProcessProfile::new(&info, choose_device_count(options)?);
-        let (cluster, profiles) = match ClusterOptions::read(options)? {
-            None => (None, vec![own]),
+        let opened = infos
+            .iter()
+            .map(|info| ComputeDevice::open(&info.id, &device_options));
+        let opened = opened.collect::<Result<Vec<_>, _>>()?;
+        let own = ProcessProfile::choose(&infos, options)?;
+        let (cluster, process, profiles) = match ClusterOptions::read(options)? {
+            None => {
+                let cluster = ClusterMembers::link_devices(opened.len(), options)?;
+                (cluster, None, vec![own])
+            }
+            Some(_) if opened.len() > 1 => {
+                let message = "a process of several has one device: name one in each";
+                return Err(PluginError::unimplemented(message));
+            }
             Some(options) => {
                 let store = CallbackStore::from_arguments(arguments)?;
                 let (cluster, profiles) = ProcessCluster::establish(&options, &store, &own)?;
-                (Some(Arc::new(cluster)), profiles)
+                let process = cluster.mesh.process();
+                (
+                    Some(ClusterMembers::from_process(cluster)),
+                    Some(process),
+                    profiles,
+                )
             }
         };
-        let process = cluster.as_ref().map_or(0, |cluster| cluster.mesh.process());
-        let devices = Device::open_all(process, &profiles, opened, &device_options)?;
+        let own_process = process.unwrap_or(0);
+        let devices = Device::open_all(own_process, &profiles, opened, &device_options)?;
         let local = || devices.iter().filter(|device| device.local.is_some());
         Ok(Client {
             platform,
@@ -73,13 +92,20 @@ impl Client {
             memory_pointers: PointerList::from_objects(local().flat_map(|device| &device.memories)),
             devices,
             cluster,
+            process,
         })
     }
 
     /// The number of this process.
     pub fn process(&self) -> usize {
-        let cluster = self.cluster.as_ref();
-        cluster.map_or(0, |cluster| cluster.mesh.process())
+        self.process.unwrap_or(0)
+    }
+
+    /// The connections with other processes, if there are some.
+    pub fn find_process_cluster(&self) -> Option<&ProcessCluster> {
+        self.process?;
+        let members = self.cluster.as_ref()?;
+        members.members.first().map(|cluster| &**cluster)
     }
 
     /// The device of a number.

@@ -1,4 +1,5 @@
-//! Processes of a client: their devices, and the runs of programs that several of them share.
+//! Processes of a client: their devices, and the runs of programs that several of them share. Opened devices of one process, each with
+//! a queue of its own, stand in the place of processes.
 
 use crate::boundary::PluginCall;
 use crate::client::Client;
@@ -10,7 +11,8 @@ use crate::generated::{
 use crate::handle::{get_ref, get_slice, get_text};
 use crate::named_value::NamedValue;
 use crate::plugin::{
-    VERSION, convert_seconds, platform_of_device, read_integer, read_number, read_text,
+    VERSION, choose_device_count, convert_seconds, platform_of_device, read_integer, read_number,
+    read_text,
 };
 use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
@@ -19,7 +21,7 @@ use spirula_exchange::{ExchangeError, KeyValueStore, MeshOptions, ProcessMesh};
 use spirula_runtime::DeviceInfo;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs, UdpSocket};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The options of a client that this module reads.
@@ -57,23 +59,94 @@ pub struct ProcessProfile {
     pub platform: String,
     pub kind: String,
     pub driver: String,
-    /// Number of logical devices.
+    /// Number of devices, logical ones or opened ones.
     pub devices: i32,
 }
 
 impl ProcessProfile {
-    /// The profile of a device as so many logical devices.
-    pub fn new(info: &DeviceInfo, devices: i32) -> ProcessProfile {
-        ProcessProfile {
+    /// The profile of devices that are alike, or of one as so many logical devices as the options ask for.
+    ///
+    /// # Errors
+    /// When that number is wrong.
+    pub fn choose(infos: &[DeviceInfo], options: &[NamedValue]) -> PluginResult<ProcessProfile> {
+        let info = &infos[0];
+        let devices = match infos.len() {
+            1 => choose_device_count(options)?,
+            several => several as i32,
+        };
+        Ok(ProcessProfile {
             platform: platform_of_device(info).to_owned(),
             kind: info.name.clone(),
             driver: info.driver.clone(),
             devices,
-        }
+        })
     }
 }
 
-/// The processes of a client.
+/// The members of a client's mesh that are in this process: the process itself, or each of its devices.
+pub struct ClusterMembers {
+    pub members: Vec<Arc<ProcessCluster>>,
+    /// Held while a run is submitted: all members get their runs in one order, as they wait for each other.
+    order: Mutex<()>,
+}
+
+impl ClusterMembers {
+    /// The process as a member.
+    pub fn from_process(cluster: ProcessCluster) -> Arc<ClusterMembers> {
+        Self::from_members(vec![cluster])
+    }
+
+    /// Devices of this process as members; `None` where there is one.
+    ///
+    /// # Errors
+    /// When the option for the longest wait has a wrong value.
+    pub fn link_devices(
+        count: usize,
+        options: &[NamedValue],
+    ) -> PluginResult<Option<Arc<ClusterMembers>>> {
+        if count < 2 {
+            return Ok(None);
+        }
+        let meshes = ProcessMesh::link_threads(count, read_peer_timeout(options)?);
+        let members = meshes.into_iter().map(ProcessCluster::from_mesh);
+        Ok(Some(Self::from_members(members.collect())))
+    }
+
+    fn from_members(members: Vec<ProcessCluster>) -> Arc<ClusterMembers> {
+        Arc::new(ClusterMembers {
+            members: members.into_iter().map(Arc::new).collect(),
+            order: Mutex::default(),
+        })
+    }
+
+    /// The turn to submit a run to all members.
+    pub fn lock_order(&self) -> MutexGuard<'_, ()> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next run of a program on devices, for each member. All processes of these begin their runs in the same order.
+    pub fn begin_run(&self, devices: &[i64], owners: &Arc<Vec<usize>>) -> Vec<SharedRun> {
+        let Some(first) = self.members.first() else {
+            return Vec::new();
+        };
+        let key = first.next_run(devices);
+        let members = self.members.iter().map(|cluster| SharedRun {
+            cluster: cluster.clone(),
+            key,
+            owners: owners.clone(),
+        });
+        members.collect()
+    }
+}
+
+/// The longest wait for another process, by the options or the environment.
+fn read_peer_timeout(options: &[NamedValue]) -> PluginResult<Duration> {
+    let timeout = read_number(options, TIMEOUT_OPTION, TIMEOUT_VARIABLE)?;
+    let subject = format!("the option {TIMEOUT_OPTION}");
+    convert_seconds(timeout.unwrap_or(DEFAULT_TIMEOUT), &subject)
+}
+
+/// A process of a client, or a device that stands for one.
 pub struct ProcessCluster {
     pub mesh: ProcessMesh,
     /// Number of runs so far, by their devices.
@@ -85,7 +158,7 @@ pub struct ProcessCluster {
 pub struct SharedRun {
     pub cluster: Arc<ProcessCluster>,
     pub key: RunKey,
-    /// The process of each device of the program.
+    /// The member of the mesh that has each device of the program: its process, or the device itself.
     pub owners: Arc<Vec<usize>>,
 }
 
@@ -129,14 +202,11 @@ impl ClusterOptions {
         if count == 1 {
             return Ok(None);
         }
-        let timeout = read_number(options, TIMEOUT_OPTION, TIMEOUT_VARIABLE)?;
-        let subject = format!("the option {TIMEOUT_OPTION}");
-        let timeout = convert_seconds(timeout.unwrap_or(DEFAULT_TIMEOUT), &subject)?;
         Ok(Some(ClusterOptions {
             process: process as usize,
             count: count as usize,
             listen: choose_listen_address(options)?,
-            timeout,
+            timeout: read_peer_timeout(options)?,
         }))
     }
 }
@@ -191,6 +261,13 @@ fn count_client(platform: &str) -> u64 {
 }
 
 impl ProcessCluster {
+    fn from_mesh(mesh: ProcessMesh) -> ProcessCluster {
+        ProcessCluster {
+            mesh,
+            runs: Mutex::default(),
+        }
+    }
+
     /// Connects this process with all others. Returns the profiles of all.
     ///
     /// # Errors
@@ -226,28 +303,20 @@ impl ProcessCluster {
             })
         });
         let profiles = profiles.collect::<PluginResult<_>>()?;
-        let cluster = ProcessCluster {
-            mesh,
-            runs: Mutex::default(),
-        };
-        Ok((cluster, profiles))
+        Ok((Self::from_mesh(mesh), profiles))
     }
 
-    /// The key of the next run of a program on devices. All processes of these begin their runs in the same order.
-    pub fn begin_run(self: &Arc<Self>, devices: &[i64], owners: &Arc<Vec<usize>>) -> SharedRun {
+    /// The key of the next run on devices.
+    fn next_run(&self, devices: &[i64]) -> RunKey {
         let mut hash = Md5::new();
         devices.iter().for_each(|id| hash.update(id.to_le_bytes()));
         let devices = finish_number(hash);
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let number = runs.entry(devices).or_default();
         *number += 1;
-        SharedRun {
-            cluster: self.clone(),
-            key: RunKey {
-                devices,
-                number: *number,
-            },
-            owners: owners.clone(),
+        RunKey {
+            devices,
+            number: *number,
         }
     }
 }
@@ -256,7 +325,7 @@ impl PluginCall for PjrtClientUpdateGlobalProcessInfoArgs {
     /// The coordinator tells which processes have failed.
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let client = get_ref::<Client>(self.client)?;
-        let Some(cluster) = &client.cluster else {
+        let Some(cluster) = client.find_process_cluster() else {
             return Ok(());
         };
         let states: &[PjrtProcessInfo] = get_slice(self.process_infos, self.num_process_infos)?;
@@ -272,6 +341,17 @@ impl PluginCall for PjrtClientUpdateGlobalProcessInfoArgs {
 }
 
 impl SharedRun {
+    /// The member of the mesh, for messages.
+    pub fn describe_member(&self) -> String {
+        let mesh = &self.cluster.mesh;
+        let subject = if mesh.is_of_threads() {
+            "device"
+        } else {
+            "process"
+        };
+        format!("{subject} {}", mesh.process())
+    }
+
     /// Ends the run here.
     pub fn end(&self) {
         self.cluster.mesh.end_run(self.key);

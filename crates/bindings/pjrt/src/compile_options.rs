@@ -17,9 +17,9 @@ pub struct ProgramOptions {
     /// Whether the client asks for a program for several devices to be partitioned.
     #[serde(default)]
     pub is_partitioned: bool,
-    /// Whether some of its devices belong to other processes.
+    /// Whether its devices have queues of their own, here or in other processes, so that each runs the program by itself.
     #[serde(default)]
-    pub spans_processes: bool,
+    pub spans_queues: bool,
 }
 
 impl Default for ProgramOptions {
@@ -30,7 +30,7 @@ impl Default for ProgramOptions {
             devices: Vec::new(),
             is_portable: false,
             is_partitioned: false,
-            spans_processes: false,
+            spans_queues: false,
         }
     }
 }
@@ -228,7 +228,7 @@ mod tests {
             devices: vec![300, 1, 2, 3],
             is_portable: false,
             is_partitioned: false,
-            spans_processes: false,
+            spans_queues: false,
         };
         let mut build = vec![0x20, 2, 0x28, 2];
         let assignment = wanted.write_assignment(&wanted.devices);

@@ -59,12 +59,14 @@ impl DeviceDescription {
     }
 }
 
-/// A device of a client: one that was opened, one of several logical devices that share its memory and its queue, or one of another
-/// process.
+/// A device of a client: one that was opened, with a queue of its own, one of several logical devices that share its memory and its
+/// queue, or one of another process.
 pub struct Device {
     pub description: DeviceDescription,
     /// The number among the devices of this process; `None` for one of another process, which no job is for.
     pub local: Option<i32>,
+    /// The member of the client's mesh that has the device: its process, or its number among the opened devices of the only process.
+    pub owner: usize,
     /// Its memories, in the order of their kinds.
     pub memories: Box<[Memory]>,
     pub queue: Arc<DeviceQueue>,
@@ -78,22 +80,28 @@ impl ApiObject for Device {
 }
 
 impl Device {
-    /// The logical devices of all processes, numbered from 0. Those of this process share a device that was opened.
+    /// The devices of all processes, numbered from 0. Those of this process are the devices that were opened, or share the only one.
     pub fn open_all(
         process: usize,
         profiles: &[ProcessProfile],
-        opened: ComputeDevice,
+        opened: Vec<ComputeDevice>,
         options: &DeviceOptions,
     ) -> PluginResult<Vec<Arc<Device>>> {
-        let info = opened.info().clone();
-        let queue = Arc::new(DeviceQueue::new(opened, options)?);
+        let opened = opened.into_iter().map(|device| {
+            let info = device.info().clone();
+            Ok((info, Arc::new(DeviceQueue::new(device, options)?)))
+        });
+        let opened = opened.collect::<PluginResult<Vec<_>>>()?;
         let mut devices = Vec::new();
         for (owner, profile) in profiles.iter().enumerate() {
             for at in 0..profile.devices {
                 let id = devices.len() as i32;
                 let description = DeviceDescription::new(id, owner as i32, profile);
                 let local = (owner == process).then_some(at);
-                devices.push(Device::new(description, local, &info, &queue));
+                let member = if opened.len() > 1 { at as usize } else { 0 };
+                let (info, queue) = &opened[member];
+                let owner = owner + member;
+                devices.push(Device::new(description, local, owner, info, queue));
             }
         }
         Ok(devices)
@@ -102,6 +110,7 @@ impl Device {
     fn new(
         description: DeviceDescription,
         local: Option<i32>,
+        owner: usize,
         info: &DeviceInfo,
         queue: &Arc<DeviceQueue>,
     ) -> Arc<Device> {
@@ -109,6 +118,7 @@ impl Device {
         let device = Arc::new(Device {
             description,
             local,
+            owner,
             memory_pointers: PointerList::from_objects(memories.iter()),
             memories,
             queue: queue.clone(),

@@ -11,7 +11,7 @@ use crate::handle::{ApiObject, PointerList, allocate, free, get_ref, get_slice};
 use crate::layouts::LayoutList;
 use crate::module::{CompiledModule, compute_fingerprint};
 use crate::named_value::{NamedValue, NamedValueList, OptionValue};
-use crate::process_run::ProcessShare;
+use crate::process_run::{ProcessShare, span_queues};
 use crate::serialized::SerializedBytes;
 use crate::topology::Topology;
 use spirula_runtime::DeviceInfo;
@@ -56,7 +56,7 @@ pub struct LoadedExecutable {
     pub executable: Arc<Executable>,
     /// The devices of this process that the program runs on, in the order of its partitions.
     pub devices: Vec<Arc<Device>>,
-    /// Its share in a program for devices of several processes.
+    /// Its share in a program for devices with queues of their own.
     pub share: Option<ProcessShare>,
     /// The numbers of all devices, in the order of the partitions.
     assignment: Vec<i64>,
@@ -198,25 +198,21 @@ impl<'a> GivenProgram<'a> {
     }
 }
 
-/// Whether a program is for several devices, of which some belong to other processes.
-fn spans_processes(options: &ProgramOptions, client: &Client) -> PluginResult<bool> {
+/// Whether a program is for several devices with queues of their own, here or in other processes.
+fn spans_queues(options: &ProgramOptions, client: &Client) -> PluginResult<bool> {
     let count = usize::try_from(options.partitions).unwrap_or(0);
-    let first: Vec<i64> = client
-        .devices
-        .iter()
-        .map(|own| own.description.id.into())
-        .collect();
-    let ids = if options.devices.is_empty() {
-        &first[..count.min(first.len())]
-    } else {
-        &options.devices
-    };
-    let mut is_remote = false;
-    for id in ids {
-        let id = i32::try_from(*id).unwrap_or(-1);
-        is_remote |= client.find_device(id)?.local.is_none();
+    if options.devices.is_empty() {
+        return Ok(span_queues(
+            &client.devices[..count.min(client.devices.len())],
+        ));
     }
-    Ok(is_remote && count > 1)
+    let ids = options.devices.iter();
+    let devices = ids.map(|id| {
+        client
+            .find_device(i32::try_from(*id).unwrap_or(-1))
+            .cloned()
+    });
+    Ok(count > 1 && span_queues(&devices.collect::<PluginResult<Vec<_>>>()?))
 }
 
 impl PluginCall for PjrtClientCompileArgs {
@@ -225,7 +221,7 @@ impl PluginCall for PjrtClientCompileArgs {
         let (options, size) = (self.compile_options, self.compile_options_size);
         let mut program = GivenProgram::read(self.program, options, size)?;
         program.options.is_partitioned = client.is_partitioning;
-        program.options.spans_processes = spans_processes(&program.options, client)?;
+        program.options.spans_queues = spans_queues(&program.options, client)?;
         let info = &client.devices[0].info;
         let fingerprint = program.fingerprint(info);
         let compile = || program.compile(info, fingerprint.clone());

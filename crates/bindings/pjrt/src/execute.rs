@@ -16,7 +16,7 @@ use crate::handle::{ApiObject, allocate, free, get_ref, get_shared, get_slice};
 use crate::host_call::{ProgramEnd, RunningProgram};
 use crate::module::{CompiledModule, ENTRY};
 use crate::plugin::is_processor;
-use crate::process_run::{ProcessRun, ProcessShare, run_process};
+use crate::process_run::{ProcessRun, run_process};
 use crate::queue::{JobProgress, JobPromise, JobWeight};
 use crate::sharded_run::{ShardedArguments, run_sharded};
 use spirula_program::ResidentValue;
@@ -102,13 +102,42 @@ impl PluginCall for PjrtLoadedExecutableExecuteArgs {
                 user_data = get_ref::<ExecutionContext>(options.context)?.list_user_data();
             }
         }
-        let run = loaded.share.as_ref().map(ProcessShare::begin_run);
-        let submitted = self.submit(loaded, kept, user_data, run.clone());
-        if let (Err(error), Some(run)) = (&submitted, &run) {
-            run.shared.abort(error);
+        let submitted = {
+            let share = loaded.share.as_ref();
+            let _turn = share.map(|share| share.lock_order());
+            let runs = share.map(|share| share.begin_run());
+            let submitted = self.submit(loaded, kept, user_data, runs.clone());
+            if let Err(error) = &submitted {
+                let runs = runs.iter().flatten();
+                runs.for_each(|run| run.shared.abort(error));
+            }
+            submitted?
+        };
+        let (first, calls_host) = (&loaded.devices[0], loaded.executable.module.calls_host);
+        if calls_host && is_processor(&first.info) {
+            // As on XLA's processor: what callbacks print is there, and their exceptions are those of the call.
+            for event in &submitted.events {
+                event.wait()?;
+            }
         }
-        submitted
+        self.store_outputs(submitted)
     }
+}
+
+/// An execution that was submitted.
+struct SubmittedExecution {
+    /// The results on each device.
+    buffers: Vec<Vec<DeviceBuffer>>,
+    /// The end of the execution on each device.
+    events: Vec<Arc<WorkEvent>>,
+    /// The lists of the caller for the results on each device.
+    outputs: Vec<*mut *mut PjrtBuffer>,
+}
+
+/// The devices of an execution that have one queue, as places in the list of all.
+struct ExecutionPart {
+    places: Vec<usize>,
+    run: Option<ProcessRun>,
 }
 
 impl PjrtLoadedExecutableExecuteArgs {
@@ -118,8 +147,8 @@ impl PjrtLoadedExecutableExecuteArgs {
         loaded: &LoadedExecutable,
         kept: &[i64],
         user_data: Vec<SharedUserData>,
-        run: Option<ProcessRun>,
-    ) -> PluginResult<()> {
+        runs: Option<Vec<ProcessRun>>,
+    ) -> PluginResult<SubmittedExecution> {
         let wanted = loaded.devices.len();
         let devices = if self.execute_device.is_null() {
             loaded.devices.clone()
@@ -137,38 +166,74 @@ impl PjrtLoadedExecutableExecuteArgs {
         for list in lists {
             given.push(get_slice(list.cast_const(), self.num_args)?);
         }
-        let arguments = bind_arguments(module, &devices, &given, kept)?;
-        let event = WorkEvent::new();
-        let buffers: Vec<Vec<DeviceBuffer>> = devices
-            .iter()
-            .map(|device| make_buffers(module, device, &event))
-            .collect();
-        let submission = ExecutionSubmission {
-            module: loaded.executable.module.clone(),
-            arguments,
-            user_data,
-            event,
-            run,
-        };
-        let event = submission.event.clone();
-        submission.submit(&devices[0], &buffers);
-        if module.calls_host && is_processor(&devices[0].info) {
-            // As on XLA's processor: what callbacks print is there, and their exceptions are those of the call.
-            event.wait()?;
+        let mut arguments = bind_arguments(module, &devices, &given, kept)?;
+        let parts = list_parts(runs, wanted);
+        let mut events = vec![WorkEvent::new(); wanted];
+        for part in &parts {
+            let event = WorkEvent::new();
+            part.places
+                .iter()
+                .for_each(|place| events[*place] = event.clone());
         }
-        for (list, buffers) in outputs.into_iter().zip(buffers) {
+        let owners = devices.iter().zip(&events);
+        let buffers: Vec<Vec<DeviceBuffer>> = owners
+            .map(|(device, event)| make_buffers(module, device, event))
+            .collect();
+        for part in parts {
+            let Some(&first) = part.places.first() else {
+                continue;
+            };
+            let own = part.places.iter();
+            let submission = ExecutionSubmission {
+                module: module.clone(),
+                arguments: own
+                    .clone()
+                    .map(|place| std::mem::take(&mut arguments[*place]))
+                    .collect(),
+                user_data: user_data.clone(),
+                event: events[first].clone(),
+                run: part.run,
+            };
+            let ids = own.map(|place| buffers[*place].iter().map(|buffer| buffer.id).collect());
+            submission.submit(&devices[first], ids.collect());
+        }
+        Ok(SubmittedExecution {
+            buffers,
+            events,
+            outputs,
+        })
+    }
+
+    /// Gives the caller the results and the ends of an execution.
+    unsafe fn store_outputs(&mut self, submitted: SubmittedExecution) -> PluginResult<()> {
+        for (list, buffers) in submitted.outputs.into_iter().zip(submitted.buffers) {
             for (at, buffer) in buffers.into_iter().enumerate() {
                 list.add(at).write(allocate(buffer));
             }
         }
         if !self.device_complete_events.is_null() {
-            for at in 0..wanted {
+            for (at, event) in submitted.events.iter().enumerate() {
                 let events = self.device_complete_events.add(at);
-                events.write(EventHandle::allocate(&event));
+                events.write(EventHandle::allocate(event));
             }
         }
         Ok(())
     }
+}
+
+/// The parts of an execution on so many devices: one for each run, or all devices together.
+fn list_parts(runs: Option<Vec<ProcessRun>>, devices: usize) -> Vec<ExecutionPart> {
+    let Some(runs) = runs else {
+        return vec![ExecutionPart {
+            places: (0..devices).collect(),
+            run: None,
+        }];
+    };
+    let parts = runs.into_iter().map(|run| ExecutionPart {
+        places: run.places.clone(),
+        run: Some(run),
+    });
+    parts.collect()
 }
 
 /// The lists of all devices.
@@ -215,12 +280,8 @@ struct ExecutionSubmission {
 }
 
 impl ExecutionSubmission {
-    /// Submits the job. The results are the arrays of buffers.
-    fn submit(self, device: &Device, buffers: &[Vec<DeviceBuffer>]) {
-        let ids = buffers
-            .iter()
-            .map(|own| own.iter().map(|buffer| buffer.id).collect());
-        let mut results: Vec<Vec<DeviceArrayId>> = ids.collect();
+    /// Submits the job, which makes these results.
+    fn submit(self, device: &Device, mut results: Vec<Vec<DeviceArrayId>>) {
         let ExecutionSubmission {
             module,
             mut arguments,
@@ -298,7 +359,7 @@ unsafe fn bind_arguments(
                 // Another thread has donated it meanwhile.
                 Err(error) => {
                     arguments.push(bound);
-                    release_donated(&devices[0], arguments);
+                    release_donated(devices, arguments);
                     return Err(error);
                 }
             }
@@ -344,18 +405,17 @@ unsafe fn check_arguments<'b>(
 }
 
 /// Releases the arrays that were donated to an execution which does not take place.
-fn release_donated(device: &Device, arguments: ShardedArguments) {
-    let promise = JobPromise::from_event(&WorkEvent::new());
-    device
-        .queue
-        .submit(JobWeight::Light, promise, move |state| {
-            let donated = arguments
-                .iter()
-                .flatten()
-                .filter(|argument| argument.is_donated);
-            donated.for_each(|argument| state.release_array(argument.id));
-            Ok(())
-        });
+fn release_donated(devices: &[Arc<Device>], arguments: ShardedArguments) {
+    for (device, own) in devices.iter().zip(arguments) {
+        let promise = JobPromise::from_event(&WorkEvent::new());
+        device
+            .queue
+            .submit(JobWeight::Light, promise, move |state| {
+                let donated = own.iter().filter(|argument| argument.is_donated);
+                donated.for_each(|argument| state.release_array(argument.id));
+                Ok(())
+            });
+    }
 }
 
 /// Runs a program on one device, and stores its results.

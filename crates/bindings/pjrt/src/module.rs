@@ -129,7 +129,7 @@ impl CompiledModule {
         };
         let (program, tensors, is_partitioned) = compile_program(code, compile_options)?;
         facts.shardings.is_partitioned = is_partitioned;
-        facts.shardings.is_of_one_device = options.spans_processes;
+        facts.shardings.is_of_one_device = options.spans_queues;
         let (mut parameters, results) = read_signature(&tensors)?;
         facts.shardings.drop_device_number(&mut parameters);
         let parameters = facts.shardings.join_parameters(&parameters)?;
@@ -228,7 +228,7 @@ impl CompiledModule {
     }
 
     /// Whether the next execution will take about as little time as to wake a thread: by its operations, or as the last one did.
-    /// Functions of the host, and other processes, may take any time.
+    /// Functions of the host, and other devices, may take any time.
     pub fn is_light(&self) -> bool {
         !self.calls_host
             && !self.facts.shardings.is_of_one_device
@@ -245,7 +245,7 @@ impl CompiledModule {
 /// The parts that a program takes and gives; `None` for whole arrays.
 ///
 /// # Errors
-/// When a sharding is malformed, or devices of other processes need parts that are not possible.
+/// When a sharding is malformed, or devices that run the program by themselves need parts that are not possible.
 fn choose_partition(
     source: &MlirModule,
     options: &ProgramOptions,
@@ -255,9 +255,9 @@ fn choose_partition(
     // Parts lie in rows.
     let mut orders = layouts.parameters.iter().chain(&layouts.results);
     let is_in_rows = orders.all(Option::is_none);
-    if options.spans_processes {
+    if options.spans_queues {
         if !is_in_rows {
-            let message = "layouts in memory of a program for devices of several processes";
+            let message = "layouts in memory of a program whose devices run it by themselves";
             return Err(PluginError::unimplemented(message));
         }
         let parts = ModuleSharding::read_partition(source)?;
@@ -274,7 +274,7 @@ fn choose_partition(
 /// The functions of the host that a program may call.
 fn list_foreign_targets(options: &ProgramOptions) -> BTreeSet<String> {
     let mut targets = list_targets();
-    if options.spans_processes {
+    if options.spans_queues {
         targets.insert(EXCHANGE_TARGET.to_owned());
     }
     targets
@@ -352,7 +352,7 @@ fn take_part<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// The first bytes of a serialised module.
-const MAGIC: &[u8] = b"spirula executable 3\n";
+const MAGIC: &[u8] = b"spirula executable 4\n";
 
 /// The fingerprint of a module before it is compiled. A program is the same on all logical devices.
 pub fn compute_fingerprint(code: &[u8], options: &ProgramOptions, device: &DeviceInfo) -> String {
@@ -362,7 +362,7 @@ pub fn compute_fingerprint(code: &[u8], options: &ProgramOptions, device: &Devic
         &options.replicas.to_le_bytes(),
         &options.partitions.to_le_bytes(),
         &[u8::from(options.is_partitioned)],
-        &[u8::from(options.spans_processes)],
+        &[u8::from(options.spans_queues)],
         device.id.as_bytes(),
         device.driver.as_bytes(),
     ] {

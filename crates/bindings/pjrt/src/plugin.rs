@@ -4,7 +4,7 @@ use crate::boundary::PluginCall;
 use crate::error::{PluginError, PluginResult};
 use crate::generated::{PjrtPluginAttributesArgs, PjrtPluginInitializeArgs};
 use crate::named_value::{NamedValue, NamedValueList, OptionValue};
-use spirula_runtime::{ComputeDevice, DeviceInfo};
+use spirula_runtime::{ComputeDevice, DeviceInfo, list_devices};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -25,13 +25,16 @@ pub const CHOICE_OPTIONS: [&str; 5] = [
     TIMEOUT_OPTION,
 ];
 
-/// The option of a client that names the device.
+/// The option of a client that names the device, or several.
 const DEVICE_OPTION: &str = "device";
+
+/// The ending of a name that stands for all devices of a kind.
+const ALL_OF_KIND: &str = ":all";
 
 /// The option of a client that has the kind of the device, where the first is missing.
 const DEVICE_KIND_OPTION: &str = "device_kind";
 
-/// The variable of the environment that names the device.
+/// The variable of the environment that names the device, or several.
 const DEVICE_VARIABLE: &str = "SPIRULA_DEVICE";
 
 /// The newest and the oldest version of StableHLO's portable artifacts that are read.
@@ -61,17 +64,50 @@ pub fn platform_of_device(info: &DeviceInfo) -> &'static str {
     }
 }
 
-/// The device that the option `device` names. Without it, the device that the environment names, if it is of the kind of the option
+/// The devices that the option `device` names. Without it, those that the environment names, if they are of the kind of the option
 /// `device_kind`; by default the first of the kind, or the processor.
 ///
 /// # Errors
-/// When there is no such device, or an option has another type.
-pub fn choose_device(options: &[NamedValue]) -> PluginResult<DeviceInfo> {
+/// When there is no such device, devices are not alike, or an option has another type.
+pub fn choose_devices(options: &[NamedValue]) -> PluginResult<Vec<DeviceInfo>> {
     let asked = read_text(options, DEVICE_OPTION)?.filter(|name| !name.is_empty());
     let kind = read_text(options, DEVICE_KIND_OPTION)?;
     let named = std::env::var(DEVICE_VARIABLE).ok();
     let default = choose_device_name(kind, named.as_deref().unwrap_or_default());
-    Ok(ComputeDevice::find_info(asked.unwrap_or(default))?)
+    find_devices(asked.unwrap_or(default))
+}
+
+/// The devices of a list of names between commas. `vulkan:all` names the first device of the kind and all that are alike.
+fn find_devices(names: &str) -> PluginResult<Vec<DeviceInfo>> {
+    if let Some(kind) = names.strip_suffix(ALL_OF_KIND) {
+        let first = ComputeDevice::find_info(kind)?;
+        let is_like =
+            |info: &DeviceInfo| info.id.split(':').next() == Some(kind) && is_alike(info, &first);
+        let mut devices: Vec<DeviceInfo> = list_devices().into_iter().filter(is_like).collect();
+        if devices.is_empty() {
+            devices.push(first);
+        }
+        return Ok(devices);
+    }
+    let devices = names
+        .split(',')
+        .map(|name| ComputeDevice::find_info(name.trim()));
+    let devices: Vec<DeviceInfo> = devices.collect::<Result<_, _>>()?;
+    for other in &devices[1..] {
+        if !is_alike(other, &devices[0]) {
+            let message = format!(
+                "the devices of a client must be alike: {} is {}, {} is {}",
+                devices[0].id, devices[0].name, other.id, other.name
+            );
+            return Err(PluginError::invalid(message));
+        }
+    }
+    Ok(devices)
+}
+
+/// Whether programs for one device run on the other one.
+fn is_alike(left: &DeviceInfo, right: &DeviceInfo) -> bool {
+    (&left.name, &left.driver) == (&right.name, &right.driver)
 }
 
 /// The device that the environment names, if it is of a kind, or the kind, which is the name of its first device.

@@ -1,4 +1,5 @@
-//! Runs of a program for devices of several processes: this process runs it once for each of its devices.
+//! Runs of a program for devices of several processes: this process runs it once for each of its devices. Devices of one process that
+//! have queues of their own stand in the place of processes.
 //!
 //! A device pauses where it exchanges elements with others. When all devices of a group that belong to this process have come there,
 //! the process exchanges the elements of all of them with the other processes, and the devices go on. So the devices may take different
@@ -7,7 +8,7 @@
 
 use crate::buffer::upload_value;
 use crate::client::Client;
-use crate::cluster::{ProcessCluster, SharedRun};
+use crate::cluster::{ClusterMembers, SharedRun};
 use crate::device::Device;
 use crate::device_state::{DeviceArrayId, DeviceState};
 use crate::element::{ArrayType, ElementFormat};
@@ -24,66 +25,104 @@ use spirula_exchange::frame::MessageTag;
 use spirula_program::ForeignFailure;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::MutexGuard;
 use std::thread;
 
-/// The share of this process in a program for devices of several processes.
+/// The share of this process in a program for devices of several members of a mesh.
 pub struct ProcessShare {
-    cluster: Arc<ProcessCluster>,
+    cluster: Arc<ClusterMembers>,
     /// The numbers of all devices of the program.
     devices: Vec<i64>,
-    /// The process of each.
+    /// The member of the mesh that has each.
     owners: Arc<Vec<usize>>,
-    /// The numbers in the program of the devices of this process.
-    own: Arc<Vec<usize>>,
+    /// The devices of each member that belongs to this process.
+    parts: Vec<SharePart>,
 }
 
-/// A run of a program, with the devices of this process.
+/// The devices of a member of the mesh.
+struct SharePart {
+    /// Their numbers in the program.
+    numbers: Arc<Vec<usize>>,
+    /// Their places in the list of the devices of this process.
+    places: Vec<usize>,
+}
+
+/// A run of a program, with the devices of a member.
 #[derive(Clone)]
 pub struct ProcessRun {
     pub shared: SharedRun,
     own: Arc<Vec<usize>>,
+    /// The places of the devices in the list of the devices of this process.
+    pub places: Vec<usize>,
+}
+
+/// Whether devices have queues of their own, here or in other processes, so that each runs a program by itself.
+pub fn span_queues(devices: &[Arc<Device>]) -> bool {
+    let Some(first) = devices.first() else {
+        return false;
+    };
+    let is_apart =
+        |device: &Arc<Device>| device.local.is_none() || !Arc::ptr_eq(&device.queue, &first.queue);
+    devices.len() > 1 && devices.iter().any(is_apart)
 }
 
 impl ProcessShare {
-    /// The share in a module on devices; `None` where all are those of this process.
+    /// The share in a module on devices; `None` where all have one queue.
     ///
     /// # Errors
-    /// When the module was compiled for one process, and the devices belong to several.
+    /// When the module was compiled for devices of one queue, and these have several.
     pub fn new(
         module: &CompiledModule,
         devices: &[Arc<Device>],
         client: &Client,
     ) -> PluginResult<Option<ProcessShare>> {
         let is_of_one_device = module.facts.shardings.is_of_one_device;
-        let is_local = devices.iter().all(|device| device.local.is_some());
-        if devices.len() > 1 && is_local == is_of_one_device {
-            let message = "the program was compiled for devices of other processes";
+        if devices.len() > 1 && span_queues(devices) != is_of_one_device {
+            let message =
+                "the program was compiled for other devices: these share a queue, or do not";
             return Err(PluginError::invalid(message));
         }
         let Some(cluster) = client.cluster.as_ref().filter(|_| is_of_one_device) else {
             return Ok(None);
         };
-        let owners = devices
-            .iter()
-            .map(|device| device.description.process as usize);
         let own = (0..devices.len()).filter(|at| devices[*at].local.is_some());
+        let own: Vec<usize> = own.collect();
+        let parts = cluster.members.iter().map(|member| {
+            let owner = member.mesh.process();
+            let places = (0..own.len()).filter(|place| devices[own[*place]].owner == owner);
+            let places: Vec<usize> = places.collect();
+            SharePart {
+                numbers: Arc::new(places.iter().map(|place| own[*place]).collect()),
+                places,
+            }
+        });
         Ok(Some(ProcessShare {
+            parts: parts.collect(),
             cluster: cluster.clone(),
             devices: devices
                 .iter()
                 .map(|device| device.description.id.into())
                 .collect(),
-            owners: Arc::new(owners.collect()),
-            own: Arc::new(own.collect()),
+            owners: Arc::new(devices.iter().map(|device| device.owner).collect()),
         }))
     }
 
-    /// Begins the next run.
-    pub fn begin_run(&self) -> ProcessRun {
-        ProcessRun {
-            shared: self.cluster.begin_run(&self.devices, &self.owners),
-            own: self.own.clone(),
-        }
+    /// The turn to begin a run and to submit it.
+    pub fn lock_order(&self) -> MutexGuard<'_, ()> {
+        self.cluster.lock_order()
+    }
+
+    /// Begins the next run, for each member with devices of the program.
+    pub fn begin_run(&self) -> Vec<ProcessRun> {
+        let shared = self.cluster.begin_run(&self.devices, &self.owners);
+        let parts = shared.into_iter().zip(&self.parts);
+        let parts = parts.filter(|(_, part)| !part.places.is_empty());
+        let runs = parts.map(|(shared, part)| ProcessRun {
+            shared,
+            own: part.numbers.clone(),
+            places: part.places.clone(),
+        });
+        runs.collect()
     }
 }
 
@@ -97,7 +136,7 @@ struct DeviceProgram {
     outcome: Option<StepOutcome>,
 }
 
-/// The programs of all devices of this process.
+/// The programs of all devices of this process, or of a device with a queue of its own.
 struct ProcessPrograms {
     module: Arc<CompiledModule>,
     run: ProcessRun,
@@ -252,7 +291,7 @@ impl ProcessPrograms {
         let (ready, idle) = self.list_ready()?;
         if ready.is_empty() && idle.is_empty() {
             return Err(PluginError::internal(
-                "the devices of this process wait at different collectives",
+                "the devices wait at different collectives",
             ));
         }
         let exchanged = self.exchange_groups(&ready)?;
@@ -385,7 +424,7 @@ impl ProcessPrograms {
 
     /// Ends all programs for a reason, which the other processes get, too. Returns the error of the run.
     fn fail(&mut self, state: &mut DeviceState, error: PluginError) -> PluginError {
-        let process = self.run.shared.cluster.mesh.process();
+        let member = self.run.shared.describe_member();
         for device in &mut self.devices {
             match device.outcome.take() {
                 Some(StepOutcome::Calls(call)) => {
@@ -404,7 +443,7 @@ impl ProcessPrograms {
         let name = &self.module.facts.name;
         PluginError::new(
             error.code,
-            format!("process {process}, program {name}: {}", error.message),
+            format!("{member}, program {name}: {}", error.message),
         )
     }
 }

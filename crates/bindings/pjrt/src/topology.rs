@@ -12,7 +12,7 @@ use crate::generated::{
     PjrtTopologyDescriptionPlatformVersionArgs, PjrtTopologyDescriptionSerializeArgs,
 };
 use crate::handle::{ApiObject, PointerList, allocate, free, get_ref, get_slice};
-use crate::plugin::{VERSION, choose_device, choose_device_count, platform_of_device};
+use crate::plugin::{VERSION, choose_devices, platform_of_device};
 use crate::serialized::SerializedBytes;
 use serde::{Deserialize, Serialize};
 use spirula_runtime::{ComputeDevice, DeviceInfo};
@@ -79,9 +79,9 @@ impl PluginCall for PjrtTopologyDescriptionCreateArgs {
         let options =
             crate::named_value::NamedValue::read_all(self.create_options, self.num_options)?;
         let named = ComputeDevice::find_info(&name).ok();
-        let info = named.map_or_else(|| choose_device(&options), Ok)?;
-        let profile = ProcessProfile::new(&info, choose_device_count(&options)?);
-        self.topology = allocate(Topology::from_device(&info, vec![profile]));
+        let infos = named.map_or_else(|| choose_devices(&options), |info| Ok(vec![info]))?;
+        let profile = ProcessProfile::choose(&infos, &options)?;
+        self.topology = allocate(Topology::from_device(&infos[0], vec![profile]));
         Ok(())
     }
 }
