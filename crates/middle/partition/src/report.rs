@@ -36,7 +36,8 @@ impl PartitionReport {
 
     /// Bytes that a device receives by all collectives.
     pub fn moved_bytes(&self) -> f64 {
-        self.collectives.values().map(|own| own.bytes).sum()
+        let bytes = self.collectives.values().map(|own| own.bytes);
+        bytes.fold(0.0, |sum, own| sum + own)
     }
 
     /// Counts a collective.

@@ -13,7 +13,7 @@ use spirula_stablehlo::MlirOpcode;
 use spirula_stablehlo::mlir::{
     AttributeKind, DenseElements, MlirOp, MlirType, MlirValue, NamedAttribute, OperationDraft,
 };
-use spirula_stablehlo::sharding::read_sharding_list;
+use spirula_stablehlo::sharding::{read_replica_groups, read_sharding_list};
 
 /// The attribute that names the device which alone computes an operation.
 pub(crate) const ONLY_DEVICE: &str = "spirula.only_device";
@@ -211,16 +211,31 @@ impl LocalEmitter<'_> {
         Ok(())
     }
 
+    /// Lists the devices of replica groups that name axes of a mesh. The local program does not have the mesh.
+    fn list_replica_groups(&mut self, properties: &mut [NamedAttribute]) {
+        let source = self.source;
+        for (name, attr) in properties {
+            let names_axes = source.symbol_text(*name) == "replica_groups"
+                && source.find_field(*attr, "mesh").is_some();
+            if names_axes && let Some(groups) = read_replica_groups(source, *attr) {
+                let width = groups.first().map_or(0, Vec::len);
+                let devices: Vec<i64> = groups.concat().iter().map(|id| id.cast_signed()).collect();
+                *attr = self.integer_matrix(groups.len() as u64, width as u64, &devices);
+            }
+        }
+    }
+
     /// Appends an operation like that of a node, with its regions.
     pub(super) fn append_copy(
         &mut self,
         node: &GraphNode,
         operands: &[MlirValue],
         types: &[MlirType],
-        properties: Vec<NamedAttribute>,
+        mut properties: Vec<NamedAttribute>,
         known: &mut FxHashMap<MlirValue, MlirValue>,
     ) -> MlirOp {
         let source = self.source;
+        self.list_replica_groups(&mut properties);
         let attributes = source.discardable_attributes(node.op).iter();
         let attributes = attributes.filter(|(name, _)| {
             !matches!(source.symbol_text(*name), "sdy.sharding" | "mhlo.sharding")
