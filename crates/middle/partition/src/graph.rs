@@ -2,8 +2,10 @@
 //!
 //! A function that is called twice stands in the graph twice, so that each call has layouts of its own.
 
+use crate::layout::ShardLayout;
 use crate::mesh::MeshAtom;
 use crate::rule::ShardingRule;
+use rustc_hash::FxHashMap;
 use spirula_entity::define_ids;
 use spirula_stablehlo::mlir::{MlirOp, MlirType, MlirValue};
 
@@ -67,12 +69,13 @@ pub enum GraphNodeKind {
     Loop,
     /// `if` and `case`: a block for each branch.
     Branch,
-    /// A manual computation: the manual atoms of each dimension, which are the outermost ones.
+    /// A manual computation: the manual atoms of each dimension, which are the outermost ones, and those along which tensors are
+    /// sums inside.
     Manual {
         /// Those of the operands.
-        inputs: Vec<Vec<Vec<MeshAtom>>>,
+        inputs: Vec<ShardLayout>,
         /// Those of the results.
-        outputs: Vec<Vec<Vec<MeshAtom>>>,
+        outputs: Vec<ShardLayout>,
     },
 }
 
@@ -121,6 +124,8 @@ pub struct ProgramGraph {
     pub ties: Vec<(GraphValue, GraphValue)>,
     /// Values whose layouts are given.
     pub pins: Vec<LayoutPin>,
+    /// The atoms along which arguments and results of the program are sums.
+    pub sums: FxHashMap<GraphValue, Vec<MeshAtom>>,
     /// The entry point.
     pub body: GraphBlock,
 }

@@ -8,6 +8,9 @@ use spirula_stablehlo::sharding::TensorSharding;
 pub struct ShardLayout {
     /// The atoms of each dimension.
     pub dims: Vec<Vec<MeshAtom>>,
+    /// The atoms along which the tensor is the sum of what devices have. Only arguments and results of programs, and of manual
+    /// computations, are such sums.
+    pub sums: Vec<MeshAtom>,
 }
 
 impl ShardLayout {
@@ -15,12 +18,13 @@ impl ShardLayout {
     pub fn new_replicated(rank: usize) -> ShardLayout {
         ShardLayout {
             dims: vec![Vec::new(); rank],
+            sums: Vec::new(),
         }
     }
 
     /// Whether every device has the whole tensor.
     pub fn is_replicated(&self) -> bool {
-        self.dims.iter().all(Vec::is_empty)
+        self.sums.is_empty() && self.dims.iter().all(Vec::is_empty)
     }
 
     /// The set of atoms that split a dimension.
@@ -54,7 +58,7 @@ impl ShardLayout {
                 .map(|atoms| mesh.join_atoms(atoms))
                 .collect(),
             open: vec![false; self.dims.len()],
-            unreduced: Vec::new(),
+            unreduced: mesh.join_atoms(&self.sums),
         }
     }
 }

@@ -48,6 +48,7 @@ impl OperationPlan {
             dims: dims
                 .map(|factors| join_factors(rule, factors, &self.assignment, mesh))
                 .collect(),
+            sums: Vec::new(),
         }
     }
 

@@ -230,6 +230,7 @@ mod tests {
         let atoms = |dim: &&[u8]| dim.iter().map(|at| MeshAtom(*at)).collect();
         ShardLayout {
             dims: dims.iter().map(atoms).collect(),
+            sums: Vec::new(),
         }
     }
 

@@ -4,7 +4,6 @@ use super::emitter::LocalEmitter;
 use crate::PartitionResult;
 use crate::graph::{GraphBlock, GraphNode, GraphValue};
 use crate::layout::ShardLayout;
-use crate::mesh::MeshAtom;
 use spirula_stablehlo::mlir::{MlirOp, MlirType, MlirValue, OperationDraft};
 
 impl LocalEmitter<'_> {
@@ -113,20 +112,22 @@ impl LocalEmitter<'_> {
     pub(super) fn emit_manual(
         &mut self,
         node: &GraphNode,
-        inputs: &[Vec<Vec<MeshAtom>>],
-        outputs: &[Vec<Vec<MeshAtom>>],
+        inputs: &[ShardLayout],
+        outputs: &[ShardLayout],
     ) -> PartitionResult<()> {
         let block = &node.blocks[0];
         for (at, argument) in block.arguments.iter().enumerate() {
             let inside = self.layouts.layout(*argument).clone();
             let outside = join_manual(&inputs[at], &inside);
             let local = self.require_layout(node.op, node.operands[at], &outside)?;
+            let local = self.keep_summand(local, &inputs[at].sums)?;
             self.add_layout(*argument, inside, local);
         }
         self.emit_nodes(block)?;
         for (at, returned) in block.returned.iter().enumerate() {
             let inside = self.layouts.layout(*returned).clone();
             let local = self.require_layout(node.op, *returned, &inside)?;
+            let local = self.add_summands(local, &outputs[at].sums)?;
             let outside = join_manual(&outputs[at], &inside);
             self.add_layout(node.results[at], outside, local);
         }
@@ -135,11 +136,12 @@ impl LocalEmitter<'_> {
 }
 
 /// The layout outside of a manual computation, of which the inner one is inside.
-fn join_manual(manual: &[Vec<MeshAtom>], inside: &ShardLayout) -> ShardLayout {
-    let pairs = manual.iter().zip(&inside.dims);
+fn join_manual(manual: &ShardLayout, inside: &ShardLayout) -> ShardLayout {
+    let pairs = manual.dims.iter().zip(&inside.dims);
     ShardLayout {
         dims: pairs
             .map(|(outer, inner)| [outer.as_slice(), inner].concat())
             .collect(),
+        sums: Vec::new(),
     }
 }

@@ -55,7 +55,10 @@ pub(crate) fn emit_program(
     emitter.emit_kept_functions(function);
     let body = &graph.body;
     let layouts_of = |values: &[GraphValue]| {
-        let layouts = values.iter().map(|value| layouts.layout(*value).clone());
+        let layouts = values.iter().map(|value| ShardLayout {
+            sums: graph.sums.get(value).cloned().unwrap_or_default(),
+            ..layouts.layout(*value).clone()
+        });
         layouts.collect::<Vec<_>>()
     };
     Ok(EmittedProgram {
@@ -119,13 +122,21 @@ impl LocalEmitter<'_> {
         });
         let arguments = self.builder.begin_block(copy, 0, &inputs);
         for (value, local) in body.arguments.iter().zip(arguments) {
+            let local = match self.graph.sums.get(value) {
+                Some(atoms) => self.add_summands(local, &atoms.clone())?,
+                None => local,
+            };
             self.add_layout(*value, self.layouts.layout(*value).clone(), local);
         }
         self.emit_nodes(body)?;
         let mut locals: Vec<MlirValue> = Vec::new();
         for value in &body.returned {
             let layout = self.layouts.layout(*value).clone();
-            locals.push(self.require_layout(function, *value, &layout)?);
+            let local = self.require_layout(function, *value, &layout)?;
+            locals.push(match self.graph.sums.get(value) {
+                Some(atoms) => self.keep_summand(local, &atoms.clone())?,
+                None => local,
+            });
         }
         let draft = OperationDraft::new("func.return", &locals, &[]);
         self.builder.append_operation(draft);

@@ -9,7 +9,9 @@ use crate::neutral::find_neutral_bytes;
 use crate::rule::{NeutralElement, PartialCombination, ShardingRule};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_stablehlo::mlir::{DenseElements, MlirType, MlirValue, NamedAttribute, OperationDraft};
+use spirula_stablehlo::mlir::{
+    DenseElements, MlirOp, MlirType, MlirValue, NamedAttribute, OperationDraft,
+};
 
 /// Partial results of an operation with several results.
 pub(super) struct PartialResults<'a> {
@@ -161,6 +163,65 @@ impl LocalEmitter<'_> {
         Ok((local, layout))
     }
 
+    /// The sum of what devices along atoms have of a tensor.
+    pub(super) fn add_summands(
+        &mut self,
+        local: MlirValue,
+        atoms: &[MeshAtom],
+    ) -> PartitionResult<MlirValue> {
+        if atoms.is_empty() {
+            return Ok(local);
+        }
+        let ty = self.type_of(local);
+        let types = &self.builder.module().types;
+        let element = types.element_bytes(types.element_type(ty)).unwrap_or(0);
+        let bytes = self.sizes_of(local).iter().product::<u64>() as f64 * element as f64;
+        let share = 1.0 - 1.0 / self.mesh.count(atoms) as f64;
+        self.report
+            .count_collective("all_reduce", 2.0 * bytes * share);
+        let properties = self.collective_properties(atoms, true);
+        let op = self.builder.append_operation(OperationDraft {
+            properties,
+            regions: 1,
+            ..OperationDraft::new("stablehlo.all_reduce", &[local], &[ty])
+        });
+        self.emit_sum_region(op, ty)?;
+        let mut results = self.builder.module().results(op);
+        Ok(results.next().unwrap_or(local))
+    }
+
+    /// A tensor as a sum over the devices along atoms: the first one has it, and the others have zeros.
+    pub(super) fn keep_summand(
+        &mut self,
+        local: MlirValue,
+        atoms: &[MeshAtom],
+    ) -> PartitionResult<MlirValue> {
+        if atoms.is_empty() {
+            return Ok(local);
+        }
+        let ty = self.type_of(local);
+        let types = &self.builder.module().types;
+        let bytes = types.element_bytes(types.element_type(ty)).unwrap_or(1);
+        let zeros = DenseElements::from_splat(ty, &vec![0; bytes]);
+        let zeros = self.emit_constant(zeros)?;
+        let (coordinate, first) = (self.device_coordinate(atoms)?, self.constant_index(0)?);
+        let is_first = self.compare_values("EQ", coordinate, first)?;
+        self.select_values(is_first, local, zeros)
+    }
+
+    /// The region of a reduction that adds two elements.
+    fn emit_sum_region(&mut self, op: MlirOp, ty: MlirType) -> PartitionResult<()> {
+        let types = &mut self.builder.module_mut().types;
+        let element = types.element_type(ty);
+        let scalar = types.tensor_type(&[], element);
+        let arguments = self.builder.begin_block(op, 0, &[scalar, scalar]);
+        let sum = self.append_one("stablehlo.add", &arguments, scalar, &[])?;
+        let draft = OperationDraft::new("stablehlo.return", std::slice::from_ref(&sum), &[]);
+        self.builder.append_operation(draft);
+        self.builder.end_block();
+        Ok(())
+    }
+
     fn local_bytes(&self, value: GraphValue, layout: &ShardLayout) -> f64 {
         self.whole_bytes(value) / self.mesh.count(&layout.dims.concat()) as f64
     }
@@ -186,17 +247,7 @@ impl LocalEmitter<'_> {
                 self.builder
                     .copy_regions(self.source, node.op, op, &mut known);
             }
-            PartialCombination::Sum => {
-                let types = &mut self.builder.module_mut().types;
-                let element = types.element_type(ty);
-                let scalar = types.tensor_type(&[], element);
-                let arguments = self.builder.begin_block(op, 0, &[scalar, scalar]);
-                let sum = self.append_one("stablehlo.add", &arguments, scalar, &[])?;
-                let draft =
-                    OperationDraft::new("stablehlo.return", std::slice::from_ref(&sum), &[]);
-                self.builder.append_operation(draft);
-                self.builder.end_block();
-            }
+            PartialCombination::Sum => self.emit_sum_region(op, ty)?,
         }
         self.only_result(op)
     }

@@ -38,7 +38,8 @@ pub(crate) fn build_graph(
     let mut body = builder.flatten_block(block)?;
     for (at, value) in body.arguments.iter().enumerate() {
         let given = pins.parameters.get(at).and_then(Option::as_ref);
-        builder.pin_value(function, *value, given)?;
+        let sums = builder.pin_value(function, *value, given)?;
+        builder.note_sum(*value, sums);
         if given.is_none() {
             builder.pin_replicated(*value);
         }
@@ -48,7 +49,8 @@ pub(crate) fn build_graph(
     for (at, value) in body.returned.iter().enumerate() {
         let result = builder.add_value(function, builder.graph.value(*value).ty)?;
         let given = pins.results.get(at).and_then(Option::as_ref);
-        builder.pin_value(function, result, given)?;
+        let sums = builder.pin_value(function, result, given)?;
+        builder.note_sum(result, sums);
         builder.graph.add_identity_edge(*value, result);
         nodes.push(builder.make_node(
             function,

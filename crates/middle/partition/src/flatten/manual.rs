@@ -3,6 +3,7 @@
 use super::builder::GraphBuilder;
 use crate::PartitionResult;
 use crate::graph::{GraphNode, GraphNodeKind, GraphValue, LayoutPin, PropagationEdge};
+use crate::layout::ShardLayout;
 use crate::mesh::MeshAtom;
 use crate::rule::{PropagationStage, ShardingRule};
 use spirula_stablehlo::mlir::MlirOp;
@@ -22,8 +23,8 @@ struct ManualShardings {
 /// A tensor of a manual computation as it is outside.
 #[derive(Debug)]
 struct ManualBoundary {
-    /// The manual atoms of each dimension, which are the outermost ones.
-    manual: Vec<Vec<MeshAtom>>,
+    /// The manual atoms of each dimension, which are the outermost ones, and those along which the tensor is a sum inside.
+    manual: ShardLayout,
     /// A value that has them, and the atoms that the sharding gives beside them.
     outside: GraphValue,
     /// The layout inside.
@@ -133,7 +134,7 @@ impl GraphBuilder<'_> {
         atoms: u64,
     ) -> PartitionResult<ManualBoundary> {
         let layout = self.find_layout(op, value, sharding)?;
-        let (mut manual, mut inside) = (Vec::new(), Vec::new());
+        let (mut dims, mut inside) = (Vec::new(), Vec::new());
         for own in &layout.dims {
             let is_manual = |atom: &&MeshAtom| atoms & atom.bit() != 0;
             let first: Vec<MeshAtom> = own.iter().take_while(is_manual).copied().collect();
@@ -141,7 +142,7 @@ impl GraphBuilder<'_> {
                 return self.error(op, "a manual axis stands after another one in a sharding");
             }
             inside.push(own[first.len()..].to_vec());
-            manual.push(first);
+            dims.push(first);
         }
         let mut open = sharding.open.clone();
         open.resize(layout.dims.len(), false);
@@ -150,8 +151,11 @@ impl GraphBuilder<'_> {
             dims: layout.dims,
             open: open.clone(),
         });
+        // Along other axes the tensor stays a whole.
+        let mut sums = layout.sums;
+        sums.retain(|atom| atoms & atom.bit() != 0);
         Ok(ManualBoundary {
-            manual,
+            manual: ShardLayout { dims, sums },
             outside: value,
             inside,
             open,
@@ -172,7 +176,7 @@ impl GraphBuilder<'_> {
         if shapes[0].len() != shapes[1].len() {
             return self.error(op, "a manual computation has tensors of another rank");
         }
-        for (at, atoms) in boundary.manual.iter().enumerate() {
+        for (at, atoms) in boundary.manual.dims.iter().enumerate() {
             let factor = rule.add_factor(self.mesh.count(atoms));
             rule.set_factor(0, at, factor);
             rule.join_dimensions(shapes[1][at], &[(0, at), (1, at)]);

@@ -4,6 +4,7 @@ use super::builder::GraphBuilder;
 use crate::PartitionResult;
 use crate::graph::{GraphValue, GraphValueData, LayoutPin};
 use crate::layout::ShardLayout;
+use crate::mesh::MeshAtom;
 use spirula_stablehlo::mlir::{MlirOp, MlirType, MlirTypeKind, QuantizationGranularity};
 use spirula_stablehlo::sharding::TensorSharding;
 
@@ -64,15 +65,15 @@ impl GraphBuilder<'_> {
         Ok(GraphValue::new(self.graph.values.len() - 1))
     }
 
-    /// Gives a value the layout of a sharding.
+    /// Gives a value the layout of a sharding. Returns the atoms along which it is a sum.
     pub(super) fn pin_value(
         &mut self,
         op: MlirOp,
         value: GraphValue,
         sharding: Option<&TensorSharding>,
-    ) -> PartitionResult<()> {
+    ) -> PartitionResult<Vec<MeshAtom>> {
         let Some(sharding) = sharding else {
-            return Ok(());
+            return Ok(Vec::new());
         };
         let layout = self.find_layout(op, value, sharding)?;
         let rank = layout.dims.len();
@@ -83,7 +84,14 @@ impl GraphBuilder<'_> {
             dims: layout.dims,
             open,
         });
-        Ok(())
+        Ok(layout.sums)
+    }
+
+    /// Notes the atoms along which an argument or result of the program is a sum.
+    pub(super) fn note_sum(&mut self, value: GraphValue, atoms: Vec<MeshAtom>) {
+        if !atoms.is_empty() {
+            self.graph.sums.insert(value, atoms);
+        }
     }
 
     pub(super) fn pin_replicated(&mut self, value: GraphValue) {
@@ -106,9 +114,6 @@ impl GraphBuilder<'_> {
         if sharding.mesh.axes.is_empty() {
             return Ok(ShardLayout::new_replicated(data.shape.len()));
         }
-        if !sharding.unreduced.is_empty() {
-            return self.error(op, "a tensor that is a sum over devices is not supported");
-        }
         let mut dims = self.mesh.split_dimensions(sharding);
         // Axes of manual computations around have split the tensor already.
         for own in &mut dims {
@@ -122,9 +127,14 @@ impl GraphBuilder<'_> {
             );
             return self.error(op, message);
         }
-        let layout = ShardLayout { dims };
-        let atoms: usize = layout.dims.iter().map(Vec::len).sum();
-        if layout.used_atoms().count_ones() as usize != atoms {
+        let sums = sharding.unreduced.iter();
+        let sums = sums.flat_map(|axis| self.mesh.split_axis(&sharding.mesh, axis));
+        let sums = sums.filter(|atom| self.manual & atom.bit() == 0).collect();
+        let layout = ShardLayout { dims, sums };
+        let atoms = layout.sums.len() + layout.dims.iter().map(Vec::len).sum::<usize>();
+        let used = layout.sums.iter().map(|atom| atom.bit());
+        let used = used.fold(layout.used_atoms(), |all, bit| all | bit);
+        if used.count_ones() as usize != atoms {
             return self.error(op, "a sharding splits a tensor by one axis twice");
         }
         if !data.is_divisible && !layout.is_replicated() {

@@ -208,8 +208,13 @@ fn write_sharding(sharding: &TensorSharding) -> String {
         format!("{{{}}}", axes.join(", "))
     });
     let dims: Vec<String> = dims.collect();
+    let sums: Vec<String> = sharding.unreduced.iter().map(write_axis).collect();
+    let sums = match sums[..] {
+        [] => String::new(),
+        _ => format!(", unreduced={{{}}}", sums.join(", ")),
+    };
     format!(
-        "<mesh<[{}]{}>, [{}]>",
+        "<mesh<[{}]{}>, [{}]{sums}>",
         axes.join(", "),
         ids.unwrap_or_default(),
         dims.join(", ")

@@ -23,6 +23,78 @@ func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
     );
 }
 
+/// Arguments, results and constraints that are sums over devices.
+#[test]
+fn sums_over_devices_cross_the_boundary() {
+    for (given, wanted) in [
+        (r#"[{"x"}, {}], unreduced={"y"}"#, "[{}, {}]"),
+        ("[{}, {}]", r#"[{"y"}, {}], unreduced={"x"}"#),
+        (
+            r#"[{}, {}], unreduced={"x", "y"}"#,
+            r#"[{}, {"x"}], unreduced={"y"}"#,
+        ),
+    ] {
+        let report = compare_text(&format!(
+            r#"
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<8x4xf32> {{sdy.sharding = #sdy.sharding<@mesh, {given}>}}) -> (tensor<8x4xf32> {{sdy.sharding = #sdy.sharding<@mesh, {wanted}>}}) {{
+  %0 = stablehlo.multiply %a, %a : tensor<8x4xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{{"x"}}, {{}}], unreduced={{"y"}}> : tensor<8x4xf32>
+  %2 = stablehlo.add %1, %a : tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}}"#
+        ));
+        let sums = bytes_of(&report, "all_reduce");
+        assert_eq!(sums > 0.0, given.contains("unreduced"), "{given}");
+    }
+}
+
+/// The body of a manual computation has summands.
+#[test]
+fn sums_over_devices_enter_manual_computations() {
+    compare_text(
+        r#"
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<2x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %1:2 = sdy.manual_computation(%a, %b) in_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{}, {}], unreduced={"y"}>] out_shardings=[<@mesh, [{"x"}, {}], unreduced={"y"}>, <@mesh, [{"x"}, {}]>] manual_axes={"x", "y"} (%p: tensor<2x4xf32>, %q: tensor<2x4xf32>) {
+    %s = stablehlo.subtract %p, %q : tensor<2x4xf32>
+    %r = "stablehlo.all_reduce"(%q) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>, use_global_device_ids}> ({
+    ^bb0(%l: tensor<f32>, %m: tensor<f32>):
+      %t = stablehlo.add %l, %m : tensor<f32>
+      stablehlo.return %t : tensor<f32>
+    }) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    sdy.return %s, %r : tensor<2x4xf32>, tensor<2x4xf32>
+  } : (tensor<8x4xf32>, tensor<2x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
+  return %1#0, %1#1 : tensor<8x4xf32>, tensor<8x4xf32>
+}"#,
+    );
+}
+
+#[test]
+fn groups_name_axes_of_a_mesh() {
+    for (axes, devices) in [("\"x\"", 4), ("\"y\"", 2)] {
+        let axes = format!("#stablehlo.axis_ref<name = {axes}>");
+        let rows = 8 / 4 * devices;
+        compare_text(&format!(
+            r#"
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<8x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{"y"}}]>}}) -> tensor<{}x{}xf32> {{
+  %1 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{{"x"}}, {{"y"}}]>] out_shardings=[<@mesh, [{{"x"}}, {{"y"}}]>] manual_axes={{"x", "y"}} (%p: tensor<2x4xf32>) {{
+    %s = "stablehlo.all_gather"(%p) <{{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [{axes}]>, use_global_device_ids}}> : (tensor<2x4xf32>) -> tensor<{rows}x4xf32>
+    sdy.return %s : tensor<{rows}x4xf32>
+  }} : (tensor<8x8xf32>) -> tensor<{}x{}xf32>
+  return %1 : tensor<{}x{}xf32>
+}}"#,
+            rows * 4,
+            8,
+            rows * 4,
+            8,
+            rows * 4,
+            8
+        ));
+    }
+}
+
 /// A product in a computation that is manual along `x`, over a dimension that `y` splits.
 fn make_free_axes(weights: &str) -> String {
     format!(

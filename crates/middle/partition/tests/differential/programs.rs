@@ -144,8 +144,8 @@ fn wrong_shardings_are_refused() {
         ),
         (
             r#"["x"=2]"#,
-            r#"[{}, {}], unreduced={"x"}"#,
-            "a tensor that is a sum over devices is not supported",
+            r#"[{"x"}, {}], unreduced={"x"}"#,
+            "a sharding in `arg_attrs` is malformed",
         ),
     ];
     for (mesh, sharding, wanted) in cases {
