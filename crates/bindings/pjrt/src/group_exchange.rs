@@ -2,8 +2,9 @@
 
 use crate::error::{PluginError, PluginResult};
 use spirula::ElementMovement;
-use spirula_exchange::frame::MessageTag;
+use spirula_exchange::frame::{ByteBlock, MessageTag};
 use spirula_exchange::{AwaitedBlock, CollectiveLink, ProcessMesh, SentBlock};
+use std::sync::Arc;
 
 /// A group of devices that exchange elements.
 pub struct DeviceExchange<'a> {
@@ -15,10 +16,13 @@ pub struct DeviceExchange<'a> {
     /// The pairs of a permutation.
     pub pairs: &'a [Vec<usize>],
     /// The operands of the devices of this process, in the order of the members.
-    pub operands: Vec<Vec<u8>>,
+    pub operands: Vec<ByteBlock>,
     /// Bytes of a result.
     pub result_length: usize,
 }
+
+/// The elements that a device gets, in parts one after the other. Devices may share parts.
+pub type ExchangedParts = Vec<ByteBlock>;
 
 /// The processes of a group.
 struct GroupProcesses {
@@ -33,18 +37,21 @@ impl DeviceExchange<'_> {
     ///
     /// # Errors
     /// When another process fails, or sizes do not fit.
-    pub fn run(mut self, mesh: &ProcessMesh, tag: MessageTag) -> PluginResult<Vec<Vec<u8>>> {
+    pub fn run(mut self, mesh: &ProcessMesh, tag: MessageTag) -> PluginResult<Vec<ExchangedParts>> {
         let group = self.list_processes();
         let link = CollectiveLink::new(mesh, tag, &group.processes)?;
-        let length = self.operands.first().map_or(0, Vec::len);
+        let length = self.operands.first().map_or(0, |operand| operand.len());
         match self.kind {
-            ElementMovement::Gather => self.gather(&link, &group, length),
+            ElementMovement::Gather => {
+                let own = std::mem::take(&mut self.operands);
+                self.gather(&link, &group, length, own)
+            }
             ElementMovement::AllToAll => self.exchange_parts(&link, &group, length),
             ElementMovement::Broadcast => {
                 let is_root = group.positions[link.position()].contains(&0);
                 let block = is_root.then(|| std::mem::take(&mut self.operands[0]));
-                let block = link.broadcast(0, block, length)?;
-                Ok(vec![block; self.operands.len()])
+                let block = link.broadcast(0, block.map(Arc::unwrap_or_clone), length)?;
+                Ok(vec![vec![Arc::new(block)]; self.operands.len()])
             }
             ElementMovement::Permute => self.permute(&link, &group, length),
         }
@@ -74,10 +81,20 @@ impl DeviceExchange<'_> {
         link: &CollectiveLink<'_>,
         group: &GroupProcesses,
         length: usize,
-    ) -> PluginResult<Vec<Vec<u8>>> {
+        mut operands: Vec<ByteBlock>,
+    ) -> PluginResult<Vec<ExchangedParts>> {
         let lengths = group.positions.iter().map(|own| own.len() * length);
         let lengths: Vec<usize> = lengths.collect();
-        let blocks = link.gather(self.operands.concat(), &lengths)?;
+        let count = operands.len();
+        let own = match &mut operands[..] {
+            [only] => std::mem::take(only),
+            _ => concat_blocks(&operands),
+        };
+        let blocks = link.gather(own, &lengths)?;
+        let is_in_order = group.positions.iter().flatten().is_sorted();
+        if is_in_order {
+            return Ok(vec![blocks; count]);
+        }
         let mut whole = vec![0; self.members.len() * length];
         for (block, positions) in blocks.iter().zip(&group.positions) {
             for (at, position) in positions.iter().enumerate() {
@@ -85,7 +102,7 @@ impl DeviceExchange<'_> {
                 whole[position * length..(position + 1) * length].copy_from_slice(part);
             }
         }
-        Ok(vec![whole; self.operands.len()])
+        Ok(vec![vec![Arc::new(whole)]; count])
     }
 
     /// A part of each device for each device.
@@ -94,7 +111,7 @@ impl DeviceExchange<'_> {
         link: &CollectiveLink<'_>,
         group: &GroupProcesses,
         length: usize,
-    ) -> PluginResult<Vec<Vec<u8>>> {
+    ) -> PluginResult<Vec<ExchangedParts>> {
         let count = self.members.len();
         if !length.is_multiple_of(count) {
             return Err(PluginError::internal("an exchange has unequal parts"));
@@ -108,9 +125,9 @@ impl DeviceExchange<'_> {
                     message.extend_from_slice(&operand[target * part..(target + 1) * part]);
                 }
             }
-            message
+            Arc::new(message)
         });
-        let sent: Vec<Vec<u8>> = sent.collect();
+        let sent: Vec<ByteBlock> = sent.collect();
         let lengths = group
             .positions
             .iter()
@@ -126,7 +143,7 @@ impl DeviceExchange<'_> {
                 }
             }
         }
-        Ok(results)
+        Ok(list_single_parts(results))
     }
 
     /// The operand of the source of each device. A device that nobody sends to gets zeros.
@@ -135,7 +152,7 @@ impl DeviceExchange<'_> {
         link: &CollectiveLink<'_>,
         group: &GroupProcesses,
         length: usize,
-    ) -> PluginResult<Vec<Vec<u8>>> {
+    ) -> PluginResult<Vec<ExchangedParts>> {
         let own = &group.positions[link.position()];
         let local = |device: usize| {
             let position = self.members.iter().position(|member| *member == device);
@@ -146,7 +163,8 @@ impl DeviceExchange<'_> {
             let found = group.processes.iter().position(|other| *other == owner);
             found.unwrap_or(link.position())
         };
-        let mut results = vec![vec![0; self.result_length]; own.len()];
+        let nothing = Arc::new(vec![0; self.result_length]);
+        let mut results = vec![nothing; own.len()];
         let (mut sent, mut awaited, mut places) = (Vec::new(), Vec::new(), Vec::new());
         for (step, pair) in self.pairs.iter().enumerate() {
             let [source, target] = pair[..] else { continue };
@@ -171,6 +189,17 @@ impl DeviceExchange<'_> {
         for (block, place) in link.permute(&sent, &awaited)?.into_iter().zip(places) {
             results[place] = block;
         }
-        Ok(results)
+        Ok(results.into_iter().map(|block| vec![block]).collect())
     }
+}
+
+fn concat_blocks(blocks: &[ByteBlock]) -> ByteBlock {
+    let slices: Vec<&[u8]> = blocks.iter().map(|block| block.as_slice()).collect();
+    Arc::new(slices.concat())
+}
+
+/// Results of one part each.
+fn list_single_parts(results: Vec<Vec<u8>>) -> Vec<ExchangedParts> {
+    let results = results.into_iter();
+    results.map(|bytes| vec![Arc::new(bytes)]).collect()
 }

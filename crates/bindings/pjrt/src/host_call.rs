@@ -7,6 +7,7 @@ use crate::device_state::DeviceState;
 use crate::element::ElementFormat;
 use crate::error::{PluginError, PluginResult};
 use crate::ffi::{HostMemoryCall, SharedUserData, find_target};
+use crate::group_exchange::ExchangedParts;
 use crate::module::{CompiledModule, ENTRY};
 use crate::queue::{HostWork, JobProgress, JobWork};
 use spirula::EXCHANGE_TARGET;
@@ -54,6 +55,10 @@ pub fn calls_host(program: &CompiledProgram) -> bool {
 enum CallMemory {
     /// Bytes of the host, in aligned words.
     Host(Vec<u128>, usize),
+    /// The operand of an exchange.
+    Bytes(Vec<u8>),
+    /// The result of an exchange, in parts. None until it is there.
+    Parts(ExchangedParts),
     /// Memory of the device, which the paused program keeps.
     Device(*mut c_void),
     /// A new array of the device.
@@ -83,6 +88,8 @@ impl CallMemory {
     fn as_pointer(&mut self) -> *mut c_void {
         match self {
             CallMemory::Host(words, _) => words.as_mut_ptr().cast(),
+            // Exchanges call no function.
+            CallMemory::Bytes(_) | CallMemory::Parts(_) => std::ptr::null_mut(),
             CallMemory::Device(pointer) | CallMemory::Array(_, pointer) => *pointer,
         }
     }
@@ -91,9 +98,15 @@ impl CallMemory {
     fn into_result(self) -> ForeignResult {
         match self {
             CallMemory::Host(words, length) => {
-                let bytes = words.iter().flat_map(|word| word.to_ne_bytes());
-                ForeignResult::Bytes(bytes.take(length).collect())
+                let mut bytes = Vec::with_capacity(words.len() * 16);
+                for word in &words {
+                    bytes.extend_from_slice(&word.to_ne_bytes());
+                }
+                bytes.truncate(length);
+                ForeignResult::Bytes(bytes)
             }
+            CallMemory::Bytes(bytes) => ForeignResult::Bytes(bytes),
+            CallMemory::Parts(parts) => ForeignResult::Parts(parts),
             CallMemory::Device(_) => ForeignResult::Bytes(Vec::new()),
             CallMemory::Array(value, _) => ForeignResult::Array(value),
         }
@@ -203,11 +216,12 @@ impl PreparedHostCall {
         self.paused.signature(&module.program)
     }
 
-    /// The elements of the operand of an exchange.
-    pub fn operand_bytes(&mut self, module: &CompiledModule) -> Vec<u8> {
+    /// Takes the elements of the operand of an exchange.
+    pub fn take_operand(&mut self, module: &CompiledModule) -> Vec<u8> {
         let mut types = self.signature(module).operands.iter();
         let length = types.next().map_or(0, |ty| ty.bytes as usize);
         match self.operands.first_mut() {
+            Some(CallMemory::Bytes(bytes)) => std::mem::take(bytes),
             Some(memory) if length > 0 => {
                 // SAFETY: the memory is that of the signature, and the paused program keeps it.
                 let bytes =
@@ -228,16 +242,30 @@ impl PreparedHostCall {
     ///
     /// # Errors
     /// When they are too many or too few.
-    pub fn store_result(&mut self, module: &CompiledModule, bytes: &[u8]) -> PluginResult<()> {
-        if bytes.len() != self.result_length(module) {
+    pub fn store_result(
+        &mut self,
+        module: &CompiledModule,
+        parts: ExchangedParts,
+    ) -> PluginResult<()> {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        if length != self.result_length(module) {
             return Err(PluginError::internal(
                 "an exchange has a result of another size",
             ));
         }
-        if let (Some(memory), false) = (self.results.first_mut(), bytes.is_empty()) {
-            let memory = memory.as_pointer().cast::<u8>();
-            // SAFETY: the memory is that of the signature, and new.
-            unsafe { memory.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        match self.results.first_mut() {
+            Some(CallMemory::Parts(result)) => *result = parts,
+            Some(memory) if length > 0 => {
+                let mut memory = memory.as_pointer().cast::<u8>();
+                for part in &parts {
+                    // SAFETY: the memory is that of the signature, is new, and has room for all parts.
+                    unsafe {
+                        memory.copy_from_nonoverlapping(part.as_ptr(), part.len());
+                        memory = memory.add(part.len());
+                    }
+                }
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -325,6 +353,14 @@ fn prepare_memory(
 ) -> PluginResult<(Vec<CallMemory>, Vec<CallMemory>)> {
     let signature = paused.signature(program);
     let lends = session.machine().device().info().id == "cpu";
+    if signature.target == EXCHANGE_TARGET && !lends {
+        let operands = session.read_operands(paused)?.into_iter();
+        let results = signature.results.iter();
+        return Ok((
+            operands.map(CallMemory::Bytes).collect(),
+            results.map(|_| CallMemory::Parts(Vec::new())).collect(),
+        ));
+    }
     let operands = if lends {
         lend_operands(session, paused)?
     } else {

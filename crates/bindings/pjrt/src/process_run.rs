@@ -16,7 +16,7 @@ use crate::error::{PluginError, PluginResult};
 use crate::exchange_site::ExchangeSite;
 use crate::execute::{ExecutionArgument, adapt_arguments, store_results, take_arguments};
 use crate::ffi::SharedUserData;
-use crate::group_exchange::DeviceExchange;
+use crate::group_exchange::{DeviceExchange, ExchangedParts};
 use crate::host_call::{PreparedHostCall, StepOutcome, start_program};
 use crate::module::CompiledModule;
 use crate::queue::{HostWork, JobProgress, JobWork};
@@ -297,20 +297,20 @@ impl ProcessPrograms {
         let exchanged = self.exchange_groups(&ready)?;
         let mut resumed = Vec::new();
         for (group, results) in ready.iter().zip(exchanged) {
-            for (place, bytes) in group.places.iter().zip(results) {
-                resumed.push((*place, bytes));
+            for (place, parts) in group.places.iter().zip(results) {
+                resumed.push((*place, parts));
             }
         }
         for place in idle {
             let length = self
                 .call_at(place)
                 .map(|call| call.result_length(&self.module));
-            resumed.push((place, vec![0; length.unwrap_or(0)]));
+            resumed.push((place, vec![Arc::new(vec![0; length.unwrap_or(0)])]));
         }
-        for (place, bytes) in resumed {
+        for (place, parts) in resumed {
             let module = self.module.clone();
             if let Some(StepOutcome::Calls(call)) = &mut self.devices[place].outcome {
-                call.store_result(&module, &bytes)?;
+                call.store_result(&module, parts)?;
             }
             self.resume_device(state, place, Ok(()))?;
         }
@@ -367,7 +367,7 @@ impl ProcessPrograms {
     }
 
     /// Exchanges the elements of groups. Several groups do so at once, so that none waits for another one.
-    fn exchange_groups(&mut self, ready: &[ReadyGroup]) -> PluginResult<Vec<Vec<Vec<u8>>>> {
+    fn exchange_groups(&mut self, ready: &[ReadyGroup]) -> PluginResult<Vec<Vec<ExchangedParts>>> {
         let mut work = Vec::new();
         for group in ready {
             let turn = self
@@ -386,7 +386,7 @@ impl ProcessPrograms {
             let (mut operands, mut result_length) = (Vec::new(), 0);
             for place in &group.places {
                 if let Some(StepOutcome::Calls(call)) = &mut self.devices[*place].outcome {
-                    operands.push(call.operand_bytes(&self.module));
+                    operands.push(Arc::new(call.take_operand(&self.module)));
                     result_length = call.result_length(&self.module);
                 }
             }

@@ -7,8 +7,9 @@
 //! - exchanges and permutations: one message for each pair.
 
 use crate::error::{ExchangeError, ExchangeResult};
-use crate::frame::MessageTag;
+use crate::frame::{ByteBlock, MessageTag};
 use crate::mesh::ProcessMesh;
+use std::sync::Arc;
 
 /// Bytes from which on traffic counts more than steps.
 const MANY_BYTES: usize = 64 << 10;
@@ -24,7 +25,7 @@ pub struct SentBlock<'b> {
     /// The step.
     pub step: usize,
     /// The block.
-    pub content: &'b [u8],
+    pub content: &'b ByteBlock,
 }
 
 /// A block of the process at a position.
@@ -90,7 +91,15 @@ impl<'m> CollectiveLink<'m> {
         self.mesh.send(self.processes[to], &tag, content)
     }
 
-    fn receive(&self, from: usize, step: usize, length: usize) -> ExchangeResult<Vec<u8>> {
+    fn send_block(&self, to: usize, step: usize, content: &ByteBlock) -> ExchangeResult<()> {
+        let tag = MessageTag {
+            step: step as u32,
+            ..self.tag
+        };
+        self.mesh.send_block(self.processes[to], &tag, content)
+    }
+
+    fn receive(&self, from: usize, step: usize, length: usize) -> ExchangeResult<ByteBlock> {
         let tag = MessageTag {
             step: step as u32,
             ..self.tag
@@ -102,7 +111,7 @@ impl<'m> CollectiveLink<'m> {
     ///
     /// # Errors
     /// When a process fails.
-    pub fn gather(&self, block: Vec<u8>, lengths: &[usize]) -> ExchangeResult<Vec<Vec<u8>>> {
+    pub fn gather(&self, block: ByteBlock, lengths: &[usize]) -> ExchangeResult<Vec<ByteBlock>> {
         let total: usize = lengths.iter().sum();
         if total < MANY_BYTES {
             self.gather_by_doubling(block, lengths)
@@ -114,25 +123,26 @@ impl<'m> CollectiveLink<'m> {
     /// In each step a process has twice as many blocks: its own, and those of the processes after it.
     fn gather_by_doubling(
         &self,
-        block: Vec<u8>,
+        block: ByteBlock,
         lengths: &[usize],
-    ) -> ExchangeResult<Vec<Vec<u8>>> {
+    ) -> ExchangeResult<Vec<ByteBlock>> {
         let count = self.count();
-        let mut blocks: Vec<Vec<u8>> = vec![block];
+        let mut blocks: Vec<ByteBlock> = vec![block];
         let mut step = 0;
         while blocks.len() < count {
             let distance = blocks.len();
             let more = distance.min(count - distance);
             let target = (self.own + count - distance) % count;
             let source = (self.own + distance) % count;
-            self.send(target, step, &blocks[..more].concat())?;
+            let sent: Vec<&[u8]> = blocks[..more].iter().map(|own| own.as_slice()).collect();
+            self.send(target, step, &sent.concat())?;
             let theirs = |at: usize| lengths[(source + at) % count];
             let length = (0..more).map(theirs).sum();
             let content = self.receive(source, step, length)?;
             let mut rest = content.as_slice();
             for at in 0..more {
                 let (first, after) = rest.split_at(theirs(at));
-                blocks.push(first.to_vec());
+                blocks.push(Arc::new(first.to_vec()));
                 rest = after;
             }
             step += 1;
@@ -142,15 +152,19 @@ impl<'m> CollectiveLink<'m> {
     }
 
     /// In each step a process sends the block that it received last to the next one.
-    fn gather_in_ring(&self, block: Vec<u8>, lengths: &[usize]) -> ExchangeResult<Vec<Vec<u8>>> {
+    fn gather_in_ring(
+        &self,
+        block: ByteBlock,
+        lengths: &[usize],
+    ) -> ExchangeResult<Vec<ByteBlock>> {
         let count = self.count();
         let (next, before) = ((self.own + 1) % count, (self.own + count - 1) % count);
-        let mut blocks = vec![Vec::new(); count];
+        let mut blocks = vec![ByteBlock::default(); count];
         blocks[self.own] = block;
         for step in 0..count - 1 {
             let sent = (self.own + count - step) % count;
             let received = (self.own + 2 * count - step - 1) % count;
-            self.send(next, step, &blocks[sent])?;
+            self.send_block(next, step, &blocks[sent])?;
             blocks[received] = self.receive(before, step, lengths[received])?;
         }
         Ok(blocks)
@@ -193,7 +207,8 @@ impl<'m> CollectiveLink<'m> {
                     self.send(at(relative + half), 0, block)?;
                 }
                 None if below(half) && relative & half != 0 => {
-                    block = Some(self.receive(at(relative - half), 0, length)?);
+                    let content = self.receive(at(relative - half), 0, length)?;
+                    block = Some(Arc::unwrap_or_clone(content));
                 }
                 _ => {}
             }
@@ -217,7 +232,7 @@ impl<'m> CollectiveLink<'m> {
         for (step, start) in (0..length).step_by(SEGMENT_BYTES).enumerate() {
             let end = length.min(start + SEGMENT_BYTES);
             if relative > 0 {
-                whole.extend(self.receive(before, step, end - start)?);
+                whole.extend_from_slice(&self.receive(before, step, end - start)?);
             }
             if has_next {
                 self.send(next, step, &whole[start..end])?;
@@ -232,15 +247,15 @@ impl<'m> CollectiveLink<'m> {
     /// When a process fails.
     pub fn exchange(
         &self,
-        mut parts: Vec<Vec<u8>>,
+        mut parts: Vec<ByteBlock>,
         lengths: &[usize],
-    ) -> ExchangeResult<Vec<Vec<u8>>> {
+    ) -> ExchangeResult<Vec<ByteBlock>> {
         let count = self.count();
-        let mut received = vec![Vec::new(); count];
+        let mut received = vec![ByteBlock::default(); count];
         received[self.own] = std::mem::take(&mut parts[self.own]);
         for step in 1..count {
             let (target, source) = ((self.own + step) % count, (self.own + count - step) % count);
-            self.send(target, step, &parts[target])?;
+            self.send_block(target, step, &parts[target])?;
             received[source] = self.receive(source, step, lengths[source])?;
         }
         Ok(received)
@@ -254,9 +269,9 @@ impl<'m> CollectiveLink<'m> {
         &self,
         sent: &[SentBlock<'_>],
         awaited: &[AwaitedBlock],
-    ) -> ExchangeResult<Vec<Vec<u8>>> {
+    ) -> ExchangeResult<Vec<ByteBlock>> {
         for block in sent {
-            self.send(block.target, block.step, block.content)?;
+            self.send_block(block.target, block.step, block.content)?;
         }
         let awaited = awaited.iter();
         awaited

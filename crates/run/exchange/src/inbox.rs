@@ -1,9 +1,9 @@
 //! Messages that have arrived and that nobody has received yet.
 
 use crate::error::{ExchangeError, ExchangeResult};
-use crate::frame::{FrameKind, MessageFrame, MessageTag, RunKey};
+use crate::frame::{ByteBlock, FrameKind, MessageFrame, MessageTag, RunKey};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bytes of messages of a process that may wait while nobody waits for that process.
@@ -18,7 +18,7 @@ pub struct MessageInbox {
 
 #[derive(Default)]
 struct InboxState {
-    messages: HashMap<(usize, MessageTag), Vec<u8>>,
+    messages: HashMap<(usize, MessageTag), ByteBlock>,
     peers: Vec<PeerState>,
     /// The reasons of runs that were given up, with the process that did.
     aborted: HashMap<RunKey, (usize, String)>,
@@ -61,7 +61,7 @@ impl InboxState {
     }
 
     /// A message of a process, or the reason why it cannot come.
-    fn take(&mut self, from: usize, tag: &MessageTag) -> Option<ExchangeResult<Vec<u8>>> {
+    fn take(&mut self, from: usize, tag: &MessageTag) -> Option<ExchangeResult<ByteBlock>> {
         if let Some(content) = self.messages.remove(&(from, *tag)) {
             self.peers[from].waiting_bytes -= content.len();
             return Some(Ok(content));
@@ -105,7 +105,7 @@ impl MessageInbox {
 
     /// Adds a message. Waits while the process is far ahead and nobody waits for it.
     pub fn deliver(&self, from: usize, frame: MessageFrame) {
-        let mut state = self.insert_locked(from, frame);
+        let mut state = self.insert_locked(from, frame.kind, &frame.tag, Arc::new(frame.content));
         let is_ahead = |peer: &PeerState| {
             peer.waiting_bytes > MOST_WAITING_BYTES && peer.receivers == 0 && peer.end.is_none()
         };
@@ -118,26 +118,32 @@ impl MessageInbox {
     }
 
     /// Adds a message.
-    pub fn insert(&self, from: usize, frame: MessageFrame) {
-        drop(self.insert_locked(from, frame));
+    pub fn insert(&self, from: usize, kind: FrameKind, tag: &MessageTag, content: ByteBlock) {
+        drop(self.insert_locked(from, kind, tag, content));
     }
 
-    fn insert_locked(&self, from: usize, frame: MessageFrame) -> MutexGuard<'_, InboxState> {
+    fn insert_locked(
+        &self,
+        from: usize,
+        kind: FrameKind,
+        tag: &MessageTag,
+        content: ByteBlock,
+    ) -> MutexGuard<'_, InboxState> {
         let mut state = self.lock();
-        if state.has_ended(frame.tag.run) {
+        if state.has_ended(tag.run) {
             return state;
         }
-        match frame.kind {
+        match kind {
             FrameKind::Data => {
-                state.peers[from].waiting_bytes += frame.content.len();
-                let replaced = state.messages.insert((from, frame.tag), frame.content);
+                state.peers[from].waiting_bytes += content.len();
+                let replaced = state.messages.insert((from, *tag), content);
                 let replaced = replaced.map_or(0, |content| content.len());
                 state.peers[from].waiting_bytes -= replaced;
             }
             FrameKind::Abort => {
-                let reason = String::from_utf8_lossy(&frame.content).into_owned();
+                let reason = String::from_utf8_lossy(&content).into_owned();
                 let aborted = &mut state.aborted;
-                aborted.entry(frame.tag.run).or_insert((from, reason));
+                aborted.entry(tag.run).or_insert((from, reason));
             }
             FrameKind::Farewell => {}
         }
@@ -182,7 +188,7 @@ impl MessageInbox {
         from: usize,
         tag: &MessageTag,
         timeout: Duration,
-    ) -> ExchangeResult<Vec<u8>> {
+    ) -> ExchangeResult<ByteBlock> {
         let end = Instant::now() + timeout;
         let mut state = self.lock();
         state.peers[from].receivers += 1;

@@ -3,7 +3,7 @@
 use crate::connect::MeshConnector;
 use crate::error::{ExchangeError, ExchangeResult};
 use crate::frame::{
-    FrameKind, MOST_BYTES, MOST_REASON_BYTES, MessageFrame, MessageTag, RunKey, read_frame,
+    ByteBlock, FrameKind, MOST_BYTES, MOST_REASON_BYTES, MessageTag, RunKey, read_frame,
     write_header,
 };
 use crate::inbox::MessageInbox;
@@ -169,6 +169,32 @@ impl ProcessMesh {
     /// When the connection has ended, or takes no bytes within the time-out.
     pub fn send(&self, to: usize, tag: &MessageTag, content: &[u8]) -> ExchangeResult<()> {
         let link = self.link(to)?;
+        self.check_length(content)?;
+        let sent = link.send(self.process, FrameKind::Data, tag, content);
+        self.end_send(to, link, tag, sent)
+    }
+
+    /// Sends a message. A member of this process gets the block itself.
+    ///
+    /// # Errors
+    /// As [`ProcessMesh::send`].
+    pub fn send_block(
+        &self,
+        to: usize,
+        tag: &MessageTag,
+        content: &ByteBlock,
+    ) -> ExchangeResult<()> {
+        let link = self.link(to)?;
+        if let PeerLink::Inbox(inbox) = link {
+            inbox.insert(self.process, FrameKind::Data, tag, content.clone());
+            return Ok(());
+        }
+        self.check_length(content)?;
+        let sent = link.send(self.process, FrameKind::Data, tag, content);
+        self.end_send(to, link, tag, sent)
+    }
+
+    fn check_length(&self, content: &[u8]) -> ExchangeResult<()> {
         if content.len() as u64 > MOST_BYTES {
             return Err(ExchangeError::Length {
                 process: self.process,
@@ -176,7 +202,17 @@ impl ProcessMesh {
                 found: content.len(),
             });
         }
-        let sent = link.send(self.process, FrameKind::Data, tag, content);
+        Ok(())
+    }
+
+    /// The error of a message that was not sent.
+    fn end_send(
+        &self,
+        to: usize,
+        link: &PeerLink,
+        tag: &MessageTag,
+        sent: io::Result<()>,
+    ) -> ExchangeResult<()> {
         sent.map_err(|error| {
             // Half a message may have been sent, so that nothing can follow.
             link.shut_down();
@@ -189,7 +225,12 @@ impl ProcessMesh {
     ///
     /// # Errors
     /// When it cannot come, does not come within the time-out, or has another length.
-    pub fn receive(&self, from: usize, tag: &MessageTag, length: usize) -> ExchangeResult<Vec<u8>> {
+    pub fn receive(
+        &self,
+        from: usize,
+        tag: &MessageTag,
+        length: usize,
+    ) -> ExchangeResult<ByteBlock> {
         self.link(from)?;
         let content = self.inbox.receive(from, tag, self.timeout)?;
         if content.len() != length {
@@ -272,14 +313,7 @@ impl PeerLink {
         match self {
             PeerLink::Stream(connection) => connection.write_frame(kind, tag, content),
             PeerLink::Inbox(inbox) => {
-                inbox.insert(
-                    from,
-                    MessageFrame {
-                        kind,
-                        tag: *tag,
-                        content: content.to_vec(),
-                    },
-                );
+                inbox.insert(from, kind, tag, Arc::new(content.to_vec()));
                 Ok(())
             }
         }

@@ -1,6 +1,6 @@
 //! Threads that stand for processes exchange messages on the loopback, and without streams as devices of one process do.
 
-use spirula_exchange::frame::{MessageTag, RunKey};
+use spirula_exchange::frame::{ByteBlock, MessageTag, RunKey};
 use spirula_exchange::{
     AwaitedBlock, CollectiveLink, ExchangeError, KeyValueStore, LocalStore, MeshOptions,
     ProcessMesh, SentBlock,
@@ -80,10 +80,9 @@ fn run_processes<R: Send>(count: usize, run: impl Fn(&ProcessMesh) -> R + Sync) 
     })
 }
 
-fn make_block(process: usize, length: usize) -> Vec<u8> {
-    (0..length)
-        .map(|at| (at * 7 + process * 31) as u8)
-        .collect()
+fn make_block(process: usize, length: usize) -> ByteBlock {
+    let bytes = (0..length).map(|at| (at * 7 + process * 31) as u8);
+    bytes.collect::<Vec<u8>>().into()
 }
 
 #[test]
@@ -98,7 +97,7 @@ fn gathers_have_the_blocks_of_all() {
                 link.gather(make_block(own, lengths[own]), &lengths)
                     .unwrap()
             });
-            let wanted: Vec<Vec<u8>> = (0..count)
+            let wanted: Vec<ByteBlock> = (0..count)
                 .map(|own| make_block(own, lengths[own]))
                 .collect();
             assert!(
@@ -117,12 +116,13 @@ fn broadcasts_have_the_block_of_the_root() {
                 let processes: Vec<usize> = (0..count).rev().collect();
                 let found = run_members(count, |mesh| {
                     let link = CollectiveLink::new(mesh, TAG, &processes).unwrap();
-                    let block = (link.position() == root).then(|| make_block(root, length));
+                    let block =
+                        (link.position() == root).then(|| make_block(root, length).to_vec());
                     link.broadcast(root, block, length).unwrap()
                 });
                 let wanted = make_block(root, length);
                 assert!(
-                    found.iter().all(|block| *block == wanted),
+                    found.iter().all(|block| *block == *wanted),
                     "{count}, {root}"
                 );
             }
@@ -200,7 +200,7 @@ fn a_reason_reaches_all_processes() {
         if mesh.process() == 1 {
             mesh.abort_run(TAG.run, &[0, 2], "no memory");
             // It stays until the others have read the reason.
-            return mesh.receive(0, &TAG, 1).map(|_| Vec::new());
+            return mesh.receive(0, &TAG, 1).map(|_| ByteBlock::default());
         }
         let received = mesh.receive(1, &TAG, 4);
         if mesh.process() == 0 {
@@ -339,7 +339,7 @@ fn rubbish_does_not_disturb_the_start() {
         let (second, _) = ProcessMesh::establish(&make_options(1, 2, 20), &store, "").unwrap();
         let (first, _) = first.join().unwrap();
         first.send(1, &TAG, &[42]).unwrap();
-        assert_eq!(second.receive(0, &TAG, 1).unwrap(), [42]);
+        assert_eq!(*second.receive(0, &TAG, 1).unwrap(), [42]);
         assert!(TcpStream::connect(address).is_err());
     });
 }
