@@ -10,7 +10,9 @@ use crate::ffi::{HostMemoryCall, SharedUserData, find_target};
 use crate::group_exchange::ExchangedParts;
 use crate::module::{CompiledModule, ENTRY};
 use crate::queue::{HostWork, JobProgress, JobWork};
+use crate::spare_blocks::fill_block;
 use spirula::EXCHANGE_TARGET;
+use spirula_exchange::frame::ByteBlock;
 use spirula_program::program::HostStep;
 use spirula_program::{
     CallProgress, CompiledProgram, ForeignArrayType, ForeignFailure, ForeignFunctionError,
@@ -56,7 +58,7 @@ enum CallMemory {
     /// Bytes of the host, in aligned words.
     Host(Vec<u128>, usize),
     /// The operand of an exchange.
-    Bytes(Vec<u8>),
+    Operand(ByteBlock),
     /// The result of an exchange, in parts. None until it is there.
     Parts(ExchangedParts),
     /// Memory of the device, which the paused program keeps.
@@ -89,7 +91,7 @@ impl CallMemory {
         match self {
             CallMemory::Host(words, _) => words.as_mut_ptr().cast(),
             // Exchanges call no function.
-            CallMemory::Bytes(_) | CallMemory::Parts(_) => std::ptr::null_mut(),
+            CallMemory::Operand(_) | CallMemory::Parts(_) => std::ptr::null_mut(),
             CallMemory::Device(pointer) | CallMemory::Array(_, pointer) => *pointer,
         }
     }
@@ -105,7 +107,7 @@ impl CallMemory {
                 bytes.truncate(length);
                 ForeignResult::Bytes(bytes)
             }
-            CallMemory::Bytes(bytes) => ForeignResult::Bytes(bytes),
+            CallMemory::Operand(block) => ForeignResult::Parts(vec![block]),
             CallMemory::Parts(parts) => ForeignResult::Parts(parts),
             CallMemory::Device(_) => ForeignResult::Bytes(Vec::new()),
             CallMemory::Array(value, _) => ForeignResult::Array(value),
@@ -217,18 +219,24 @@ impl PreparedHostCall {
     }
 
     /// Takes the elements of the operand of an exchange.
-    pub fn take_operand(&mut self, module: &CompiledModule) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub fn take_operand(&mut self, module: &CompiledModule) -> PluginResult<ByteBlock> {
         let mut types = self.signature(module).operands.iter();
         let length = types.next().map_or(0, |ty| ty.bytes as usize);
         match self.operands.first_mut() {
-            Some(CallMemory::Bytes(bytes)) => std::mem::take(bytes),
+            Some(CallMemory::Operand(block)) => Ok(std::mem::take(block)),
             Some(memory) if length > 0 => {
+                let memory = memory.as_pointer().cast::<u8>();
                 // SAFETY: the memory is that of the signature, and the paused program keeps it.
-                let bytes =
-                    unsafe { std::slice::from_raw_parts(memory.as_pointer().cast::<u8>(), length) };
-                bytes.to_vec()
+                let elements = unsafe { std::slice::from_raw_parts(memory, length) };
+                fill_block(length, |bytes| {
+                    bytes.copy_from_slice(elements);
+                    Ok(())
+                })
             }
-            _ => Vec::new(),
+            _ => Ok(ByteBlock::default()),
         }
     }
 
@@ -354,12 +362,14 @@ fn prepare_memory(
     let signature = paused.signature(program);
     let lends = session.machine().device().info().id == "cpu";
     if signature.target == EXCHANGE_TARGET && !lends {
-        let operands = session.read_operands(paused)?.into_iter();
+        let operands = signature.operands.iter().enumerate().map(|(at, ty)| {
+            let read = |bytes: &mut [u8]| Ok(session.read_operand(paused, at, bytes)?);
+            fill_block(ty.bytes as usize, read).map(CallMemory::Operand)
+        });
+        let operands = operands.collect::<PluginResult<_>>()?;
         let results = signature.results.iter();
-        return Ok((
-            operands.map(CallMemory::Bytes).collect(),
-            results.map(|_| CallMemory::Parts(Vec::new())).collect(),
-        ));
+        let results = results.map(|_| CallMemory::Parts(Vec::new()));
+        return Ok((operands, results.collect()));
     }
     let operands = if lends {
         lend_operands(session, paused)?

@@ -60,6 +60,7 @@ mod queue;
 mod run_time;
 mod serialized;
 mod sharded_run;
+mod spare_blocks;
 mod table;
 mod topology;
 mod transfer;

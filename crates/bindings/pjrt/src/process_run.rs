@@ -386,7 +386,7 @@ impl ProcessPrograms {
             let (mut operands, mut result_length) = (Vec::new(), 0);
             for place in &group.places {
                 if let Some(StepOutcome::Calls(call)) = &mut self.devices[*place].outcome {
-                    operands.push(Arc::new(call.take_operand(&self.module)));
+                    operands.push(call.take_operand(&self.module)?);
                     result_length = call.result_length(&self.module);
                 }
             }

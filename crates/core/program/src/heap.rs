@@ -230,8 +230,19 @@ impl<M: KernelMachine> ProgramHeap<M> {
     ) -> MachineResult<Vec<u8>, M> {
         self.check_range(block, at, length)?;
         let mut out = vec![0; length as usize];
-        self.read_all(&mut [(block, at, &mut out)])?;
+        self.read_into(block, at, &mut out)?;
         Ok(out)
+    }
+
+    /// Copies a part of a block to memory of the host.
+    pub(crate) fn read_into(
+        &mut self,
+        block: usize,
+        at: u64,
+        out: &mut [u8],
+    ) -> MachineResult<(), M> {
+        self.check_range(block, at, out.len() as u64)?;
+        self.read_all(&mut [(block, at, out)])
     }
 
     /// Copies parts of blocks to the host. It waits for the device once.

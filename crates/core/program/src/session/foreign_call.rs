@@ -111,22 +111,43 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     /// When the machine fails, or an operand has no memory.
     pub fn read_operands(&mut self, paused: &PausedCall) -> MachineResult<Vec<Vec<u8>>, M> {
         let step = paused.step(self.program);
-        let frame = &paused.stack.frame;
-        let mut operands = Vec::with_capacity(step.inputs.len());
-        for (slot, ty) in step.inputs.iter().zip(&step.signature.operands) {
-            operands.push(match *slot {
-                HostSlot::Scalar(reg) => {
-                    let bits = self.get_scalar(frame, reg);
-                    bits.to_le_bytes()[..ty.bytes as usize].to_vec()
-                }
-                HostSlot::Memory(_) if ty.bytes == 0 => Vec::new(),
-                HostSlot::Memory(mem) => {
-                    let block = self.require_block(frame, mem)?;
-                    self.blocks.read_bytes(block, 0, ty.bytes)?
-                }
-            });
+        let slots = step.inputs.iter().zip(&step.signature.operands);
+        let operands = slots.enumerate().map(|(at, (slot, ty))| match *slot {
+            HostSlot::Memory(mem) if ty.bytes > 0 => {
+                let block = self.require_block(&paused.stack.frame, mem)?;
+                self.blocks.read_bytes(block, 0, ty.bytes)
+            }
+            _ => {
+                let mut bytes = vec![0; (ty.bytes as usize).min(size_of::<u64>())];
+                self.read_operand(paused, at, &mut bytes)?;
+                Ok(bytes)
+            }
+        });
+        operands.collect()
+    }
+
+    /// Copies an operand of the foreign call that a call waits for to memory of its size.
+    ///
+    /// # Errors
+    /// When the machine fails, or the operand has no memory.
+    pub fn read_operand(
+        &mut self,
+        paused: &PausedCall,
+        at: usize,
+        bytes: &mut [u8],
+    ) -> MachineResult<(), M> {
+        match paused.step(self.program).inputs[at] {
+            HostSlot::Scalar(reg) => {
+                let bits = self.get_scalar(&paused.stack.frame, reg).to_le_bytes();
+                bytes.copy_from_slice(&bits[..bytes.len()]);
+                Ok(())
+            }
+            HostSlot::Memory(_) if bytes.is_empty() => Ok(()),
+            HostSlot::Memory(mem) => {
+                let block = self.require_block(&paused.stack.frame, mem)?;
+                self.blocks.read_into(block, 0, bytes)
+            }
         }
-        Ok(operands)
     }
 
     /// The machine's blocks with the elements of the operands, where they are on the machine. A block has at least as many
