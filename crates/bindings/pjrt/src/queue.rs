@@ -11,7 +11,7 @@ use crate::plugin::is_processor;
 use spirula_runtime::{ComputeDevice, DeviceOptions};
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -132,7 +132,10 @@ impl DeviceQueue {
         });
         let builder = thread::Builder::new().name("spirula-device".to_owned());
         let of_thread = shared.clone();
-        let thread = builder.stack_size(STACK).spawn(move || of_thread.run_all());
+        let thread = builder.stack_size(STACK).spawn(move || {
+            RUNNER.set(Arc::downgrade(&of_thread));
+            of_thread.run_all();
+        });
         let thread = thread
             .map_err(|error| PluginError::internal(format!("the device has no thread: {error}")))?;
         Ok(DeviceQueue {
@@ -185,7 +188,8 @@ impl DeviceQueue {
 
     /// Runs a job and waits for its result. While the device waits for the host, the job runs at once: the host may wait for a
     /// lock that the caller holds, such as that of Python. A function that is called at the end of a job runs on the device's
-    /// thread; if it waits, the thread runs the jobs before first.
+    /// thread; if it waits, the thread runs the jobs before first. If it waits for another device, the thread runs its own jobs
+    /// meanwhile, as the other device may exchange elements with this one.
     pub fn run<R: Send + 'static>(
         &self,
         job: impl FnOnce(&mut DeviceState) -> PluginResult<R> + Send + 'static,
@@ -208,7 +212,11 @@ impl DeviceQueue {
         if self.shared.is_runner() {
             self.shared.run_until(&event);
         }
+        let own = RUNNER.with_borrow(Weak::upgrade);
         loop {
+            if let Some(own) = &own {
+                own.run_waiting();
+            }
             let is_in_host = self.shared.lock_jobs().is_in_host;
             let job = if is_in_host { take_job(&job) } else { None };
             if let Some(job) = job {
@@ -252,6 +260,11 @@ const HOST_POLL: Duration = Duration::from_millis(2);
 thread_local! {
     /// The queues whose jobs wait for work of the host that this thread does.
     static HOST_WORK: RefCell<Vec<*const QueueShared>> = const { RefCell::new(Vec::new()) };
+}
+
+thread_local! {
+    /// The queue whose jobs this thread runs, if it is the thread of a device.
+    static RUNNER: RefCell<Weak<QueueShared>> = const { RefCell::new(Weak::new()) };
 }
 
 /// Whether this thread does work of the host for a job of the queue.
@@ -315,12 +328,30 @@ impl QueueShared {
         }
     }
 
+    /// Runs the jobs that wait, unless one runs.
+    fn run_waiting(&self) {
+        let mut jobs = self.lock_jobs();
+        while let Some(job) = jobs.take_next() {
+            jobs = self.run_taken(jobs, job);
+        }
+    }
+
     /// Runs the next job, or waits for one.
     fn run_next<'a>(&'a self, mut jobs: MutexGuard<'a, JobList>) -> MutexGuard<'a, JobList> {
-        let Some(job) = jobs.take_next() else {
-            let woken = self.wake.wait(jobs);
-            return woken.unwrap_or_else(PoisonError::into_inner);
-        };
+        match jobs.take_next() {
+            Some(job) => self.run_taken(jobs, job),
+            None => {
+                let woken = self.wake.wait(jobs);
+                woken.unwrap_or_else(PoisonError::into_inner)
+            }
+        }
+    }
+
+    fn run_taken<'a>(
+        &'a self,
+        mut jobs: MutexGuard<'a, JobList>,
+        job: DeviceJob,
+    ) -> MutexGuard<'a, JobList> {
         jobs.is_busy = true;
         drop(jobs);
         let ended = self.run_job(job.promise, job.work);

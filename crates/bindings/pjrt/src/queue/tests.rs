@@ -86,16 +86,18 @@ struct AddressQuestion {
     answer: Mutex<std::sync::mpsc::Sender<PluginResult<u32>>>,
 }
 
+/// Asks a question, at the end of an event.
+unsafe extern "C" fn ask(_: *mut crate::generated::PjrtError, argument: *mut std::ffi::c_void) {
+    // SAFETY: the argument is that of a registration below, which is called once.
+    let question = unsafe { Box::from_raw(argument.cast::<AddressQuestion>()) };
+    let answer = question.queue.run(|_| Ok(3));
+    let sender = question.answer.lock().expect("nobody panics");
+    sender.send(answer).expect("the test waits");
+}
+
 /// A function of an event may wait for a job, though others are before it and the thread of the device calls the function.
 #[test]
 fn functions_of_events_may_wait_for_jobs() {
-    unsafe extern "C" fn ask(_: *mut crate::generated::PjrtError, argument: *mut std::ffi::c_void) {
-        // SAFETY: the argument is that of the registration below, which is called once.
-        let question = unsafe { Box::from_raw(argument.cast::<AddressQuestion>()) };
-        let answer = question.queue.run(|_| Ok(3));
-        let sender = question.answer.lock().expect("nobody panics");
-        sender.send(answer).expect("the test waits");
-    }
     let queue = open_queue();
     let log = Arc::new(Mutex::new(Vec::new()));
     let [first, second] = [(); 2].map(|()| WorkEvent::new());
@@ -117,6 +119,47 @@ fn functions_of_events_may_wait_for_jobs() {
     begin.send(()).expect("the job waits");
     assert_eq!(answered.recv(), Ok(Ok(3)));
     assert_eq!(*log.lock().expect("nobody panics"), ["second"]);
+}
+
+/// The thread of a device that waits for another device in a function of an event runs the jobs that the other one waits for.
+#[test]
+fn functions_of_events_may_wait_for_other_devices() {
+    let (one, two) = (open_queue(), open_queue());
+    let first = WorkEvent::new();
+    let (begin, started) = std::sync::mpsc::channel();
+    let (meet, met) = std::sync::mpsc::channel();
+    let (answer, answered) = std::sync::mpsc::channel();
+    one.submit(
+        JobWeight::Heavy,
+        JobPromise::from_event(&first),
+        move |_| {
+            started.recv().expect("the test begins");
+            Ok(())
+        },
+    );
+    let question = AddressQuestion {
+        queue: two.clone(),
+        answer: Mutex::new(answer),
+    };
+    let argument = Box::into_raw(Box::new(question));
+    first.call_function_when_ready(Some(ask), argument.cast());
+    // The devices meet in their next jobs, as for an exchange.
+    let [last, other] = [(); 2].map(|()| WorkEvent::new());
+    one.submit(JobWeight::Heavy, JobPromise::from_event(&last), move |_| {
+        meet.send(()).expect("the other device waits");
+        Ok(())
+    });
+    two.submit(
+        JobWeight::Heavy,
+        JobPromise::from_event(&other),
+        move |_| {
+            let wait = met.recv_timeout(Duration::from_secs(60));
+            wait.map_err(|_| PluginError::internal("the devices did not meet"))
+        },
+    );
+    begin.send(()).expect("the job waits");
+    assert_eq!(answered.recv(), Ok(Ok(3)));
+    assert_eq!((last.wait(), other.wait()), (Ok(()), Ok(())));
 }
 
 /// A panic of the host is the error of its job only.
