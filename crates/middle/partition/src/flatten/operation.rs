@@ -49,6 +49,7 @@ impl GraphBuilder<'_> {
             return self.error(op, "`sharding` is malformed");
         };
         let results = self.add_results(op)?;
+        let sharding = self.drop_uneven_axes(results[0], sharding);
         self.pin_value(op, results[0], Some(&sharding))?;
         self.graph.add_identity_edge(operands[0], results[0]);
         nodes.push(self.make_node(op, GraphNodeKind::Relayout, operands, results));

@@ -6,7 +6,7 @@ use crate::graph::{GraphValue, GraphValueData, LayoutPin};
 use crate::layout::ShardLayout;
 use crate::mesh::MeshAtom;
 use spirula_stablehlo::mlir::{MlirOp, MlirType, MlirTypeKind, QuantizationGranularity};
-use spirula_stablehlo::sharding::TensorSharding;
+use spirula_stablehlo::sharding::{AxisReference, TensorSharding};
 
 impl GraphBuilder<'_> {
     /// Bytes of an element, and whether devices may have parts of a tensor of a type.
@@ -85,6 +85,29 @@ impl GraphBuilder<'_> {
             open,
         });
         Ok(layout.sums)
+    }
+
+    /// A sharding without the axes whose devices would have unequal parts of a tensor. It stays whole along them.
+    pub(super) fn drop_uneven_axes(
+        &self,
+        value: GraphValue,
+        mut sharding: TensorSharding,
+    ) -> TensorSharding {
+        let mesh = sharding.mesh.clone();
+        let count_devices = |axes: &[AxisReference]| {
+            let atoms = axes
+                .iter()
+                .flat_map(|axis| self.mesh.split_axis(&mesh, axis));
+            let atoms = atoms.filter(|atom| self.manual & atom.bit() == 0);
+            self.mesh.count(&atoms.collect::<Vec<_>>())
+        };
+        let sizes = &self.graph.value(value).shape;
+        for (axes, size) in sharding.dimensions.iter_mut().zip(sizes) {
+            while !axes.is_empty() && !size.is_multiple_of(count_devices(axes)) {
+                axes.pop();
+            }
+        }
+        sharding
     }
 
     /// Notes the atoms along which an argument or result of the program is a sum.

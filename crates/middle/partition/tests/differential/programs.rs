@@ -114,6 +114,22 @@ pub fn find_error(text: &str) -> String {
     }
 }
 
+/// A constraint that does not divide its tensor leaves it whole.
+#[test]
+fn constraints_may_be_uneven() {
+    compare_text(
+        r#"
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<6x3xf32>) -> tensor<6x3xf32> {
+  %0 = stablehlo.tanh %a : tensor<6x3xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{"x", "y"}, {}]> : tensor<6x3xf32>
+  %2 = sdy.sharding_constraint %1 <@mesh, [{}, {"y"}]> : tensor<6x3xf32>
+  %3 = stablehlo.add %1, %2 : tensor<6x3xf32>
+  return %3 : tensor<6x3xf32>
+}"#,
+    );
+}
+
 #[test]
 fn wrong_shardings_are_refused() {
     let cases = [
