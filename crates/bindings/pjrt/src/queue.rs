@@ -104,10 +104,17 @@ struct JobList {
     is_busy: bool,
     /// Whether the job that runs waits for the host.
     is_in_host: bool,
+    /// Number of threads of the queue that are in functions of events.
+    in_functions: usize,
     is_closed: bool,
 }
 
 impl JobList {
+    /// Whether jobs wait that no thread runs, as the queue's are in functions of events.
+    fn is_stuck(&self) -> bool {
+        self.in_functions > 0 && !self.is_busy && !self.waiting.is_empty()
+    }
+
     /// The next job, unless one runs.
     fn take_next(&mut self) -> Option<DeviceJob> {
         if self.is_busy {
@@ -132,12 +139,13 @@ impl DeviceQueue {
         });
         let builder = thread::Builder::new().name("spirula-device".to_owned());
         let of_thread = shared.clone();
-        let thread = builder.stack_size(STACK).spawn(move || {
-            RUNNER.set(Arc::downgrade(&of_thread));
-            of_thread.run_all();
-        });
+        let thread = builder.stack_size(STACK).spawn(move || of_thread.run_all());
         let thread = thread
             .map_err(|error| PluginError::internal(format!("the device has no thread: {error}")))?;
+        ALL_QUEUES
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Arc::downgrade(&shared));
         Ok(DeviceQueue {
             shared,
             thread: Mutex::new(Some(thread)),
@@ -188,8 +196,8 @@ impl DeviceQueue {
 
     /// Runs a job and waits for its result. While the device waits for the host, the job runs at once: the host may wait for a
     /// lock that the caller holds, such as that of Python. A function that is called at the end of a job runs on the device's
-    /// thread; if it waits, the thread runs the jobs before first. If it waits for another device, the thread runs its own jobs
-    /// meanwhile, as the other device may exchange elements with this one.
+    /// thread; if it waits, the thread runs the jobs before first. Jobs of devices whose threads are in such functions are run by
+    /// other threads meanwhile: this device may exchange elements with them.
     pub fn run<R: Send + 'static>(
         &self,
         job: impl FnOnce(&mut DeviceState) -> PluginResult<R> + Send + 'static,
@@ -212,11 +220,7 @@ impl DeviceQueue {
         if self.shared.is_runner() {
             self.shared.run_until(&event);
         }
-        let own = RUNNER.with_borrow(Weak::upgrade);
         loop {
-            if let Some(own) = &own {
-                own.run_waiting();
-            }
             let is_in_host = self.shared.lock_jobs().is_in_host;
             let job = if is_in_host { take_job(&job) } else { None };
             if let Some(job) = job {
@@ -225,6 +229,7 @@ impl DeviceQueue {
             if event.wait_for(HOST_POLL) {
                 break;
             }
+            relieve_queues();
         }
         event.wait()?;
         let received = receiver.recv();
@@ -262,9 +267,23 @@ thread_local! {
     static HOST_WORK: RefCell<Vec<*const QueueShared>> = const { RefCell::new(Vec::new()) };
 }
 
-thread_local! {
-    /// The queue whose jobs this thread runs, if it is the thread of a device.
-    static RUNNER: RefCell<Weak<QueueShared>> = const { RefCell::new(Weak::new()) };
+/// The queues of all devices.
+static ALL_QUEUES: Mutex<Vec<Weak<QueueShared>>> = Mutex::new(Vec::new());
+
+/// Runs the jobs of devices whose threads are in functions of events, each on a thread of its own. Such a function may wait for a
+/// lock that the caller holds, such as that of Python, or for another device; the caller waits for the jobs.
+fn relieve_queues() {
+    let mut all = ALL_QUEUES.lock().unwrap_or_else(PoisonError::into_inner);
+    all.retain(|queue| queue.strong_count() > 0);
+    let queues: Vec<Arc<QueueShared>> = all.iter().filter_map(Weak::upgrade).collect();
+    drop(all);
+    for queue in queues {
+        if queue.lock_jobs().is_stuck() {
+            let builder = thread::Builder::new().name("spirula-relief".to_owned());
+            // Without a thread the wait goes on.
+            let _ = builder.stack_size(STACK).spawn(move || queue.run_waiting());
+        }
+    }
 }
 
 /// Whether this thread does work of the host for a job of the queue.
@@ -355,9 +374,18 @@ impl QueueShared {
         jobs.is_busy = true;
         drop(jobs);
         let ended = self.run_job(job.promise, job.work);
-        self.lock_jobs().is_busy = false;
+        let mut jobs = self.lock_jobs();
+        jobs.is_busy = false;
+        jobs.in_functions += 1;
+        if !jobs.waiting.is_empty() {
+            // The functions may take any time, and another thread of the queue may be free.
+            self.wake.notify_one();
+        }
+        drop(jobs);
         ended.complete();
-        self.lock_jobs()
+        let mut jobs = self.lock_jobs();
+        jobs.in_functions -= 1;
+        jobs
     }
 
     /// Runs a job. A panic is the error of this job only.

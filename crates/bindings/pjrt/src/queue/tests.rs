@@ -121,7 +121,7 @@ fn functions_of_events_may_wait_for_jobs() {
     assert_eq!(*log.lock().expect("nobody panics"), ["second"]);
 }
 
-/// The thread of a device that waits for another device in a function of an event runs the jobs that the other one waits for.
+/// Jobs run though the thread of their device waits for another device in a function of an event, and that one for these jobs.
 #[test]
 fn functions_of_events_may_wait_for_other_devices() {
     let (one, two) = (open_queue(), open_queue());
@@ -159,6 +159,55 @@ fn functions_of_events_may_wait_for_other_devices() {
     );
     begin.send(()).expect("the job waits");
     assert_eq!(answered.recv(), Ok(Ok(3)));
+    assert_eq!((last.wait(), other.wait()), (Ok(()), Ok(())));
+}
+
+/// Waits for a lock, at the end of an event.
+unsafe extern "C" fn take_lock(
+    _: *mut crate::generated::PjrtError,
+    argument: *mut std::ffi::c_void,
+) {
+    // SAFETY: the argument is that of the registration below, which is called once.
+    let lock = unsafe { Box::from_raw(argument.cast::<Arc<Mutex<()>>>()) };
+    drop(lock.lock());
+}
+
+/// A caller that waits with a lock is answered though a function of an event waits for the lock.
+#[test]
+fn callers_are_answered_while_a_function_of_an_event_waits() {
+    let (one, two) = (open_queue(), open_queue());
+    let lock = Arc::new(Mutex::new(()));
+    let guard = lock.lock().expect("nobody panics");
+    let [first, other] = [(); 2].map(|()| WorkEvent::new());
+    let (begin, started) = std::sync::mpsc::channel();
+    let (meet, met) = std::sync::mpsc::channel();
+    one.submit(
+        JobWeight::Heavy,
+        JobPromise::from_event(&first),
+        move |_| {
+            started.recv().expect("the test begins");
+            Ok(())
+        },
+    );
+    let argument = Box::into_raw(Box::new(lock.clone()));
+    first.call_function_when_ready(Some(take_lock), argument.cast());
+    begin.send(()).expect("the job waits");
+    first.wait().expect("it has run");
+    two.submit(
+        JobWeight::Heavy,
+        JobPromise::from_event(&other),
+        move |_| {
+            let wait = met.recv_timeout(Duration::from_secs(60));
+            wait.map_err(|_| PluginError::internal("the devices did not meet"))
+        },
+    );
+    let last = WorkEvent::new();
+    one.submit(JobWeight::Heavy, JobPromise::from_event(&last), move |_| {
+        meet.send(()).expect("the other device waits");
+        Ok(())
+    });
+    assert_eq!((one.run(|_| Ok(1)), two.run(|_| Ok(2))), (Ok(1), Ok(2)));
+    drop(guard);
     assert_eq!((last.wait(), other.wait()), (Ok(()), Ok(())));
 }
 
