@@ -291,6 +291,22 @@ fn folds() {
     passes(13, include_str!("../futhark_source/folds.fut"));
 }
 
+/// The number of kernels for processors whose workgroups are one gang.
+fn count_gang_kernels(source: &str) -> usize {
+    let scratch = ScratchFolder::new();
+    let path = scratch.file("program.fut", source);
+    let told = spirula(&["compile", &path, "--emit", "kernel", "--schedule", "cpu"]);
+    told.text().matches("size [constant 8i64]").count()
+}
+
+/// Histograms of rows: each of the three has a kernel that adds rows by lanes, and one that combines the copies.
+#[test]
+fn row_histograms() {
+    let source = include_str!("../futhark_source/row_histograms.fut");
+    passes(17, source);
+    assert_eq!(count_gang_kernels(source), 6);
+}
+
 /// Arrays that are changed in place before they are results of a map.
 #[test]
 fn in_place_results() {

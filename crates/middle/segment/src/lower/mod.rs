@@ -26,6 +26,7 @@ mod map;
 mod memory_need;
 mod offload;
 mod row_grid;
+mod row_histogram;
 mod row_layout;
 mod space;
 mod statement;

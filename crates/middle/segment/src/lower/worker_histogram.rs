@@ -29,7 +29,7 @@ enum SharedForm<'o> {
 }
 
 impl FunctionLowering<'_> {
-    /// Lowers a histogram to private copies, and to another form where there is one. The host chooses by the sizes.
+    /// Lowers a histogram to private copies, and to other forms where there are some. The host chooses by the sizes.
     pub(super) fn lower_worker_histogram(
         &mut self,
         plan: &HistogramPlan<'_>,
@@ -39,6 +39,27 @@ impl FunctionLowering<'_> {
         };
         let rank = plan.sizes.len();
         let segments = self.product(&plan.sizes[..rank - 1]);
+        match form {
+            SharedForm::Columns(function) if plan.targets[0].shape.len() == rank + 1 => {
+                let has_lanes = self.has_row_lanes(plan, segments)?;
+                self.choose(
+                    has_lanes,
+                    |lowering| lowering.lower_row_histogram(plan, segments, function),
+                    |lowering| lowering.choose_worker_form(plan, segments, form),
+                )
+            }
+            _ => self.choose_worker_form(plan, segments, form),
+        }
+    }
+
+    /// Lowers a histogram to private copies where these are cheap or there are many segments, otherwise to another form.
+    fn choose_worker_form(
+        &mut self,
+        plan: &HistogramPlan<'_>,
+        segments: ScalarRef,
+        form: SharedForm<'_>,
+    ) -> Result<(), String> {
+        let rank = plan.sizes.len();
         let cells = self.product(&plan.targets[0].shape[rank - 1..]);
         let cost = self.int64(ScalarOp::Mul, cells, ScalarRef::from_int64(CHEAP_COPIES));
         let is_cheap = self.compare(ScalarOp::SLe, cost, plan.sizes[rank - 1]);

@@ -8,6 +8,9 @@ use spirula_kernel::ir::{
 };
 use spirula_program::{ScalarOp, ScalarType};
 
+/// Invocations of a workgroup on a processor that is one gang.
+pub(super) const GANG_LANES: i64 = 8;
+
 /// The position of an invocation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GroupPosition {
@@ -26,6 +29,16 @@ pub(super) struct GroupSize {
     pub(super) count: ScalarRef,
     /// Its binary logarithm.
     pub(super) logarithm: ScalarRef,
+}
+
+impl GroupSize {
+    /// The size of a workgroup that is one gang.
+    pub(super) fn gang() -> Self {
+        GroupSize {
+            count: ScalarRef::from_int64(GANG_LANES),
+            logarithm: ScalarRef::from_int64(GANG_LANES.ilog2().into()),
+        }
+    }
 }
 
 impl FunctionLowering<'_> {
