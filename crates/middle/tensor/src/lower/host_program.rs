@@ -71,7 +71,7 @@ pub(super) struct HostProgramLowering<'a> {
     /// Values by their last use.
     pub last: LastUses,
     /// The loops that run within one kernel.
-    kernel_loops: KernelLoops,
+    pub kernel_loops: KernelLoops,
 }
 
 impl<'a> HostProgramLowering<'a> {
@@ -352,7 +352,7 @@ impl<'a> HostProgramLowering<'a> {
                 condition,
                 body,
             } => {
-                if self.kernel_loops.contains(&position) {
+                if self.kernel_loops.contains_key(&position) {
                     return self.run_loop_in_kernel(position, initial, *condition, *body);
                 }
                 self.bind_loop_values(position, initial, results);

@@ -28,7 +28,7 @@ fn sweep_block(
 ) -> bool {
     let mut moved = false;
     for (at, op) in function.block(block).ops.iter().enumerate() {
-        if kernel_loops.contains(&(block, at)) {
+        if kernel_loops.contains_key(&(block, at)) {
             moved |= demote_values(&op.results, |_| false, host);
             continue;
         }

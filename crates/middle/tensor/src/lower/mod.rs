@@ -17,6 +17,8 @@ mod while_statement;
 
 pub use memory_use::{TensorMemoryUse, measure_memory_use};
 
+pub(crate) use kernel_loop::select_kernel_loops;
+
 use crate::ir::{OpKind, TensorBlock, TensorFunction, TensorValue};
 use crate::schedule::{DispatchTuning, ScheduleProfile, TensorDispatch, form_dispatch};
 use rustc_hash::FxHashMap;
@@ -32,7 +34,7 @@ pub fn form_dispatches(
     profile: ScheduleProfile,
     tuning: &DispatchTuning,
 ) -> Result<Vec<TensorDispatch>, SourceDiagnostic> {
-    let kernel_loops = kernel_loop::select_kernel_loops(function, &profile);
+    let kernel_loops = select_kernel_loops(function, &profile);
     let mut former = DispatchFormer {
         function,
         is_host: host_scalars::find_host_scalars(function, &kernel_loops),
@@ -59,7 +61,7 @@ impl DispatchFormer<'_> {
     fn visit_block(&mut self, block: TensorBlock) -> Result<(), SourceDiagnostic> {
         let function = self.function;
         for (at, op) in function.block(block).ops.iter().enumerate() {
-            if self.kernel_loops.contains(&(block, at)) {
+            if self.kernel_loops.contains_key(&(block, at)) {
                 continue;
             }
             for inner in op.kind.blocks() {

@@ -15,6 +15,7 @@ mod pad_factors;
 mod pad_input;
 mod split_reductions;
 mod split_scans;
+mod transpose_loop_factors;
 mod updated_tensors;
 mod use_def;
 
@@ -99,6 +100,12 @@ pub const PASSES: &[TensorPass] = &[
         name: "split",
         about: "Folds long dimensions with few results in two rounds",
         run: split_reductions::split_reductions,
+        notes: no_notes,
+    },
+    TensorPass {
+        name: "transpose",
+        about: "Transposes matrices that loops within kernels read down their columns",
+        run: transpose_loop_factors::transpose_loop_factors,
         notes: no_notes,
     },
     TensorPass {

@@ -1,10 +1,10 @@
 //! Formation of dispatches: a loop for each axis, and the strategy that suits the operation.
 
 use super::dispatch::nest_loops;
-use super::strategies::{choose_strategy, serial_strategy};
+use super::strategies::{TeamShare, choose_strategy, serial_strategy, team_strategy};
 use super::{
-    DispatchStep, LoopMapping, PASSES, ScheduleProfile, ScheduleRequest, TensorDispatch,
-    TensorLoopNest,
+    DispatchStep, LoopMapping, PASSES, SchedulePlan, ScheduleProfile, ScheduleRequest,
+    ScheduleStrategy, TensorDispatch, TensorLoopNest,
 };
 use crate::ir::{
     AxisKind, DimExtent, IterationAxis, NodeData, NodeGraph, ScalarNode, StructuredOp,
@@ -60,8 +60,30 @@ pub(crate) fn form_serial_dispatch(
     structured: &StructuredOp,
     profile: ScheduleProfile,
 ) -> TensorDispatch {
-    let structured = remove_empty_folds(structured);
     let (strategy, plan) = serial_strategy();
+    form_part(op, structured, profile, strategy, plan)
+}
+
+/// A dispatch that runs a share of the points by the invocations of one workgroup, as a part of a kernel. All passes have
+/// run. The operation has at most [`AXES`] axes.
+pub(crate) fn form_team_dispatch(
+    op: &TensorOp,
+    structured: &StructuredOp,
+    profile: ScheduleProfile,
+    share: TeamShare,
+) -> TensorDispatch {
+    let (strategy, plan) = team_strategy(share);
+    form_part(op, structured, profile, strategy, plan)
+}
+
+fn form_part(
+    op: &TensorOp,
+    structured: &StructuredOp,
+    profile: ScheduleProfile,
+    strategy: &'static ScheduleStrategy,
+    plan: Box<dyn SchedulePlan>,
+) -> TensorDispatch {
+    let structured = remove_empty_folds(structured);
     let mut dispatch = TensorDispatch {
         name: String::new(),
         results: op.results.clone(),

@@ -45,7 +45,7 @@ pub use dispatch::{
     TensorDispatch, TensorLoopNest,
 };
 pub use form_dispatch::form_dispatch;
-pub(crate) use form_dispatch::{AXES, form_serial_dispatch};
+pub(crate) use form_dispatch::{AXES, form_serial_dispatch, form_team_dispatch};
 pub(crate) use matrix_operand::match_matrix_operand;
 pub use matrix_profile::{FragmentShape, MatrixProfile};
 pub use plan::{
@@ -57,7 +57,7 @@ pub use profile::ScheduleProfile;
 pub(crate) use scan_partition::{is_look_back_scan, is_workgroup_scan};
 pub use settings::ProfileSetting;
 pub(crate) use strategies::{
-    CrossLaneAxes, is_matrix_product, match_atomic_op, plan_large_fragments,
+    CrossLaneAxes, is_matrix_product, match_atomic_op, plan_large_fragments, share_points,
 };
 pub use strategies::{STRATEGIES, ScheduleStrategy};
 pub use tuning::{DispatchTuning, compute_signature};

@@ -37,6 +37,9 @@ pub struct ScheduleProfile {
     /// Most operators of an operation in a loop that runs within one kernel, by one invocation, on the average of its
     /// operations; 0 for no such loops.
     pub sequential: u64,
+    /// Number of invocations of the workgroup that runs a loop within one kernel, where most of its operations have as many
+    /// points; 1 for always one.
+    pub team: u64,
     /// Cost of writing a byte to memory, or of reading it, in operators.
     pub byte: u64,
     /// Number of workgroups that keep the device busy. Tiles are not made so large that there are fewer.
@@ -90,6 +93,7 @@ impl ScheduleProfile {
         self.wide = self.wide.min(most);
         self.fold = self.fold.min(most / 2);
         self.rows = self.rows.min(most);
+        self.team = self.team.min(most);
         self
     }
 
@@ -108,6 +112,7 @@ impl ScheduleProfile {
         adjacent: 1,
         again: 1 << 16,
         sequential: 1 << 14,
+        team: 8,
         byte: 1,
         busy: 1,
         group: 1,
@@ -141,6 +146,7 @@ impl ScheduleProfile {
         adjacent: 4,
         again: 1 << 26,
         sequential: 1 << 8,
+        team: 1,
         byte: 4,
         busy: 128,
         group: 8,

@@ -1,6 +1,6 @@
 //! Loops: in one kernel where their operations are small, and with updates in place.
 
-use crate::common::{arguments, meaning, run, stage};
+use crate::common::{arguments, meaning, product, run, stage};
 use spirula_kernel::print_program;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use spirula_tensor::ir::{
@@ -16,13 +16,28 @@ const LAUNCHING: ScheduleProfile = ScheduleProfile {
     ..ScheduleProfile::CPU
 };
 
+/// A profile with larger loops in kernels.
+const PATIENT: ScheduleProfile = ScheduleProfile {
+    sequential: 1 << 16,
+    ..ScheduleProfile::CPU
+};
+
 /// A loop of `count` iterations over a counter and a matrix.
 fn repeat(
     size: u64,
     count: i32,
     step: impl FnOnce(&mut TensorBuilder, TensorValue, TensorValue) -> TensorValue,
 ) -> TensorFunction {
-    let mut b = TensorBuilder::new("main");
+    repeat_in(TensorBuilder::new("main"), size, count, step)
+}
+
+/// The same in a function that has other parameters.
+fn repeat_in(
+    mut b: TensorBuilder,
+    size: u64,
+    count: i32,
+    step: impl FnOnce(&mut TensorBuilder, TensorValue, TensorValue) -> TensorValue,
+) -> TensorFunction {
     let matrix = DenseTensorType::new(ScalarType::I32, &[size, size]);
     let x = b.add_parameter("x", matrix.clone(), false);
     let zero = b.add_splat(ScalarLiteral::from_i32(0), &[]);
@@ -153,6 +168,111 @@ fn rows_are_reduced_and_used_in_a_kernel() {
     assert_eq!(text.matches("launch").count(), 1, "{text}");
     let stage = stage(&function, ScheduleProfile::CPU, Some("rows"));
     assert!(stage.contains("at each"), "{stage}");
+}
+
+/// A step that multiplies two matrices, and adds the element at the other side of the diagonal and a product of rows.
+fn multiply_and_turn(b: &mut TensorBuilder, at: TensorValue, x: TensorValue) -> TensorValue {
+    let product = product(b, x, x, true);
+    let shape = b.ty(x).shape.clone();
+    let turned = b.add_gather(x, &shape, |_, point| vec![point[1], point[0]]);
+    let sum = b.add_elementwise(&[product, turned], |body, v| {
+        let low = body.intern_literal(ScalarLiteral::from_i32(0xFFF));
+        let sum = body.apply_op(ScalarOp::Add, v);
+        body.apply_op(ScalarOp::And, &[sum, low])
+    });
+    replace_row(b, at, sum, 1)
+}
+
+/// Sizes with and without a rest, and one that is too small for a team.
+#[test]
+fn a_team_shares_the_points_of_a_loop() {
+    let alone = ScheduleProfile {
+        team: 1,
+        ..ScheduleProfile::CPU
+    };
+    for (size, is_shared) in [(8, true), (12, true), (5, false)] {
+        let function = repeat(size, 5, multiply_and_turn);
+        let text = program_text(&function, size, ScheduleProfile::CPU);
+        assert_eq!(text.contains("barrier device"), is_shared, "{text}");
+        let text = program_text(&function, size, alone);
+        assert!(!text.contains("barrier device"), "{text}");
+    }
+}
+
+/// A sum over all points, which the next iteration needs, is computed by the first invocation of a team.
+#[test]
+fn a_team_waits_for_what_one_invocation_computes() {
+    let function = repeat(16, 6, |b, at, x| {
+        let zero = b.add_splat(ScalarLiteral::from_i32(0), &[]);
+        let sum = ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32);
+        let total = b.add_reduction(&[x], &[zero], &[0, 1], sum)[0];
+        let next = multiply_and_turn(b, at, x);
+        let shape = b.ty(x).shape.clone();
+        let total = b.add_gather(total, &shape, |_, _| Vec::new());
+        b.add_elementwise(&[next, total], |body, v| body.apply_op(ScalarOp::Xor, v))
+    });
+    for profile in [PATIENT, ScheduleProfile::GPU, LAUNCHING] {
+        let text = program_text(&function, 16, profile);
+        let is_shared = text.contains("barrier device");
+        assert_eq!(is_shared, profile == PATIENT, "{text}");
+    }
+}
+
+/// A matrix that no iteration changes is transposed before the loop, where rows are read by one invocation each.
+#[test]
+fn a_factor_that_stays_is_transposed_before_the_loop() {
+    let mut b = TensorBuilder::new("main");
+    let matrix = DenseTensorType::new(ScalarType::I32, &[16, 16]);
+    let weights = b.add_parameter("w", matrix.clone(), false);
+    let function = repeat_in(b, 16, 5, |b, at, x| {
+        let next = product(b, weights, x, false);
+        let low = b.add_elementwise(&[next], |body, v| {
+            let low = body.intern_literal(ScalarLiteral::from_i32(0xFFF));
+            body.apply_op(ScalarOp::And, &[v[0], low])
+        });
+        let turned = product(b, x, weights, true);
+        let both = b.add_elementwise(&[low, turned], |body, v| body.apply_op(ScalarOp::Xor, v));
+        replace_row(b, at, both, 1)
+    });
+    let arguments = arguments(&[vec![16, 16], vec![16, 16]]);
+    let found = run(function.clone(), PATIENT, &arguments);
+    assert!(found == meaning(&function, &arguments), "other results");
+    let text = stage(&function, PATIENT, Some("transpose"));
+    let place = text.find("while").expect("a loop");
+    assert!(text[..place].contains("over d0 < 16, d1 < 16 {"), "{text}");
+}
+
+/// The same where the loop carries the matrix, as JAX writes it.
+#[test]
+fn a_carried_factor_that_stays_is_transposed_before_the_loop() {
+    let mut b = TensorBuilder::new("main");
+    let matrix = DenseTensorType::new(ScalarType::I32, &[16, 16]);
+    let weights = b.add_parameter("w", matrix.clone(), false);
+    let x = b.add_parameter("x", matrix.clone(), false);
+    let zero = b.add_splat(ScalarLiteral::from_i32(0), &[]);
+    let types = [b.ty(zero).clone(), matrix.clone(), matrix];
+    let state = b.begin_block(&types);
+    let goes_on = b.add_elementwise(&state[..1], |body, v| {
+        let limit = body.intern_literal(ScalarLiteral::from_i32(4));
+        body.apply_op(ScalarOp::SLt, &[v[0], limit])
+    });
+    let condition = b.end_block(&[goes_on]);
+    let state = b.begin_block(&types);
+    let changed = product(&mut b, state[2], state[1], true);
+    let next = b.add_elementwise(&state[..1], |body, v| {
+        let one = body.intern_literal(ScalarLiteral::from_i32(1));
+        body.apply_op(ScalarOp::Add, &[v[0], one])
+    });
+    let body = b.end_block(&[next, state[1], changed]);
+    let results = b.add_while(&[zero, weights, x], condition, body);
+    b.add_result(results[2], false);
+    let function = b.finish_function();
+    let arguments = arguments(&[vec![16, 16], vec![16, 16]]);
+    let found = run(function.clone(), PATIENT, &arguments);
+    assert!(found == meaning(&function, &arguments), "other results");
+    let text = stage(&function, PATIENT, Some("transpose"));
+    let place = text.find("while").expect("a loop");
+    assert!(text[..place].contains("over d0 < 16, d1 < 16 {"), "{text}");
 }
 
 /// An update of a tensor that no loop carries is a map, which fuses with what is before and after it.

@@ -157,7 +157,8 @@ impl HostProgramLowering<'_> {
                 self.copy_elements(to, *from);
             }
         }
-        kernel_loop::lower_kernel_loop(self, op, initial, condition, body);
+        let lanes = self.kernel_loops[&position];
+        kernel_loop::lower_kernel_loop(self, op, initial, condition, body, lanes);
     }
 
     /// Drops the references of the results that a block itself makes, after others have taken them.

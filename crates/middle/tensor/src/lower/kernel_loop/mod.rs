@@ -1,12 +1,15 @@
-//! Loops within a kernel: one invocation runs all iterations of a loop whose operations are small.
+//! Loops within a kernel: one workgroup runs all iterations of a loop whose operations are small.
 //!
 //! Tensors of rank 0 are variables of the kernel. Other tensors are in memory that the host allocates. Structured
-//! operations are loops over their points, in the order of the points.
+//! operations are loops over their points. A single invocation runs them in the order of the points. Where most
+//! operations have several points, a team of invocations shares these.
 
 mod selection;
 mod storage;
+mod team;
 
-pub(super) use selection::{KernelLoops, select_kernel_loops};
+pub(super) use selection::KernelLoops;
+pub(crate) use selection::select_kernel_loops;
 
 use super::host_program::HostProgramLowering;
 use super::kernel;
@@ -14,10 +17,11 @@ use super::node_emitter::TensorStorage;
 use super::scalar_operation::emit_scalar_results;
 use super::while_statement::WhileStatement;
 use crate::ir::{OpKind, StructuredOp, TensorBlock, TensorFunction, TensorOp, TensorValue};
-use crate::schedule::form_serial_dispatch;
+use crate::schedule::{TensorDispatch, form_serial_dispatch, form_team_dispatch, share_points};
 use rustc_hash::FxHashMap;
 use spirula_kernel::ir::{BlockSize, KernelData, StmtKind, VarId, VariableType};
 use spirula_program::ScalarLiteral;
+use team::LoopTeam;
 
 /// Lowers a loop to a kernel and its launch. The memory of the results holds the initial values; those of rank 0 are given
 /// as `initial`.
@@ -27,15 +31,18 @@ pub(super) fn lower_kernel_loop(
     initial: &[TensorValue],
     condition: TensorBlock,
     body: TensorBlock,
+    lanes: u64,
 ) {
     let function = host.function;
+    host.b.begin_block();
+    let team = LoopTeam::begin(&mut host.b, lanes);
     let mut lowering = KernelLoopLowering {
         host,
+        team,
         holders: FxHashMap::default(),
         wanted: FxHashMap::default(),
         blocks: Vec::new(),
     };
-    lowering.host.b.begin_block();
     let mut carried = Vec::new();
     for (result, from) in op.results.iter().zip(initial) {
         let Some(memory) = lowering.memory_of(*result) else {
@@ -49,12 +56,7 @@ pub(super) fn lower_kernel_loop(
     lowering.lower_loop(condition, body, &carried);
     for (result, storage) in op.results.iter().zip(&carried) {
         if let (TensorStorage::Scalar(var), Some(memory)) = (storage, lowering.memory_of(*result)) {
-            let to = lowering.first_element(memory, *result);
-            let value = lowering.host.b.read_var(*var);
-            lowering
-                .host
-                .b
-                .push_statement(StmtKind::Write { to, value });
+            lowering.write_scalar(memory, *result, *var);
         }
     }
     let blocks = std::mem::take(&mut lowering.blocks);
@@ -65,10 +67,10 @@ pub(super) fn lower_kernel_loop(
         let bytes = b.make_i64(*bytes as i64);
         b.push_statement(StmtKind::Alloc { to: *var, bytes });
     }
-    let one = b.make_i64(1);
+    let [one, invocations] = [1, lanes as i64].map(|count| b.make_i64(count));
     let data = KernelData {
         blocks: vec![one],
-        block_size: vec![BlockSize::Constant(one)],
+        block_size: vec![BlockSize::Constant(invocations)],
         captures: b.find_captures(kernel),
         failure_tolerant: true,
         body: kernel,
@@ -98,6 +100,8 @@ pub(super) fn collect_constants<'f>(
 
 struct KernelLoopLowering<'h, 'a> {
     host: &'h mut HostProgramLowering<'a>,
+    /// The invocations, where there are several.
+    team: Option<LoopTeam>,
     /// The tensors that are alive in each block of memory that belongs to the loop.
     holders: FxHashMap<VarId, Vec<TensorValue>>,
     /// The memory where the next value of a carried tensor is wanted.
@@ -125,12 +129,15 @@ impl KernelLoopLowering<'_, '_> {
                 self.wanted.entry(*result).or_insert(*memory);
             }
         }
+        self.finish_accesses();
         let repeat = WhileStatement::begin(&mut self.host.b);
         self.lower_block(condition);
         let goes_on = self.copy_scalar(function.block(condition).results[0]);
+        self.finish_accesses();
         repeat.begin_body(&mut self.host.b);
         self.lower_block(body);
         self.assign_next_values(body, carried);
+        self.finish_accesses();
         let goes_on = self.host.b.read_var(goes_on);
         repeat.finish(&mut self.host.b, goes_on);
     }
@@ -150,6 +157,7 @@ impl KernelLoopLowering<'_, '_> {
                 self.host.b.push_assignment(to, value);
             }
             Some(TensorStorage::Memory(memory)) => {
+                self.order_accesses(&[memory], &[]);
                 let from = self.first_element(memory, value);
                 self.host.b.push_statement(StmtKind::Read { to, from });
             }
@@ -228,16 +236,22 @@ impl KernelLoopLowering<'_, '_> {
         if structured.is_empty() {
             return;
         }
-        let needed = structured.collect_operands();
-        let needed = needed.iter().chain(&op.results);
+        let operands = structured.collect_operands();
+        let needed = operands.iter().chain(&op.results);
         let stored = needed.filter_map(|value| Some((*value, *self.host.sources.get(value)?)));
         let mut sources: FxHashMap<TensorValue, TensorStorage> = stored.collect();
         for (base, result) in updated {
             sources.insert(base, self.host.sources[&result]);
         }
-        let dispatch = form_serial_dispatch(op, structured, self.host.profile);
+        let memory_of = |value: &TensorValue| match sources.get(value) {
+            Some(TensorStorage::Memory(memory)) => Some(*memory),
+            _ => None,
+        };
+        let reads: Vec<VarId> = operands.iter().filter_map(memory_of).collect();
+        let writes: Vec<VarId> = op.results.iter().filter_map(memory_of).collect();
+        self.order_accesses(&reads, &writes);
+        self.emit_points(op, structured, &sources);
         let function = self.host.function;
-        kernel::emit_dispatch(&mut self.host.b, function, &dispatch, &sources, None);
         for result in &op.results {
             if function.ty(*result).rank() == 0 {
                 self.bind_scalar(*result, *result);
@@ -245,8 +259,40 @@ impl KernelLoopLowering<'_, '_> {
         }
     }
 
+    /// Emits the loops over the points of an operation.
+    fn emit_points(
+        &mut self,
+        op: &TensorOp,
+        structured: &StructuredOp,
+        sources: &FxHashMap<TensorValue, TensorStorage>,
+    ) {
+        let profile = self.host.profile;
+        let shares = self.team.as_ref().map(|team| team.lanes);
+        let shares = shares.map_or(Vec::new(), |lanes| share_points(structured, lanes));
+        if shares.is_empty() {
+            let dispatch = form_serial_dispatch(op, structured, profile);
+            return self.run_by_first(|this| this.emit_dispatch(&dispatch, sources));
+        }
+        for share in shares {
+            let dispatch = form_team_dispatch(op, structured, profile, share);
+            self.emit_dispatch(&dispatch, sources);
+        }
+    }
+
+    fn emit_dispatch(
+        &mut self,
+        dispatch: &TensorDispatch,
+        sources: &FxHashMap<TensorValue, TensorStorage>,
+    ) {
+        let function = self.host.function;
+        kernel::emit_dispatch(&mut self.host.b, function, dispatch, sources, None);
+    }
+
     /// Lowers an operation on scalars to assignments.
     fn lower_scalar_op(&mut self, op: &StructuredOp, results: &[TensorValue]) {
+        let operands = op.collect_operands().into_iter();
+        let reads: Vec<VarId> = operands.filter_map(|value| self.memory_of(value)).collect();
+        self.order_accesses(&reads, &[]);
         let function = self.host.function;
         let b = &mut self.host.b;
         let values = emit_scalar_results(b, function, op, &self.host.sources);
@@ -302,6 +348,7 @@ impl KernelLoopLowering<'_, '_> {
             }
         }
         let condition = self.copy_scalar(condition);
+        self.finish_accesses();
         let [then, otherwise] = branches.map(|block| {
             self.host.b.begin_block();
             self.lower_block(block);
@@ -311,6 +358,7 @@ impl KernelLoopLowering<'_, '_> {
                     TensorStorage::Memory(memory) => self.copy_tensor(memory, *from),
                 }
             }
+            self.finish_accesses();
             self.host.b.end_block()
         });
         let condition = self.host.b.read_var(condition);

@@ -6,17 +6,17 @@
 use crate::ir::{
     NodeData, OpKind, ScalarNode, StructuredOp, TensorBlock, TensorFunction, mark_point_dependent,
 };
-use crate::schedule::{AXES, ScheduleProfile};
-use rustc_hash::FxHashSet;
+use crate::schedule::{AXES, ScheduleProfile, share_points};
+use rustc_hash::FxHashMap;
 
 /// Most tensors of a loop that need memory.
 const TENSORS: usize = 64;
 
-/// Positions of the loops that run within one kernel.
-pub(in crate::lower) type KernelLoops = FxHashSet<(TensorBlock, usize)>;
+/// Positions of the loops that run within one kernel, with the number of invocations that run each.
+pub(crate) type KernelLoops = FxHashMap<(TensorBlock, usize), u64>;
 
 /// Selects the outermost loops that suit a kernel.
-pub(in crate::lower) fn select_kernel_loops(
+pub(crate) fn select_kernel_loops(
     function: &TensorFunction,
     profile: &ScheduleProfile,
 ) -> KernelLoops {
@@ -36,8 +36,8 @@ fn select_in_block(
     for (at, op) in function.block(block).ops.iter().enumerate() {
         if matches!(op.kind, OpKind::While { .. }) {
             let work = measure_loop(function, &op.kind, profile);
-            if work.is_some_and(|work| work.tensors <= TENSORS) {
-                loops.insert((block, at));
+            if let Some(work) = work.filter(|work| work.tensors <= TENSORS) {
+                loops.insert((block, at), work.choose_lanes(profile));
                 continue;
             }
         }
@@ -52,10 +52,24 @@ fn select_in_block(
 struct IterationWork {
     /// Number of operators at all points.
     operators: u64,
+    /// The part of them that a team shares.
+    shared: u64,
     /// Number of operations with points.
     operations: u64,
     /// Number of tensors in memory.
     tensors: usize,
+}
+
+impl IterationWork {
+    /// The number of invocations that run the loop. A team must share most of the work, because its first invocation does
+    /// the rest alone.
+    fn choose_lanes(&self, profile: &ScheduleProfile) -> u64 {
+        if self.shared > self.operators / 2 {
+            profile.team
+        } else {
+            1
+        }
+    }
 }
 
 /// The work of an iteration of a loop that suits a kernel.
@@ -90,7 +104,7 @@ fn measure_block(
         }
         match &op.kind {
             OpKind::Constant(_) | OpKind::Reshape(_) => {}
-            OpKind::Structured(structured) => measure_structured(structured, work)?,
+            OpKind::Structured(structured) => measure_structured(structured, profile, work)?,
             OpKind::If { .. } => {
                 for inner in op.kind.blocks() {
                     measure_block(function, inner, profile, work)?;
@@ -99,6 +113,7 @@ fn measure_block(
             OpKind::While { .. } => {
                 let inner = measure_loop(function, &op.kind, profile)?;
                 work.operators = work.operators.saturating_add(inner.operators);
+                work.shared = work.shared.saturating_add(inner.shared);
                 work.operations += inner.operations;
                 work.tensors += inner.tensors;
             }
@@ -110,7 +125,11 @@ fn measure_block(
     Some(())
 }
 
-fn measure_structured(op: &StructuredOp, work: &mut IterationWork) -> Option<()> {
+fn measure_structured(
+    op: &StructuredOp,
+    profile: &ScheduleProfile,
+    work: &mut IterationWork,
+) -> Option<()> {
     let mut points: u64 = 1;
     for axis in &op.axes {
         points = points.saturating_mul(axis.extent.as_static()?);
@@ -129,6 +148,9 @@ fn measure_structured(op: &StructuredOp, work: &mut IterationWork) -> Option<()>
         .operators
         .saturating_add(each)
         .saturating_add(op.body.len() as u64);
+    if !share_points(op, profile.team).is_empty() {
+        work.shared = work.shared.saturating_add(each);
+    }
     work.operations += u64::from(!op.axes.is_empty());
     (op.axes.len() <= AXES).then_some(())
 }

@@ -156,20 +156,26 @@ impl KernelLoopLowering<'_, '_> {
     pub(super) fn copy_tensor(&mut self, to: VarId, value: TensorValue) {
         match self.host.sources.get(&value).copied() {
             Some(TensorStorage::Memory(from)) => self.copy_memory(to, from, value),
-            Some(TensorStorage::Scalar(from)) => {
-                let to = self.first_element(to, value);
-                let value = self.host.b.read_var(from);
-                self.host.b.push_statement(StmtKind::Write { to, value });
-            }
+            Some(TensorStorage::Scalar(from)) => self.write_scalar(to, value, from),
             None => {}
         }
     }
 
+    /// Writes a variable to the only element of a tensor in memory.
+    pub(super) fn write_scalar(&mut self, memory: VarId, like: TensorValue, from: VarId) {
+        self.order_accesses(&[], &[memory]);
+        self.run_by_first(|this| {
+            let to = this.first_element(memory, like);
+            let value = this.host.b.read_var(from);
+            this.host.b.push_statement(StmtKind::Write { to, value });
+        });
+    }
+
     /// Copies the elements of a tensor from memory to memory.
     pub(super) fn copy_memory(&mut self, to: VarId, from: VarId, like: TensorValue) {
-        let element = self.host.function.ty(like).element;
-        let count = self.host.emit_element_count(like);
-        self.host.emit_copy(to, from, element, count);
+        let ty = self.host.function.ty(like);
+        let count = ty.element_count().unwrap_or(0);
+        self.copy_elements(to, from, ty.element, count);
     }
 
     /// The only element of a tensor of rank 0 in memory.

@@ -15,6 +15,7 @@ mod serial;
 mod subgroup_matmul;
 mod subgroup_rows;
 mod subgroups;
+mod team;
 mod tiled;
 mod transpose;
 
@@ -23,6 +24,8 @@ pub(crate) use in_memory_fragments::plan_large_fragments;
 pub(crate) use serial::match_atomic_op;
 pub(crate) use subgroup_matmul::is_matrix_product;
 pub(super) use subgroup_matmul::plan_matrix_tiling;
+pub(super) use team::TeamShare;
+pub(crate) use team::share_points;
 
 use super::{ProfileSetting, SchedulePlan, ScheduleRequest};
 use std::fmt;
@@ -135,6 +138,13 @@ pub const STRATEGIES: &[ScheduleStrategy] = &[
 /// The strategy that runs all points in order, with its plan.
 pub(super) fn serial_strategy() -> (&'static ScheduleStrategy, Box<dyn SchedulePlan>) {
     (&STRATEGIES[0], serial::serial_plan())
+}
+
+/// The strategy of loops within kernels, with its plan for a share of an operation.
+pub(super) fn team_strategy(
+    share: TeamShare,
+) -> (&'static ScheduleStrategy, Box<dyn SchedulePlan>) {
+    (&STRATEGIES[0], team::team_plan(share))
 }
 
 impl ScheduleStrategy {
