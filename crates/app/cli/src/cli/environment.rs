@@ -38,7 +38,7 @@ const VARIABLES: &[EnvironmentVariable] = &[
     EnvironmentVariable {
         name: "SPIRULA_DEVICE",
         reader: "Python, JAX, C interfaces",
-        meaning: "Device where none is named; by default cpu. JAX takes several, as vulkan:0,vulkan:1 or vulkan:all",
+        meaning: "Device, by default cpu; for JAX also a list",
     },
     EnvironmentVariable {
         name: "SPIRULA_TIMEOUT",
@@ -63,7 +63,7 @@ const VARIABLES: &[EnvironmentVariable] = &[
     EnvironmentVariable {
         name: "SPIRULA_PEER_TIMEOUT",
         reader: "JAX",
-        meaning: "Seconds for which a process or device waits for another; by default 300",
+        meaning: "Seconds to wait for a process or device; by default 300",
     },
     EnvironmentVariable {
         name: "SPIRULA_PARTITION_LOG",
