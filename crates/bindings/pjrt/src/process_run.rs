@@ -78,8 +78,11 @@ impl ProcessShare {
     ) -> PluginResult<Option<ProcessShare>> {
         let is_of_one_device = module.facts.shardings.is_of_one_device;
         if devices.len() > 1 && span_queues(devices) != is_of_one_device {
-            let message =
-                "the program was compiled for other devices: these share a queue, or do not";
+            let message = if is_of_one_device {
+                "the program was compiled for devices with queues of their own, which these devices share"
+            } else {
+                "the program was compiled for devices that share a queue, but these devices have several"
+            };
             return Err(PluginError::invalid(message));
         }
         let Some(cluster) = client.cluster.as_ref().filter(|_| is_of_one_device) else {
