@@ -2,8 +2,9 @@
 
 use crate::ir::{
     ArgumentOwnership, FusedSink, ReductionOrder, SliceSelector, SoacAccumulation, SoacBody,
-    SoacFold, SoacFunction, SoacFusedMap, SoacLambda, SoacLoopForm, SoacMessagePart, SoacOperand,
-    SoacOperation, SoacProgram, SoacStatement, SoacType, SoacVariableId,
+    SoacFold, SoacFunction, SoacFusedMap, SoacHistogram, SoacLambda, SoacLoopForm, SoacMessage,
+    SoacMessagePart, SoacOperand, SoacOperation, SoacProgram, SoacStatement, SoacType,
+    SoacVariableId,
 };
 use std::fmt::{self, Write as _};
 
@@ -216,24 +217,7 @@ impl FunctionPrinter<'_> {
             SoacOperation::Parameter(name, Some(default)) => {
                 write!(self.out, "parameter({name:?}, {default}i64)")
             }
-            SoacOperation::Check(condition, message) => {
-                let condition = self.operand(*condition);
-                write!(self.out, "check({condition}")?;
-                for part in &message.parts {
-                    match part {
-                        SoacMessagePart::Text(text) => write!(self.out, ", {text:?}")?,
-                        SoacMessagePart::Value(value) => {
-                            let value = self.operand(*value);
-                            write!(self.out, ", {value}")?;
-                        }
-                    }
-                }
-                if !message.places.is_empty() {
-                    write!(self.out, " at {:?}", message.places)?;
-                }
-                self.out.push(')');
-                Ok(())
-            }
+            SoacOperation::Check(condition, message) => self.print_check(*condition, message),
             SoacOperation::Slice(array, slices) => {
                 let (array, slices) = (self.operand(*array), self.selectors(slices));
                 write!(self.out, "{array}[{slices}]")
@@ -301,17 +285,7 @@ impl FunctionPrinter<'_> {
                 let operands = self.operands(&[*array, *positions, *values]);
                 write!(self.out, "scatter({operands})")
             }
-            SoacOperation::Histogram(histogram) => {
-                let targets = self.operands(&histogram.targets);
-                let neutral = self.operands(&histogram.neutral);
-                let positions = self.operand(histogram.positions);
-                let values = self.operands(&histogram.values);
-                write!(
-                    self.out,
-                    "histogram ({targets}) ({neutral}) {positions} ({values})"
-                )?;
-                self.print_lambda(&histogram.function)
-            }
+            SoacOperation::Histogram(histogram) => self.print_histogram(histogram),
             SoacOperation::Accumulate(accumulator, position, values) => {
                 let (accumulator, position) = (self.name(*accumulator), self.operand(*position));
                 let values = self.operands(values);
@@ -328,6 +302,37 @@ impl FunctionPrinter<'_> {
                 write!(self.out, "call {function:?} ({arguments})")
             }
         }
+    }
+
+    fn print_check(&mut self, condition: SoacOperand, message: &SoacMessage) -> fmt::Result {
+        let condition = self.operand(condition);
+        write!(self.out, "check({condition}")?;
+        for part in &message.parts {
+            match part {
+                SoacMessagePart::Text(text) => write!(self.out, ", {text:?}")?,
+                SoacMessagePart::Value(value) => {
+                    let value = self.operand(*value);
+                    write!(self.out, ", {value}")?;
+                }
+            }
+        }
+        if !message.places.is_empty() {
+            write!(self.out, " at {:?}", message.places)?;
+        }
+        self.out.push(')');
+        Ok(())
+    }
+
+    fn print_histogram(&mut self, histogram: &SoacHistogram) -> fmt::Result {
+        let targets = self.operands(&histogram.targets);
+        let neutral = self.operands(&histogram.neutral);
+        let positions = self.operand(histogram.positions);
+        let values = self.operands(&histogram.values);
+        write!(
+            self.out,
+            "histogram ({targets}) ({neutral}) {positions} ({values})"
+        )?;
+        self.print_lambda(&histogram.function)
     }
 
     fn print_accumulation(&mut self, accumulation: &SoacAccumulation) -> fmt::Result {

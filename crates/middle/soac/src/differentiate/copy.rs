@@ -146,15 +146,7 @@ impl BodyCopier {
                 SoacOperation::Scalar(*operator, self.operands(operands))
             }
             SoacOperation::Check(condition, message) => {
-                let parts = message.parts.iter().map(|part| match part {
-                    SoacMessagePart::Value(value) => SoacMessagePart::Value(self.operand(*value)),
-                    text => text.clone(),
-                });
-                let message = SoacMessage {
-                    parts: parts.collect(),
-                    places: message.places.clone(),
-                };
-                SoacOperation::Check(self.operand(*condition), message)
+                SoacOperation::Check(self.operand(*condition), self.copy_message(message))
             }
             SoacOperation::Parameter(name, default) => {
                 SoacOperation::Parameter(name.clone(), *default)
@@ -218,33 +210,16 @@ impl BodyCopier {
                 self.operand(*values),
             ),
             SoacOperation::Histogram(histogram) => {
-                SoacOperation::Histogram(Box::new(SoacHistogram {
-                    targets: self.operands(&histogram.targets),
-                    neutral: self.operands(&histogram.neutral),
-                    function: self.copy_lambda(builder, &histogram.function),
-                    positions: self.operand(histogram.positions),
-                    values: self.operands(&histogram.values),
-                }))
+                SoacOperation::Histogram(Box::new(self.copy_histogram(builder, histogram)))
             }
             SoacOperation::Accumulate(accumulator, position, values) => SoacOperation::Accumulate(
                 self.copy_id(*accumulator),
                 self.operand(*position),
                 self.operands(values),
             ),
-            SoacOperation::WithAccumulators(accumulation) => {
-                let mut accumulators = Vec::with_capacity(accumulation.accumulators.len());
-                for accumulator in &accumulation.accumulators {
-                    let combine = accumulator.combine.as_ref();
-                    accumulators.push(SoacAccumulator {
-                        targets: self.operands(&accumulator.targets),
-                        combine: combine.map(|function| self.copy_lambda(builder, function)),
-                        variable: self.copy_variable(builder, accumulator.variable),
-                    });
-                }
-                let body = self.copy_body(builder, &accumulation.body);
-                let copy = SoacAccumulation { accumulators, body };
-                SoacOperation::WithAccumulators(Box::new(copy))
-            }
+            SoacOperation::WithAccumulators(accumulation) => SoacOperation::WithAccumulators(
+                Box::new(self.copy_accumulation(builder, accumulation)),
+            ),
             SoacOperation::Call(function, arguments) => {
                 let arguments = arguments.iter().map(|argument| SoacArgument {
                     operand: self.operand(argument.operand),
@@ -259,6 +234,49 @@ impl BodyCopier {
                 sink: self.copy_sink(builder, &fused.sink),
             })),
         }
+    }
+
+    fn copy_message(&self, message: &SoacMessage) -> SoacMessage {
+        let parts = message.parts.iter().map(|part| match part {
+            SoacMessagePart::Value(value) => SoacMessagePart::Value(self.operand(*value)),
+            text => text.clone(),
+        });
+        SoacMessage {
+            parts: parts.collect(),
+            places: message.places.clone(),
+        }
+    }
+
+    fn copy_histogram(
+        &mut self,
+        builder: &mut SoacBuilder,
+        histogram: &SoacHistogram,
+    ) -> SoacHistogram {
+        SoacHistogram {
+            targets: self.operands(&histogram.targets),
+            neutral: self.operands(&histogram.neutral),
+            function: self.copy_lambda(builder, &histogram.function),
+            positions: self.operand(histogram.positions),
+            values: self.operands(&histogram.values),
+        }
+    }
+
+    fn copy_accumulation(
+        &mut self,
+        builder: &mut SoacBuilder,
+        accumulation: &SoacAccumulation,
+    ) -> SoacAccumulation {
+        let mut accumulators = Vec::with_capacity(accumulation.accumulators.len());
+        for accumulator in &accumulation.accumulators {
+            let combine = accumulator.combine.as_ref();
+            accumulators.push(SoacAccumulator {
+                targets: self.operands(&accumulator.targets),
+                combine: combine.map(|function| self.copy_lambda(builder, function)),
+                variable: self.copy_variable(builder, accumulator.variable),
+            });
+        }
+        let body = self.copy_body(builder, &accumulation.body);
+        SoacAccumulation { accumulators, body }
     }
 
     fn copy_sink(&mut self, builder: &mut SoacBuilder, sink: &FusedSink) -> FusedSink {
