@@ -136,6 +136,11 @@ impl ProgramGraph {
         &self.values[value.index()]
     }
 
+    /// The atoms along which an argument or result of the program is a sum.
+    pub(crate) fn sums_of(&self, value: GraphValue) -> &[MeshAtom] {
+        self.sums.get(&value).map_or(&[], Vec::as_slice)
+    }
+
     /// A rule.
     pub fn rule(&self, rule: GraphRule) -> &ShardingRule {
         &self.rules[rule.index()]

@@ -56,7 +56,7 @@ pub(crate) fn emit_program(
     let body = &graph.body;
     let layouts_of = |values: &[GraphValue]| {
         let layouts = values.iter().map(|value| ShardLayout {
-            sums: graph.sums.get(value).cloned().unwrap_or_default(),
+            sums: graph.sums_of(*value).to_vec(),
             ..layouts.layout(*value).clone()
         });
         layouts.collect::<Vec<_>>()
@@ -122,10 +122,7 @@ impl LocalEmitter<'_> {
         });
         let arguments = self.builder.begin_block(copy, 0, &inputs);
         for (value, local) in body.arguments.iter().zip(arguments) {
-            let local = match self.graph.sums.get(value) {
-                Some(atoms) => self.add_summands(local, &atoms.clone())?,
-                None => local,
-            };
+            let local = self.add_summands(local, self.graph.sums_of(*value))?;
             self.add_layout(*value, self.layouts.layout(*value).clone(), local);
         }
         self.emit_nodes(body)?;
@@ -133,10 +130,7 @@ impl LocalEmitter<'_> {
         for value in &body.returned {
             let layout = self.layouts.layout(*value).clone();
             let local = self.require_layout(function, *value, &layout)?;
-            locals.push(match self.graph.sums.get(value) {
-                Some(atoms) => self.keep_summand(local, &atoms.clone())?,
-                None => local,
-            });
+            locals.push(self.keep_summand(local, self.graph.sums_of(*value))?);
         }
         let draft = OperationDraft::new("func.return", &locals, &[]);
         self.builder.append_operation(draft);

@@ -112,6 +112,10 @@ impl LocalEmitter<'_> {
         mut atoms: Vec<MeshAtom>,
     ) -> PartitionResult<(MlirValue, ShardLayout)> {
         let value = node.results[0];
+        let region = match combination {
+            PartialCombination::Region | PartialCombination::Again => Some(node.op),
+            PartialCombination::Sum => None,
+        };
         let wanted = self.layouts.layout(value).clone();
         for (dimension, own) in wanted.dims.iter().enumerate() {
             if !own.starts_with(&layout.dims[dimension]) {
@@ -135,37 +139,26 @@ impl LocalEmitter<'_> {
             let name = self.builder.module_mut().intern_text("scatter_dimension");
             properties.push((name, attr));
             let ty = self.local_type(value, &layout);
-            local = self.append_reduction(
-                "stablehlo.reduce_scatter",
-                node,
-                combination,
-                local,
-                ty,
-                properties,
-            )?;
+            let name = "stablehlo.reduce_scatter";
+            local = self.append_reduction(name, region, local, ty, properties)?;
         }
-        if !atoms.is_empty() {
-            let own = self.local_bytes(value, &layout);
-            let share = 1.0 - 1.0 / self.mesh.count(&atoms) as f64;
-            self.report
-                .count_collective("all_reduce", 2.0 * own * share);
-            let properties = self.collective_properties(&atoms, true);
-            let ty = self.local_type(value, &layout);
-            local = self.append_reduction(
-                "stablehlo.all_reduce",
-                node,
-                combination,
-                local,
-                ty,
-                properties,
-            )?;
-        }
+        let local = self.reduce_all(region, local, &atoms)?;
         Ok((local, layout))
     }
 
     /// The sum of what devices along atoms have of a tensor.
     pub(super) fn add_summands(
         &mut self,
+        local: MlirValue,
+        atoms: &[MeshAtom],
+    ) -> PartitionResult<MlirValue> {
+        self.reduce_all(None, local, atoms)
+    }
+
+    /// Combines what devices along atoms have of a tensor, by the region of an operation or by a sum.
+    fn reduce_all(
+        &mut self,
+        region: Option<MlirOp>,
         local: MlirValue,
         atoms: &[MeshAtom],
     ) -> PartitionResult<MlirValue> {
@@ -180,14 +173,7 @@ impl LocalEmitter<'_> {
         self.report
             .count_collective("all_reduce", 2.0 * bytes * share);
         let properties = self.collective_properties(atoms, true);
-        let op = self.builder.append_operation(OperationDraft {
-            properties,
-            regions: 1,
-            ..OperationDraft::new("stablehlo.all_reduce", &[local], &[ty])
-        });
-        self.emit_sum_region(op, ty)?;
-        let mut results = self.builder.module().results(op);
-        Ok(results.next().unwrap_or(local))
+        self.append_reduction("stablehlo.all_reduce", region, local, ty, properties)
     }
 
     /// A tensor as a sum over the devices along atoms: the first one has it, and the others have zeros.
@@ -226,12 +212,11 @@ impl LocalEmitter<'_> {
         self.whole_bytes(value) / self.mesh.count(&layout.dims.concat()) as f64
     }
 
-    /// A collective with a region that combines two elements.
+    /// A collective with a region that combines two elements: that of an operation, or a sum.
     fn append_reduction(
         &mut self,
         name: &str,
-        node: &GraphNode,
-        combination: PartialCombination,
+        region: Option<MlirOp>,
         local: MlirValue,
         ty: MlirType,
         properties: Vec<NamedAttribute>,
@@ -241,13 +226,13 @@ impl LocalEmitter<'_> {
             regions: 1,
             ..OperationDraft::new(name, &[local], &[ty])
         });
-        match combination {
-            PartialCombination::Region | PartialCombination::Again => {
+        match region {
+            Some(region) => {
                 let mut known = FxHashMap::default();
                 self.builder
-                    .copy_regions(self.source, node.op, op, &mut known);
+                    .copy_regions(self.source, region, op, &mut known);
             }
-            PartialCombination::Sum => self.emit_sum_region(op, ty)?,
+            None => self.emit_sum_region(op, ty)?,
         }
         self.only_result(op)
     }
