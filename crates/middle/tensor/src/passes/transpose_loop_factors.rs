@@ -136,7 +136,7 @@ impl LoopFactors {
                 continue;
             };
             let value = self.find_initial(*value);
-            if let Some(dimension) = self.find_dimension(function, op, axis, (value, position)) {
+            if let Some(dimension) = self.find_dimension(function, op, axis, value, position) {
                 let transpose = self.store_transpose(function, value, dimension);
                 replaced.insert(node, (transpose, dimension));
             }
@@ -176,15 +176,14 @@ impl LoopFactors {
         function: &TensorFunction,
         op: &StructuredOp,
         axis: usize,
-        (value, position): (TensorValue, &[ScalarNode]),
+        value: TensorValue,
+        position: &[ScalarNode],
     ) -> Option<usize> {
         let ty = function.ty(value);
-        let has_vectors = matches!(
-            ty.element,
-            ScalarType::F32 | ScalarType::F64 | ScalarType::I32
-        );
         let count = ty.element_count()?;
-        if self.varying.contains(&value) || !has_vectors || count < FEWEST_ELEMENTS {
+        // A team shares operations on types with vectors alone; truth values are no factors.
+        let is_truth = ty.element == ScalarType::Bool;
+        if self.varying.contains(&value) || is_truth || count < FEWEST_ELEMENTS {
             return None;
         }
         let axes = position.iter().map(|node| op.body.as_index(*node));
