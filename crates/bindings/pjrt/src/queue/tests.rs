@@ -21,6 +21,34 @@ fn note(
     }
 }
 
+/// Submits a job that waits for the test to begin. Returns its end, and the sender of the begin.
+fn hold_queue(queue: &DeviceQueue) -> (Arc<WorkEvent>, std::sync::mpsc::Sender<()>) {
+    let event = WorkEvent::new();
+    let (begin, started) = std::sync::mpsc::channel();
+    let promise = JobPromise::from_event(&event);
+    queue.submit(JobWeight::Heavy, promise, move |_| {
+        started.recv().expect("the test begins");
+        Ok(())
+    });
+    (event, begin)
+}
+
+/// Submits a job to each of two queues, of which the second waits for the first, as in an exchange. Returns their ends.
+fn let_queues_meet(one: &DeviceQueue, two: &DeviceQueue) -> [Arc<WorkEvent>; 2] {
+    let ends = [(); 2].map(|()| WorkEvent::new());
+    let [first, second] = [0, 1].map(|at| JobPromise::from_event(&ends[at]));
+    let (meet, met) = std::sync::mpsc::channel();
+    one.submit(JobWeight::Heavy, first, move |_| {
+        meet.send(()).expect("the other device waits");
+        Ok(())
+    });
+    two.submit(JobWeight::Heavy, second, move |_| {
+        let wait = met.recv_timeout(Duration::from_secs(60));
+        wait.map_err(|_| PluginError::internal("the devices did not meet"))
+    });
+    ends
+}
+
 /// Jobs that the host submits for a job run before that continues, and those of others afterwards.
 #[test]
 fn jobs_of_the_host_run_at_once() {
@@ -100,14 +128,9 @@ unsafe extern "C" fn ask(_: *mut crate::generated::PjrtError, argument: *mut std
 fn functions_of_events_may_wait_for_jobs() {
     let queue = open_queue();
     let log = Arc::new(Mutex::new(Vec::new()));
-    let [first, second] = [(); 2].map(|()| WorkEvent::new());
-    let (begin, started) = std::sync::mpsc::channel();
+    let second = WorkEvent::new();
+    let (first, begin) = hold_queue(&queue);
     let (answer, answered) = std::sync::mpsc::channel();
-    let promise = JobPromise::from_event(&first);
-    queue.submit(JobWeight::Heavy, promise, move |_| {
-        started.recv().expect("the test begins");
-        Ok(())
-    });
     let promise = JobPromise::from_event(&second);
     queue.submit(JobWeight::Heavy, promise, note(&log, "second"));
     let question = AddressQuestion {
@@ -125,38 +148,15 @@ fn functions_of_events_may_wait_for_jobs() {
 #[test]
 fn functions_of_events_may_wait_for_other_devices() {
     let (one, two) = (open_queue(), open_queue());
-    let first = WorkEvent::new();
-    let (begin, started) = std::sync::mpsc::channel();
-    let (meet, met) = std::sync::mpsc::channel();
+    let (first, begin) = hold_queue(&one);
     let (answer, answered) = std::sync::mpsc::channel();
-    one.submit(
-        JobWeight::Heavy,
-        JobPromise::from_event(&first),
-        move |_| {
-            started.recv().expect("the test begins");
-            Ok(())
-        },
-    );
     let question = AddressQuestion {
         queue: two.clone(),
         answer: Mutex::new(answer),
     };
     let argument = Box::into_raw(Box::new(question));
     first.call_function_when_ready(Some(ask), argument.cast());
-    // The devices meet in their next jobs, as for an exchange.
-    let [last, other] = [(); 2].map(|()| WorkEvent::new());
-    one.submit(JobWeight::Heavy, JobPromise::from_event(&last), move |_| {
-        meet.send(()).expect("the other device waits");
-        Ok(())
-    });
-    two.submit(
-        JobWeight::Heavy,
-        JobPromise::from_event(&other),
-        move |_| {
-            let wait = met.recv_timeout(Duration::from_secs(60));
-            wait.map_err(|_| PluginError::internal("the devices did not meet"))
-        },
-    );
+    let [last, other] = let_queues_meet(&one, &two);
     begin.send(()).expect("the job waits");
     assert_eq!(answered.recv(), Ok(Ok(3)));
     assert_eq!((last.wait(), other.wait()), (Ok(()), Ok(())));
@@ -178,34 +178,12 @@ fn callers_are_answered_while_a_function_of_an_event_waits() {
     let (one, two) = (open_queue(), open_queue());
     let lock = Arc::new(Mutex::new(()));
     let guard = lock.lock().expect("nobody panics");
-    let [first, other] = [(); 2].map(|()| WorkEvent::new());
-    let (begin, started) = std::sync::mpsc::channel();
-    let (meet, met) = std::sync::mpsc::channel();
-    one.submit(
-        JobWeight::Heavy,
-        JobPromise::from_event(&first),
-        move |_| {
-            started.recv().expect("the test begins");
-            Ok(())
-        },
-    );
+    let (first, begin) = hold_queue(&one);
     let argument = Box::into_raw(Box::new(lock.clone()));
     first.call_function_when_ready(Some(take_lock), argument.cast());
     begin.send(()).expect("the job waits");
     first.wait().expect("it has run");
-    two.submit(
-        JobWeight::Heavy,
-        JobPromise::from_event(&other),
-        move |_| {
-            let wait = met.recv_timeout(Duration::from_secs(60));
-            wait.map_err(|_| PluginError::internal("the devices did not meet"))
-        },
-    );
-    let last = WorkEvent::new();
-    one.submit(JobWeight::Heavy, JobPromise::from_event(&last), move |_| {
-        meet.send(()).expect("the other device waits");
-        Ok(())
-    });
+    let [last, other] = let_queues_meet(&one, &two);
     assert_eq!((one.run(|_| Ok(1)), two.run(|_| Ok(2))), (Ok(1), Ok(2)));
     drop(guard);
     assert_eq!((last.wait(), other.wait()), (Ok(()), Ok(())));
