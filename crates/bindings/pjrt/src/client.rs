@@ -31,8 +31,6 @@ pub struct Client {
     pub devices: Vec<Arc<Device>>,
     /// The members of its mesh, where there are several processes, or several devices with queues of their own.
     pub cluster: Option<Arc<ClusterMembers>>,
-    /// The number of this process; `None` where there is one.
-    process: Option<usize>,
     pub modules: ModuleCache,
     /// Whether programs for several devices are partitioned.
     pub is_partitioning: bool,
@@ -59,10 +57,10 @@ impl Client {
             .map(|info| ComputeDevice::open(&info.id, &device_options));
         let opened = opened.collect::<Result<Vec<_>, _>>()?;
         let own = ProcessProfile::choose(&infos, options)?;
-        let (cluster, process, profiles) = match ClusterOptions::read(options)? {
+        let (cluster, profiles) = match ClusterOptions::read(options)? {
             None => {
                 let cluster = ClusterMembers::link_devices(opened.len(), options)?;
-                (cluster, None, vec![own])
+                (cluster, vec![own])
             }
             Some(_) if opened.len() > 1 => {
                 let message = "a process of several has one device: name one in each";
@@ -71,16 +69,11 @@ impl Client {
             Some(options) => {
                 let store = CallbackStore::from_arguments(arguments)?;
                 let (cluster, profiles) = ProcessCluster::establish(&options, &store, &own)?;
-                let process = cluster.mesh.process();
-                (
-                    Some(ClusterMembers::from_process(cluster)),
-                    Some(process),
-                    profiles,
-                )
+                (Some(ClusterMembers::from_process(cluster)), profiles)
             }
         };
-        let own_process = process.unwrap_or(0);
-        let devices = Device::open_all(own_process, &profiles, opened, &device_options)?;
+        let process = cluster.as_ref().map_or(0, |members| members.process());
+        let devices = Device::open_all(process, &profiles, opened, &device_options)?;
         let local = || devices.iter().filter(|device| device.local.is_some());
         Ok(Client {
             platform,
@@ -92,20 +85,13 @@ impl Client {
             memory_pointers: PointerList::from_objects(local().flat_map(|device| &device.memories)),
             devices,
             cluster,
-            process,
         })
     }
 
     /// The number of this process.
     pub fn process(&self) -> usize {
-        self.process.unwrap_or(0)
-    }
-
-    /// The connections with other processes, if there are some.
-    pub fn find_process_cluster(&self) -> Option<&ProcessCluster> {
-        self.process?;
-        let members = self.cluster.as_ref()?;
-        members.members.first().map(|cluster| &**cluster)
+        let cluster = self.cluster.as_ref();
+        cluster.map_or(0, |members| members.process())
     }
 
     /// The device of a number.

@@ -119,6 +119,18 @@ impl ClusterMembers {
         })
     }
 
+    /// The member that is this process, unless its devices are.
+    fn find_process(&self) -> Option<&ProcessCluster> {
+        let mut members = self.members.iter().map(|cluster| &**cluster);
+        members.find(|cluster| !cluster.mesh.is_of_threads())
+    }
+
+    /// The number of this process.
+    pub fn process(&self) -> usize {
+        self.find_process()
+            .map_or(0, |cluster| cluster.mesh.process())
+    }
+
     /// The turn to submit a run to all members.
     pub fn lock_order(&self) -> MutexGuard<'_, ()> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
@@ -325,7 +337,8 @@ impl PluginCall for PjrtClientUpdateGlobalProcessInfoArgs {
     /// The coordinator tells which processes have failed.
     unsafe fn answer(&mut self) -> PluginResult<()> {
         let client = get_ref::<Client>(self.client)?;
-        let Some(cluster) = client.find_process_cluster() else {
+        let members = client.cluster.as_ref();
+        let Some(cluster) = members.and_then(|members| members.find_process()) else {
             return Ok(());
         };
         let states: &[PjrtProcessInfo] = get_slice(self.process_infos, self.num_process_infos)?;

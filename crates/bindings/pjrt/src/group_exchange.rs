@@ -42,10 +42,7 @@ impl DeviceExchange<'_> {
         let link = CollectiveLink::new(mesh, tag, &group.processes)?;
         let length = self.operands.first().map_or(0, |operand| operand.len());
         match self.kind {
-            ElementMovement::Gather => {
-                let own = std::mem::take(&mut self.operands);
-                self.gather(&link, &group, length, own)
-            }
+            ElementMovement::Gather => self.gather(&link, &group, length),
             ElementMovement::AllToAll => self.exchange_parts(&link, &group, length),
             ElementMovement::Broadcast => {
                 let is_root = group.positions[link.position()].contains(&0);
@@ -77,18 +74,17 @@ impl DeviceExchange<'_> {
 
     /// The operands of all devices one after the other.
     fn gather(
-        &self,
+        &mut self,
         link: &CollectiveLink<'_>,
         group: &GroupProcesses,
         length: usize,
-        mut operands: Vec<ByteBlock>,
     ) -> PluginResult<Vec<ExchangedParts>> {
         let lengths = group.positions.iter().map(|own| own.len() * length);
         let lengths: Vec<usize> = lengths.collect();
-        let count = operands.len();
-        let own = match &mut operands[..] {
+        let count = self.operands.len();
+        let own = match &mut self.operands[..] {
             [only] => std::mem::take(only),
-            _ => concat_blocks(&operands),
+            several => concat_blocks(several),
         };
         let blocks = link.gather(own, &lengths)?;
         let is_in_order = group.positions.iter().flatten().is_sorted();

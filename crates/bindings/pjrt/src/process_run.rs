@@ -24,8 +24,7 @@ use crate::sharded_run::ShardedArguments;
 use spirula_exchange::frame::MessageTag;
 use spirula_program::ForeignFailure;
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 use std::thread;
 
 /// The share of this process in a program for devices of several members of a mesh.
