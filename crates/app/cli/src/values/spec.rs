@@ -156,7 +156,8 @@ impl FromStr for ValueSpec {
                 texels::parse_sampler_state(words).map(ValueSpec::Sampler)
             }
             _ => {
-                let (shape, element) = parse_array_type(kind)?;
+                let (shape, element) = parse_array_type(kind)
+                    .map_err(|error| find_literal_fault(text).unwrap_or(error))?;
                 match (shape.is_empty(), contents) {
                     (true, Some(number)) => {
                         let number = element
@@ -190,6 +191,18 @@ fn parse_scalar_literal(text: &str) -> Option<(ElementType, ElementNumber)> {
         let number = element.parse_number(digits).ok()?;
         Some((element, number))
     })
+}
+
+/// The reason why a text that begins as a number and ends with a type is no literal.
+fn find_literal_fault(text: &str) -> Option<String> {
+    let begins = text.strip_prefix('-').unwrap_or(text);
+    if !begins.starts_with(|c: char| c.is_ascii_digit()) || text.contains(['x', '=']) {
+        return None;
+    }
+    let elements = ElementType::iter_all().filter(|element| text.ends_with(element.name()));
+    let element = elements.max_by_key(|element| element.name().len())?;
+    let number = element.parse_number(text.strip_suffix(element.name())?);
+    number.err().map(|error| error.to_string())
 }
 
 /// Parses a type such as `4x3xf32`, or `f32` alone.
@@ -397,6 +410,11 @@ mod tests {
         ] {
             assert!(text.parse::<ArgSpec>().is_err(), "{text}");
         }
+        let fault = "300u8".parse::<ArgSpec>().unwrap_err();
+        assert!(
+            fault.contains("300") && !fault.contains("element type"),
+            "{fault}"
+        );
     }
 
     proptest::proptest! {
