@@ -87,9 +87,10 @@ impl Device {
         opened: Vec<ComputeDevice>,
         options: &DeviceOptions,
     ) -> PluginResult<Vec<Arc<Device>>> {
+        let pool = Arc::default();
         let opened = opened.into_iter().map(|device| {
             let info = device.info().clone();
-            Ok((info, Arc::new(DeviceQueue::new(device, options)?)))
+            Ok((info, Arc::new(DeviceQueue::new(device, options, &pool)?)))
         });
         let opened = opened.collect::<PluginResult<Vec<_>>>()?;
         let mut devices = Vec::new();

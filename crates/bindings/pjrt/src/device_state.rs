@@ -2,7 +2,9 @@
 
 use crate::element::ArrayType;
 use crate::error::{PluginError, PluginResult};
+use crate::exchange_memory::ExchangeMemory;
 use crate::host_array::make_zeros;
+use crate::host_pool::HostPool;
 use crate::memory::MemoryKind;
 use crate::module::CompiledModule;
 use crate::plugin::is_processor;
@@ -59,7 +61,10 @@ struct OffloadedArray {
 
 /// The memory of a device, and its programs.
 pub struct DeviceState {
+    // Before the memory that its device has imported.
     pub heap: DeviceHeap,
+    /// The memory by which elements get to other devices.
+    pub exchanges: ExchangeMemory,
     /// The arrays, or the reason why one could not be made.
     arrays: HashMap<DeviceArrayId, PluginResult<StoredArray>>,
     /// The arrays of the host that have a copy on the device.
@@ -110,12 +115,17 @@ impl OffloadedArray {
 }
 
 impl DeviceState {
-    /// The state of a device that was opened with options.
-    pub fn new(device: ComputeDevice, options: &DeviceOptions) -> DeviceState {
+    /// The state of a device that was opened with options, and exchanges elements through a pool.
+    pub fn new(
+        device: ComputeDevice,
+        options: &DeviceOptions,
+        pool: &Arc<HostPool>,
+    ) -> DeviceState {
         DeviceState {
             has_own_memory: !is_processor(device.info()),
             options: options.clone(),
             heap: ProgramHeap::new(DeviceMachine::from_device(device)),
+            exchanges: ExchangeMemory::new(pool.clone()),
             arrays: HashMap::new(),
             visiting: Vec::new(),
             programs: HashMap::new(),
@@ -134,6 +144,7 @@ impl DeviceState {
             return;
         };
         self.heap = ProgramHeap::new(DeviceMachine::from_device(device));
+        self.exchanges.forget_device();
         self.programs.clear();
         self.reserved.clear();
         self.visiting.clear();
@@ -284,7 +295,10 @@ impl DeviceState {
     pub fn with_session<R>(
         &mut self,
         module: &Arc<CompiledModule>,
-        run: impl FnOnce(&mut ProgramSession<'_, DeviceMachine<'static>>) -> PluginResult<R>,
+        run: impl FnOnce(
+            &mut ProgramSession<'_, DeviceMachine<'static>>,
+            &mut ExchangeMemory,
+        ) -> PluginResult<R>,
     ) -> PluginResult<R> {
         let begun = self.programs.remove(&module.number);
         if begun.is_none() {
@@ -295,7 +309,7 @@ impl DeviceState {
             Some(begun) => ProgramSession::resume(&module.program, heap, begun.suspended),
             None => ProgramSession::begin_on_heap(&module.program, heap)?,
         };
-        let result = run(&mut session);
+        let result = run(&mut session, &mut self.exchanges);
         let begun = BegunProgram {
             module: Arc::downgrade(module),
             suspended: session.suspend(),

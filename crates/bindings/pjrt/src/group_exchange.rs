@@ -4,7 +4,6 @@ use crate::error::{PluginError, PluginResult};
 use spirula::ElementMovement;
 use spirula_exchange::frame::{ByteBlock, MessageTag};
 use spirula_exchange::{AwaitedBlock, CollectiveLink, ProcessMesh, SentBlock};
-use std::sync::Arc;
 
 /// A group of devices that exchange elements.
 pub struct DeviceExchange<'a> {
@@ -47,8 +46,8 @@ impl DeviceExchange<'_> {
             ElementMovement::Broadcast => {
                 let is_root = group.positions[link.position()].contains(&0);
                 let block = is_root.then(|| std::mem::take(&mut self.operands[0]));
-                let block = link.broadcast(0, block.map(Arc::unwrap_or_clone), length)?;
-                Ok(vec![vec![Arc::new(block)]; self.operands.len()])
+                let block = link.broadcast(0, block, length)?;
+                Ok(vec![vec![block]; self.operands.len()])
             }
             ElementMovement::Permute => self.permute(&link, &group, length),
         }
@@ -98,7 +97,7 @@ impl DeviceExchange<'_> {
                 whole[position * length..(position + 1) * length].copy_from_slice(part);
             }
         }
-        Ok(vec![vec![Arc::new(whole)]; count])
+        Ok(vec![vec![whole.into()]; count])
     }
 
     /// A part of each device for each device.
@@ -114,6 +113,10 @@ impl DeviceExchange<'_> {
         }
         let part = length / count;
         let own = &group.positions[link.position()];
+        let is_single = |positions: &Vec<usize>| positions.len() == 1;
+        if group.positions.iter().all(is_single) {
+            return self.exchange_slices(link, group, part);
+        }
         let sent = group.positions.iter().map(|targets| {
             let mut message = Vec::with_capacity(own.len() * targets.len() * part);
             for operand in &self.operands {
@@ -121,7 +124,7 @@ impl DeviceExchange<'_> {
                     message.extend_from_slice(&operand[target * part..(target + 1) * part]);
                 }
             }
-            Arc::new(message)
+            message.into()
         });
         let sent: Vec<ByteBlock> = sent.collect();
         let lengths = group
@@ -142,6 +145,24 @@ impl DeviceExchange<'_> {
         Ok(list_single_parts(results))
     }
 
+    /// The same where each process has one device: parts of the operand are sent as they are.
+    fn exchange_slices(
+        &self,
+        link: &CollectiveLink<'_>,
+        group: &GroupProcesses,
+        part: usize,
+    ) -> PluginResult<Vec<ExchangedParts>> {
+        let operand = &self.operands[0];
+        let positions = || group.positions.iter().flatten();
+        let sent = positions().map(|target| operand.slice(target * part..(target + 1) * part));
+        let received = link.exchange(sent.collect(), &vec![part; group.positions.len()])?;
+        let mut result = vec![ByteBlock::default(); received.len()];
+        for (block, source) in received.into_iter().zip(positions()) {
+            result[*source] = block;
+        }
+        Ok(vec![result])
+    }
+
     /// The operand of the source of each device. A device that nobody sends to gets zeros.
     fn permute(
         &self,
@@ -159,7 +180,7 @@ impl DeviceExchange<'_> {
             let found = group.processes.iter().position(|other| *other == owner);
             found.unwrap_or(link.position())
         };
-        let nothing = Arc::new(vec![0; self.result_length]);
+        let nothing = ByteBlock::from(vec![0; self.result_length]);
         let mut results = vec![nothing; own.len()];
         let (mut sent, mut awaited, mut places) = (Vec::new(), Vec::new(), Vec::new());
         for (step, pair) in self.pairs.iter().enumerate() {
@@ -190,12 +211,11 @@ impl DeviceExchange<'_> {
 }
 
 fn concat_blocks(blocks: &[ByteBlock]) -> ByteBlock {
-    let slices: Vec<&[u8]> = blocks.iter().map(|block| block.as_slice()).collect();
-    Arc::new(slices.concat())
+    blocks.concat().into()
 }
 
 /// Results of one part each.
 fn list_single_parts(results: Vec<Vec<u8>>) -> Vec<ExchangedParts> {
     let results = results.into_iter();
-    results.map(|bytes| vec![Arc::new(bytes)]).collect()
+    results.map(|bytes| vec![bytes.into()]).collect()
 }

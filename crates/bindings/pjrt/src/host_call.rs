@@ -6,11 +6,12 @@
 use crate::device_state::DeviceState;
 use crate::element::ElementFormat;
 use crate::error::{PluginError, PluginResult};
+use crate::exchange_memory::{ExchangeMemory, SentElements};
 use crate::ffi::{HostMemoryCall, SharedUserData, find_target};
 use crate::group_exchange::ExchangedParts;
+use crate::host_pool::{HostPool, LEAST_BYTES};
 use crate::module::{CompiledModule, ENTRY};
 use crate::queue::{HostWork, JobProgress, JobWork};
-use crate::spare_blocks::fill_block;
 use spirula::EXCHANGE_TARGET;
 use spirula_exchange::frame::ByteBlock;
 use spirula_program::program::HostStep;
@@ -18,7 +19,7 @@ use spirula_program::{
     CallProgress, CompiledProgram, ForeignArrayType, ForeignFailure, ForeignFunctionError,
     ForeignResult, ForeignSignature, PausedCall, ProgramSession, ResidentValue, ScalarType,
 };
-use spirula_runtime::DeviceMachine;
+use spirula_runtime::{BufferHandle, DeviceMachine};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -58,9 +59,9 @@ enum CallMemory {
     /// Bytes of the host, in aligned words.
     Host(Vec<u128>, usize),
     /// The operand of an exchange.
-    Operand(ByteBlock),
+    Sent(SentElements),
     /// The result of an exchange, in parts. None until it is there.
-    Parts(ExchangedParts),
+    Received(ExchangedParts),
     /// Memory of the device, which the paused program keeps.
     Device(*mut c_void),
     /// A new array of the device.
@@ -91,8 +92,16 @@ impl CallMemory {
         match self {
             CallMemory::Host(words, _) => words.as_mut_ptr().cast(),
             // Exchanges call no function.
-            CallMemory::Operand(_) | CallMemory::Parts(_) => std::ptr::null_mut(),
+            CallMemory::Sent(_) | CallMemory::Received(_) => std::ptr::null_mut(),
             CallMemory::Device(pointer) | CallMemory::Array(_, pointer) => *pointer,
+        }
+    }
+
+    /// The operand of an exchange.
+    fn as_sent(&self) -> Option<&SentElements> {
+        match self {
+            CallMemory::Sent(sent) => Some(sent),
+            _ => None,
         }
     }
 
@@ -107,9 +116,8 @@ impl CallMemory {
                 bytes.truncate(length);
                 ForeignResult::Bytes(bytes)
             }
-            CallMemory::Operand(block) => ForeignResult::Parts(vec![block]),
-            CallMemory::Parts(parts) => ForeignResult::Parts(parts),
-            CallMemory::Device(_) => ForeignResult::Bytes(Vec::new()),
+            CallMemory::Received(parts) => ForeignResult::Bytes(parts.concat()),
+            CallMemory::Sent(_) | CallMemory::Device(_) => ForeignResult::Bytes(Vec::new()),
             CallMemory::Array(value, _) => ForeignResult::Array(value),
         }
     }
@@ -157,7 +165,7 @@ pub fn start_program(
     module: &Arc<CompiledModule>,
     given: Vec<ResidentValue>,
 ) -> PluginResult<StepOutcome> {
-    state.with_session(module, |session| {
+    state.with_session(module, |session, exchanges| {
         let references: Vec<&ResidentValue> = given.iter().collect();
         let prepared = session.prepare_resident(ENTRY, &references);
         // The call refers to its arguments itself, and drops them when it needs them no more.
@@ -165,7 +173,7 @@ pub fn start_program(
             .into_iter()
             .for_each(|value| session.release_value(value));
         let progress = session.start_call(prepared?)?;
-        StepOutcome::from_progress(session, &module.program, progress)
+        StepOutcome::from_progress(session, exchanges, &module.program, progress)
     })
 }
 
@@ -180,25 +188,21 @@ pub enum StepOutcome {
 impl StepOutcome {
     fn from_progress<'p>(
         session: &mut DeviceSession<'p>,
+        exchanges: &mut ExchangeMemory,
         program: &CompiledProgram,
         progress: CallProgress<'p>,
     ) -> PluginResult<StepOutcome> {
         match progress {
             CallProgress::Completed(ended) => Ok(StepOutcome::Ended(session.keep_results(ended)?)),
             CallProgress::Paused(paused) => {
-                let prepared = prepare_memory(session, program, &paused);
+                let prepared = prepare_memory(session, exchanges, program, &paused);
                 match prepared {
                     Ok((operands, results)) => Ok(StepOutcome::Calls(PreparedHostCall {
                         paused,
                         operands,
                         results,
                     })),
-                    Err(error) => {
-                        let reason = ForeignFunctionError::new(error.message.clone());
-                        let failure = paused.signature(program).failed_function(reason);
-                        session.abandon_call(paused, failure);
-                        Err(error)
-                    }
+                    Err(error) => Err(abandon_call(session, program, paused, error)),
                 }
             }
         }
@@ -218,23 +222,24 @@ impl PreparedHostCall {
         self.paused.signature(&module.program)
     }
 
-    /// Takes the elements of the operand of an exchange.
+    /// The elements of the operand of an exchange.
     ///
     /// # Errors
     /// When there is no memory for them.
-    pub fn take_operand(&mut self, module: &CompiledModule) -> PluginResult<ByteBlock> {
+    pub fn copy_operand(
+        &mut self,
+        module: &CompiledModule,
+        pool: &HostPool,
+    ) -> PluginResult<ByteBlock> {
         let mut types = self.signature(module).operands.iter();
         let length = types.next().map_or(0, |ty| ty.bytes as usize);
         match self.operands.first_mut() {
-            Some(CallMemory::Operand(block)) => Ok(std::mem::take(block)),
+            Some(CallMemory::Sent(sent)) => Ok(sent.block.clone()),
             Some(memory) if length > 0 => {
                 let memory = memory.as_pointer().cast::<u8>();
                 // SAFETY: the memory is that of the signature, and the paused program keeps it.
                 let elements = unsafe { std::slice::from_raw_parts(memory, length) };
-                fill_block(length, |bytes| {
-                    bytes.copy_from_slice(elements);
-                    Ok(())
-                })
+                pool.copy_bytes(elements)
             }
             _ => Ok(ByteBlock::default()),
         }
@@ -262,7 +267,7 @@ impl PreparedHostCall {
             ));
         }
         match self.results.first_mut() {
-            Some(CallMemory::Parts(result)) => *result = parts,
+            Some(CallMemory::Received(result)) => *result = parts,
             Some(memory) if length > 0 => {
                 let mut memory = memory.as_pointer().cast::<u8>();
                 for part in &parts {
@@ -335,11 +340,20 @@ impl PreparedHostCall {
         result: Result<(), ForeignFailure>,
     ) -> PluginResult<StepOutcome> {
         let program = &module.program;
-        state.with_session(module, |session| match result {
+        state.with_session(module, |session, exchanges| match result {
             Ok(()) => {
-                let results = self.results.into_iter().map(CallMemory::into_result);
-                let progress = session.resume_call(self.paused, results.collect())?;
-                StepOutcome::from_progress(session, program, progress)
+                let sent = self.operands.iter().find_map(CallMemory::as_sent);
+                let results = self.results.into_iter();
+                let results = results.map(|memory| match memory {
+                    CallMemory::Received(parts) => upload_parts(session, exchanges, &parts, sent),
+                    memory => Ok(memory.into_result()),
+                });
+                let results = match results.collect::<PluginResult<Vec<_>>>() {
+                    Ok(results) => results,
+                    Err(error) => return Err(abandon_call(session, program, self.paused, error)),
+                };
+                let progress = session.resume_call(self.paused, results)?;
+                StepOutcome::from_progress(session, exchanges, program, progress)
             }
             Err(failure) => {
                 for result in self.results {
@@ -353,22 +367,32 @@ impl PreparedHostCall {
     }
 }
 
+/// Ends a call whose memory cannot be had for a reason. Returns the reason.
+fn abandon_call(
+    session: &mut DeviceSession<'_>,
+    program: &CompiledProgram,
+    paused: PausedCall,
+    error: PluginError,
+) -> PluginError {
+    let reason = ForeignFunctionError::new(error.message.clone());
+    let failure = paused.signature(program).failed_function(reason);
+    session.abandon_call(paused, failure);
+    error
+}
+
 /// The memory of operands and results.
 fn prepare_memory(
     session: &mut DeviceSession<'_>,
+    exchanges: &mut ExchangeMemory,
     program: &CompiledProgram,
     paused: &PausedCall,
 ) -> PluginResult<(Vec<CallMemory>, Vec<CallMemory>)> {
     let signature = paused.signature(program);
     let lends = session.machine().device().info().id == "cpu";
     if signature.target == EXCHANGE_TARGET && !lends {
-        let operands = signature.operands.iter().enumerate().map(|(at, ty)| {
-            let read = |bytes: &mut [u8]| Ok(session.read_operand(paused, at, bytes)?);
-            fill_block(ty.bytes as usize, read).map(CallMemory::Operand)
-        });
-        let operands = operands.collect::<PluginResult<_>>()?;
+        let operands = download_operands(session, exchanges, program, paused)?;
         let results = signature.results.iter();
-        let results = results.map(|_| CallMemory::Parts(Vec::new()));
+        let results = results.map(|_| CallMemory::Received(Vec::new()));
         return Ok((operands, results.collect()));
     }
     let operands = if lends {
@@ -387,6 +411,57 @@ fn prepare_memory(
         });
     }
     Ok((operands, results))
+}
+
+/// The operands of an exchange, in memory of the host.
+fn download_operands(
+    session: &mut DeviceSession<'_>,
+    exchanges: &mut ExchangeMemory,
+    program: &CompiledProgram,
+    paused: &PausedCall,
+) -> PluginResult<Vec<CallMemory>> {
+    let sources = session.operand_blocks(paused);
+    let types = &paused.signature(program).operands;
+    let operands = sources.into_iter().zip(types).enumerate();
+    let download = |(at, (source, ty)): (usize, (Option<_>, &ForeignArrayType))| {
+        let length = ty.bytes as usize;
+        let direct = match source {
+            Some(source) => {
+                let device = session.machine().device();
+                exchanges.download_block(device, source, length)?
+            }
+            None => None,
+        };
+        let read = |bytes: &mut [u8]| Ok(session.read_operand(paused, at, bytes)?);
+        let block = match direct {
+            Some(block) => block,
+            None => exchanges.pool().fill_block(length, read)?,
+        };
+        Ok(CallMemory::Sent(SentElements { block, source }))
+    };
+    operands.map(download).collect()
+}
+
+/// The result of an exchange. One of many bytes is a new array.
+fn upload_parts(
+    session: &mut DeviceSession<'_>,
+    exchanges: &mut ExchangeMemory,
+    parts: &[ByteBlock],
+    sent: Option<&SentElements>,
+) -> PluginResult<ForeignResult> {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    if length < LEAST_BYTES {
+        return Ok(ForeignResult::Bytes(parts.concat()));
+    }
+    let (value, target) = allocate_array(session, length as u64)?;
+    let device = session.machine().device();
+    match exchanges.upload_blocks(device, parts, sent, target) {
+        Ok(()) => Ok(ForeignResult::Array(value)),
+        Err(error) => {
+            session.release_value(value);
+            Err(error)
+        }
+    }
 }
 
 /// The operands in the memory of the processor.
@@ -412,10 +487,7 @@ fn lend_operands(
         .collect()
 }
 
-fn lend_block(
-    session: &mut DeviceSession<'_>,
-    block: spirula_runtime::BufferHandle,
-) -> PluginResult<CallMemory> {
+fn lend_block(session: &mut DeviceSession<'_>, block: BufferHandle) -> PluginResult<CallMemory> {
     let address = session.machine().device().buffer_address(block)?;
     Ok(CallMemory::Device(to_pointer(address)))
 }
@@ -429,12 +501,21 @@ fn create_array(
     session: &mut DeviceSession<'_>,
     ty: &ForeignArrayType,
 ) -> PluginResult<CallMemory> {
-    let heap = session.heap();
-    let value = heap.create_array(ScalarType::I8, false, vec![ty.bytes])?;
-    let block = heap.resident_block(&value);
-    let block = block.ok_or_else(|| PluginError::internal("a result has no memory"))?;
+    let (value, block) = allocate_array(session, ty.bytes)?;
     let address = session.machine().device().buffer_address(block)?;
     Ok(CallMemory::Array(value, to_pointer(address)))
+}
+
+/// A new array of so many bytes, and its memory.
+fn allocate_array(
+    session: &mut DeviceSession<'_>,
+    bytes: u64,
+) -> PluginResult<(ResidentValue, BufferHandle)> {
+    let heap = session.heap();
+    let value = heap.create_array(ScalarType::I8, false, vec![bytes])?;
+    let block = heap.resident_block(&value);
+    let block = block.ok_or_else(|| PluginError::internal("a result has no memory"))?;
+    Ok((value, block))
 }
 
 /// Extends integers of fewer than 8 bits to their bytes, as programs have them.

@@ -13,7 +13,8 @@
 //!   runs once: arguments are put together of the shards that the devices have, and results are cut into shards. A partitioned
 //!   program takes and gives the shards themselves.
 //! - `cluster`, `key_value`: the processes of a client, which find each other by a store of the caller. `process_run` runs a program
-//!   for the devices of this process, and `exchange_site` and `group_exchange` move elements to those of others.
+//!   for the devices of this process, and `exchange_site` and `group_exchange` move elements to those of others. They pass through memory of
+//!   `host_pool`, to which devices copy directly (`exchange_memory`).
 //! - `host_call`, `ffi`: functions of the host that programs call, and the extension that registers them.
 //! - `layouts`: the extension for layouts of arrays.
 //!
@@ -37,6 +38,7 @@ mod device_state;
 mod element;
 mod error;
 mod event;
+mod exchange_memory;
 mod exchange_site;
 mod executable;
 mod execute;
@@ -46,6 +48,7 @@ mod group_exchange;
 mod handle;
 mod host_array;
 mod host_call;
+mod host_pool;
 mod key_value;
 mod layouts;
 mod memory;
@@ -60,7 +63,6 @@ mod queue;
 mod run_time;
 mod serialized;
 mod sharded_run;
-mod spare_blocks;
 mod table;
 mod topology;
 mod transfer;

@@ -18,6 +18,7 @@ use crate::execute::{ExecutionArgument, adapt_arguments, store_results, take_arg
 use crate::ffi::SharedUserData;
 use crate::group_exchange::{DeviceExchange, ExchangedParts};
 use crate::host_call::{PreparedHostCall, StepOutcome, start_program};
+use crate::host_pool::HostPool;
 use crate::module::CompiledModule;
 use crate::queue::{HostWork, JobProgress, JobWork};
 use crate::sharded_run::ShardedArguments;
@@ -296,7 +297,7 @@ impl ProcessPrograms {
                 "the devices wait at different collectives",
             ));
         }
-        let exchanged = self.exchange_groups(&ready)?;
+        let exchanged = self.exchange_groups(&ready, state.exchanges.pool())?;
         let mut resumed = Vec::new();
         for (group, results) in ready.iter().zip(exchanged) {
             for (place, parts) in group.places.iter().zip(results) {
@@ -307,7 +308,8 @@ impl ProcessPrograms {
             let length = self
                 .call_at(place)
                 .map(|call| call.result_length(&self.module));
-            resumed.push((place, vec![Arc::new(vec![0; length.unwrap_or(0)])]));
+            let zeros = vec![0; length.unwrap_or(0)];
+            resumed.push((place, vec![zeros.into()]));
         }
         for (place, parts) in resumed {
             let module = self.module.clone();
@@ -369,7 +371,11 @@ impl ProcessPrograms {
     }
 
     /// Exchanges the elements of groups. Several groups do so at once, so that none waits for another one.
-    fn exchange_groups(&mut self, ready: &[ReadyGroup]) -> PluginResult<Vec<Vec<ExchangedParts>>> {
+    fn exchange_groups(
+        &mut self,
+        ready: &[ReadyGroup],
+        pool: &HostPool,
+    ) -> PluginResult<Vec<Vec<ExchangedParts>>> {
         let mut work = Vec::new();
         for group in ready {
             let turn = self
@@ -388,7 +394,7 @@ impl ProcessPrograms {
             let (mut operands, mut result_length) = (Vec::new(), 0);
             for place in &group.places {
                 if let Some(StepOutcome::Calls(call)) = &mut self.devices[*place].outcome {
-                    operands.push(call.take_operand(&self.module)?);
+                    operands.push(call.copy_operand(&self.module, pool)?);
                     result_length = call.result_length(&self.module);
                 }
             }

@@ -7,6 +7,7 @@
 use crate::device_state::{DeviceArrayId, DeviceState};
 use crate::error::{PluginError, PluginResult, catch_panic};
 use crate::event::WorkEvent;
+use crate::host_pool::HostPool;
 use crate::plugin::is_processor;
 use spirula_runtime::{ComputeDevice, DeviceOptions};
 use std::cell::RefCell;
@@ -126,10 +127,14 @@ impl JobList {
 }
 
 impl DeviceQueue {
-    /// The queue of a device that was opened with options.
-    pub fn new(device: ComputeDevice, options: &DeviceOptions) -> PluginResult<DeviceQueue> {
+    /// The queue of a device that was opened with options, and exchanges elements through a pool.
+    pub fn new(
+        device: ComputeDevice,
+        options: &DeviceOptions,
+        pool: &Arc<HostPool>,
+    ) -> PluginResult<DeviceQueue> {
         let is_host = is_processor(device.info());
-        let state = DeviceState::new(device, options);
+        let state = DeviceState::new(device, options, pool);
         let shared = Arc::new(QueueShared {
             jobs: Mutex::default(),
             wake: Condvar::new(),

@@ -83,7 +83,7 @@ impl<M: KernelMachine> ProgramHeap<M> {
             element,
             unsigned,
             shape,
-            content: ResidentContent::Block(self.upload_block(&[bytes])?),
+            content: ResidentContent::Block(self.upload_block(bytes)?),
         })
     }
 
@@ -111,17 +111,12 @@ impl<M: KernelMachine> ProgramHeap<M> {
         })
     }
 
-    /// A block with the bytes of these parts, one after the other, and one reference.
-    pub(crate) fn upload_block(&mut self, parts: &[&[u8]]) -> MachineResult<usize, M> {
-        let length = parts.iter().map(|part| part.len() as u64).sum();
-        let block = self.allocate_device(length)?;
-        let mut at = 0;
-        for part in parts {
-            if let Err(error) = self.write_bytes(block, at, part) {
-                self.release_block(block);
-                return Err(error);
-            }
-            at += part.len() as u64;
+    /// A block with these bytes, and one reference.
+    pub(crate) fn upload_block(&mut self, bytes: &[u8]) -> MachineResult<usize, M> {
+        let block = self.allocate_device(bytes.len() as u64)?;
+        if let Err(error) = self.write_bytes(block, 0, bytes) {
+            self.release_block(block);
+            return Err(error);
         }
         Ok(block)
     }
@@ -154,7 +149,7 @@ impl<M: KernelMachine> ProgramHeap<M> {
             ResidentContent::Scalar(bits) => ResidentContent::Scalar(bits),
             ResidentContent::Block(block) => {
                 let bytes = self.read_bytes(block, 0, value.byte_count())?;
-                ResidentContent::Block(self.upload_block(&[&bytes])?)
+                ResidentContent::Block(self.upload_block(&bytes)?)
             }
         };
         Ok(ResidentValue {

@@ -5,11 +5,12 @@
 //! - gathers: Bruck's algorithm with log n steps (J. Bruck et al., 1997), or a ring (R. Thakur, R. Rabenseifner, W. Gropp, 2005);
 //! - broadcasts: a binomial tree, or a chain of segments;
 //! - exchanges and permutations: one message for each pair.
+//!
+//! Members of one process have the memory of a block in common, so that each block goes to all at once.
 
 use crate::error::{ExchangeError, ExchangeResult};
 use crate::frame::{ByteBlock, MessageTag};
 use crate::mesh::ProcessMesh;
-use std::sync::Arc;
 
 /// Bytes from which on traffic counts more than steps.
 const MANY_BYTES: usize = 64 << 10;
@@ -113,7 +114,9 @@ impl<'m> CollectiveLink<'m> {
     /// When a process fails.
     pub fn gather(&self, block: ByteBlock, lengths: &[usize]) -> ExchangeResult<Vec<ByteBlock>> {
         let total: usize = lengths.iter().sum();
-        if total < MANY_BYTES {
+        if self.mesh.is_of_threads() {
+            self.exchange(vec![block; self.count()], lengths)
+        } else if total < MANY_BYTES {
             self.gather_by_doubling(block, lengths)
         } else {
             self.gather_in_ring(block, lengths)
@@ -134,16 +137,14 @@ impl<'m> CollectiveLink<'m> {
             let more = distance.min(count - distance);
             let target = (self.own + count - distance) % count;
             let source = (self.own + distance) % count;
-            let sent: Vec<&[u8]> = blocks[..more].iter().map(|own| own.as_slice()).collect();
+            let sent: Vec<&[u8]> = blocks[..more].iter().map(|own| &own[..]).collect();
             self.send(target, step, &sent.concat())?;
             let theirs = |at: usize| lengths[(source + at) % count];
             let length = (0..more).map(theirs).sum();
             let content = self.receive(source, step, length)?;
-            let mut rest = content.as_slice();
+            let mut rest = content;
             for at in 0..more {
-                let (first, after) = rest.split_at(theirs(at));
-                blocks.push(Arc::new(first.to_vec()));
-                rest = after;
+                blocks.push(rest.split_to(theirs(at)));
             }
             step += 1;
         }
@@ -177,23 +178,42 @@ impl<'m> CollectiveLink<'m> {
     pub fn broadcast(
         &self,
         root: usize,
-        block: Option<Vec<u8>>,
+        block: Option<ByteBlock>,
         length: usize,
-    ) -> ExchangeResult<Vec<u8>> {
-        if length < MANY_BYTES {
+    ) -> ExchangeResult<ByteBlock> {
+        if self.mesh.is_of_threads() {
+            self.broadcast_to_all(root, block, length)
+        } else if length < MANY_BYTES {
             self.broadcast_in_tree(root, block, length)
         } else {
             self.broadcast_in_chain(root, block, length)
         }
     }
 
+    /// The process that has the block sends it to all others.
+    fn broadcast_to_all(
+        &self,
+        root: usize,
+        block: Option<ByteBlock>,
+        length: usize,
+    ) -> ExchangeResult<ByteBlock> {
+        let Some(block) = block else {
+            return self.receive(root, 0, length);
+        };
+        let others = (0..self.count()).filter(|other| *other != root);
+        for other in others {
+            self.send_block(other, 0, &block)?;
+        }
+        Ok(block)
+    }
+
     /// A process that has the block sends it to the one at half the remaining distance.
     fn broadcast_in_tree(
         &self,
         root: usize,
-        block: Option<Vec<u8>>,
+        block: Option<ByteBlock>,
         length: usize,
-    ) -> ExchangeResult<Vec<u8>> {
+    ) -> ExchangeResult<ByteBlock> {
         let count = self.count();
         let relative = (self.own + count - root) % count;
         let at = |relative: usize| (relative + root) % count;
@@ -208,7 +228,7 @@ impl<'m> CollectiveLink<'m> {
                 }
                 None if below(half) && relative & half != 0 => {
                     let content = self.receive(at(relative - half), 0, length)?;
-                    block = Some(Arc::unwrap_or_clone(content));
+                    block = Some(content);
                 }
                 _ => {}
             }
@@ -221,24 +241,28 @@ impl<'m> CollectiveLink<'m> {
     fn broadcast_in_chain(
         &self,
         root: usize,
-        block: Option<Vec<u8>>,
+        block: Option<ByteBlock>,
         length: usize,
-    ) -> ExchangeResult<Vec<u8>> {
+    ) -> ExchangeResult<ByteBlock> {
         let count = self.count();
         let relative = (self.own + count - root) % count;
         let has_next = relative + 1 < count;
         let (next, before) = ((self.own + 1) % count, (self.own + count - 1) % count);
-        let mut whole = block.unwrap_or_default();
+        let mut whole = Vec::new();
         for (step, start) in (0..length).step_by(SEGMENT_BYTES).enumerate() {
             let end = length.min(start + SEGMENT_BYTES);
-            if relative > 0 {
-                whole.extend_from_slice(&self.receive(before, step, end - start)?);
-            }
+            let segment = match &block {
+                Some(block) => block.slice(start..end),
+                None => self.receive(before, step, end - start)?,
+            };
             if has_next {
-                self.send(next, step, &whole[start..end])?;
+                self.send_block(next, step, &segment)?;
+            }
+            if block.is_none() {
+                whole.extend_from_slice(&segment);
             }
         }
-        Ok(whole)
+        Ok(block.unwrap_or_else(|| whole.into()))
     }
 
     /// Sends a part to each process, and receives one of each. The part for this process itself is returned as it is.

@@ -1,8 +1,8 @@
 //! Messages as bytes: a header of fixed size, and the content.
 
+use bytes::Bytes;
 use std::fmt;
 use std::io::{self, Read};
-use std::sync::Arc;
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 56;
@@ -16,8 +16,8 @@ pub const MOST_REASON_BYTES: u64 = 1 << 16;
 /// Memory that is taken before the first byte of a message arrives.
 const FIRST_BYTES: u64 = 1 << 20;
 
-/// The content of a message. Members of one process share it.
-pub type ByteBlock = Arc<Vec<u8>>;
+/// The content of a message. Members of one process share its memory, and a part of it is a block, too.
+pub type ByteBlock = Bytes;
 
 /// A run of a program by some devices. All its processes know it by this key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 use crate::error::{ExchangeError, ExchangeResult};
 use crate::frame::{ByteBlock, FrameKind, MessageFrame, MessageTag, RunKey};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bytes of messages of a process that may wait while nobody waits for that process.
@@ -105,7 +105,7 @@ impl MessageInbox {
 
     /// Adds a message. Waits while the process is far ahead and nobody waits for it.
     pub fn deliver(&self, from: usize, frame: MessageFrame) {
-        let mut state = self.insert_locked(from, frame.kind, &frame.tag, Arc::new(frame.content));
+        let mut state = self.insert_locked(from, frame.kind, &frame.tag, frame.content.into());
         let is_ahead = |peer: &PeerState| {
             peer.waiting_bytes > MOST_WAITING_BYTES && peer.receivers == 0 && peer.end.is_none()
         };

@@ -313,7 +313,7 @@ impl PeerLink {
         match self {
             PeerLink::Stream(connection) => connection.write_frame(kind, tag, content),
             PeerLink::Inbox(inbox) => {
-                inbox.insert(from, kind, tag, Arc::new(content.to_vec()));
+                inbox.insert(from, kind, tag, content.to_vec().into());
                 Ok(())
             }
         }

@@ -116,8 +116,7 @@ fn broadcasts_have_the_block_of_the_root() {
                 let processes: Vec<usize> = (0..count).rev().collect();
                 let found = run_members(count, |mesh| {
                     let link = CollectiveLink::new(mesh, TAG, &processes).unwrap();
-                    let block =
-                        (link.position() == root).then(|| make_block(root, length).to_vec());
+                    let block = (link.position() == root).then(|| make_block(root, length));
                     link.broadcast(root, block, length).unwrap()
                 });
                 let wanted = make_block(root, length);

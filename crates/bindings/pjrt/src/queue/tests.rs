@@ -5,7 +5,11 @@ use super::*;
 fn open_queue() -> Arc<DeviceQueue> {
     let options = DeviceOptions::default();
     let device = ComputeDevice::open("cpu", &options);
-    let queue = DeviceQueue::new(device.expect("there is a processor"), &options);
+    let queue = DeviceQueue::new(
+        device.expect("there is a processor"),
+        &options,
+        &Arc::default(),
+    );
     Arc::new(queue.expect("it has a thread"))
 }
 

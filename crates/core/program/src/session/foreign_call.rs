@@ -10,7 +10,6 @@ use crate::heap::MachineResult;
 use crate::program::{CompiledProgram, ForeignStep, HostSlot, HostStep, ProgramEntry};
 use crate::resident::{ResidentContent, ResidentValue};
 use crate::{ForeignFailure, ForeignFunctionTable, ForeignSignature, KernelMachine, ProgramError};
-use std::sync::Arc;
 
 /// How far a call has come.
 pub enum CallProgress<'p> {
@@ -53,8 +52,6 @@ impl PausedCall {
 pub enum ForeignResult {
     /// Its elements.
     Bytes(Vec<u8>),
-    /// Its elements in parts, one after the other. Others may have them, too.
-    Parts(Vec<Arc<Vec<u8>>>),
     /// An array on the heap of the session, which becomes the program's.
     Array(ResidentValue),
 }
@@ -244,7 +241,6 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         let fits = results.len() == types.len()
             && results.iter().zip(types).all(|(result, ty)| match result {
                 ForeignResult::Bytes(bytes) => bytes.len() as u64 == ty.bytes,
-                ForeignResult::Parts(parts) => count_bytes(parts) == ty.bytes,
                 ForeignResult::Array(value) => value.byte_count() == ty.bytes,
             });
         if !fits {
@@ -258,14 +254,6 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                     word[..bytes.len()].copy_from_slice(&bytes);
                     self.set_scalar(frame, reg, u64::from_le_bytes(word));
                 }
-                (HostSlot::Scalar(reg), ForeignResult::Parts(parts)) => {
-                    let mut word = [0; 8];
-                    let bytes = parts.iter().flat_map(|part| part.iter());
-                    word.iter_mut()
-                        .zip(bytes)
-                        .for_each(|(to, byte)| *to = *byte);
-                    self.set_scalar(frame, reg, u64::from_le_bytes(word));
-                }
                 (HostSlot::Scalar(reg), ForeignResult::Array(value)) => {
                     let mut word = [0; 8];
                     let read =
@@ -275,13 +263,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                     self.set_scalar(frame, reg, u64::from_le_bytes(word));
                 }
                 (HostSlot::Memory(mem), ForeignResult::Bytes(bytes)) => {
-                    let block = self.blocks.upload_block(&[&bytes])?;
-                    self.set_reference(frame, mem, Some(block));
-                    self.blocks.release_block(block);
-                }
-                (HostSlot::Memory(mem), ForeignResult::Parts(parts)) => {
-                    let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_slice()).collect();
-                    let block = self.blocks.upload_block(&parts)?;
+                    let block = self.blocks.upload_block(&bytes)?;
                     self.set_reference(frame, mem, Some(block));
                     self.blocks.release_block(block);
                 }
@@ -295,9 +277,4 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         }
         Ok(())
     }
-}
-
-/// Bytes of all parts.
-fn count_bytes(parts: &[Arc<Vec<u8>>]) -> u64 {
-    parts.iter().map(|part| part.len() as u64).sum()
 }

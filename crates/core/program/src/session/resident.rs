@@ -181,7 +181,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                 if is_own || !self.blocks.is_on_device(block) {
                     let count = shape.iter().product::<u64>() * value.element.size();
                     let bytes = self.blocks.read_bytes(block, 0, count)?;
-                    ResidentContent::Block(self.blocks.upload_block(&[&bytes])?)
+                    ResidentContent::Block(self.blocks.upload_block(&bytes)?)
                 } else {
                     self.blocks.retain_block(block);
                     ResidentContent::Block(block)
