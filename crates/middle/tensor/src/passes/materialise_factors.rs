@@ -22,7 +22,7 @@ const ONE_BY_ONE: u64 = 8;
 
 /// Stores the factors of all products for which it pays.
 pub(super) fn materialise_factors(function: &mut TensorFunction, profile: &ScheduleProfile) {
-    if profile.direct < 2 {
+    if !profile.is_processor() {
         return;
     }
     for block in function.block_ids() {

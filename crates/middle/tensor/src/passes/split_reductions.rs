@@ -104,7 +104,7 @@ impl ReductionSplit {
             return None;
         }
         if let Some(contraction) = match_contraction(op) {
-            return if profile.direct > 1 {
+            return if profile.is_processor() {
                 None
             } else if contraction.has_single_row(op) {
                 ReductionSplit::from_columns(op, profile, ROW_CHUNK, ROW_POINTS)

@@ -81,6 +81,11 @@ impl ScheduleProfile {
     /// Sizes of large fragments that do well: two of them almost fit a processor's nearest cache.
     pub const DENSE: [u64; 3] = [64, 64, 128];
 
+    /// Whether the device is a processor: it has caches and few registers, and runs invocations as lanes of vectors.
+    pub(crate) fn is_processor(&self) -> bool {
+        self.direct > 1
+    }
+
     /// The number of invocations that keep the device busy.
     pub(crate) fn busy_invocations(&self) -> u64 {
         self.chunks * self.flat / 2

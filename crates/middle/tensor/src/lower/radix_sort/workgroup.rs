@@ -24,7 +24,7 @@ pub(super) struct WorkgroupTile {
 impl WorkgroupTile {
     /// The tile for a kind of device; none for processors.
     pub fn for_profile(profile: ScheduleProfile) -> Option<WorkgroupTile> {
-        let is_processor = profile.vector == 1;
+        let is_processor = profile.is_processor();
         (!is_processor).then(|| WorkgroupTile {
             invocations: profile.flat.clamp(32, 128),
             points: 8,
