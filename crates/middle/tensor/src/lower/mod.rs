@@ -12,6 +12,7 @@ mod memory_use;
 mod node_emitter;
 mod radix_sort;
 mod scalar_operation;
+mod small_quotient;
 mod vector_access;
 mod while_statement;
 

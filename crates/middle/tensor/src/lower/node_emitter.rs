@@ -6,6 +6,7 @@
 //! Index arithmetic whose bounds fit uses 32 bits, because devices are faster with them. NVIDIA's driver 580 also computes
 //! some 64-bit remainders by constants wrongly.
 
+use super::small_quotient::SmallReciprocal;
 use crate::ir::{NodeData, NodeGraph, ScalarCombiner, ScalarNode, TensorValue};
 use rustc_hash::FxHashMap;
 use spirula_kernel::ProgramBuilder;
@@ -36,6 +37,8 @@ pub(super) struct NodeEmitter<'a> {
     depths: Vec<u32>,
     /// Whether nodes are `i64`s whose values are `i32`s.
     narrow: Vec<bool>,
+    /// Whether the device divides lanes of a vector one by one.
+    pub divides_slowly: bool,
     /// Nodes that have values, in the order of emission.
     log: Vec<ScalarNode>,
 }
@@ -59,6 +62,7 @@ impl<'a> NodeEmitter<'a> {
             values: Vec::new(),
             depths: Vec::new(),
             narrow: Vec::new(),
+            divides_slowly: false,
             log: Vec::new(),
         }
     }
@@ -422,7 +426,10 @@ impl<'a> NodeEmitter<'a> {
         };
         let deepest = operands.iter().map(|n| self.depths[n.index()]).max();
         let depth = deepest.unwrap_or(0) + 1;
-        let value = self.b.apply_operator(operator, &values);
+        let value = match self.find_reciprocal(operator, operands) {
+            Some(reciprocal) => self.divide_by_product(operator, &values, reciprocal),
+            None => self.b.apply_operator(operator, &values),
+        };
         if uses <= 1 && depth < DEPTH {
             self.set_value(node, value);
             self.depths[node.index()] = depth;
@@ -434,6 +441,51 @@ impl<'a> NodeEmitter<'a> {
         self.b.push_assignment(var, value);
         let value = self.b.read_var(var);
         self.set_value(node, value);
+    }
+
+    /// The reciprocal by which a division of a small number can be computed.
+    fn find_reciprocal(
+        &self,
+        operator: ScalarOperator,
+        operands: &[ScalarNode],
+    ) -> Option<SmallReciprocal> {
+        let is_division = matches!(operator.op, ScalarOp::UDiv | ScalarOp::UMod);
+        if !is_division || operator.to != ScalarType::I32 || !self.divides_slowly {
+            return None;
+        }
+        let &[number, divisor] = operands else {
+            return None;
+        };
+        let (low, most) = self.body.node_bounds(number)?;
+        let divisor = self.body.as_literal(divisor)?.bits;
+        if low < 0 {
+            return None;
+        }
+        SmallReciprocal::find(divisor, most.cast_unsigned())
+    }
+
+    /// The quotient or the remainder of a small number.
+    fn divide_by_product(
+        &mut self,
+        operator: ScalarOperator,
+        values: &[ExprId],
+        reciprocal: SmallReciprocal,
+    ) -> ExprId {
+        let ty = operator.to;
+        let number = self.bind_to_variable(values[0], ty);
+        let apply = |b: &mut ProgramBuilder, op, values: [ExprId; 2]| {
+            b.apply_operator(ScalarOperator::with_type(op, ty), &values)
+        };
+        let SmallReciprocal { factor, shift } = reciprocal;
+        let [factor, shift] =
+            [factor, shift].map(|n| self.b.make_literal(ScalarLiteral::new(ty, n.into())));
+        let product = apply(self.b, ScalarOp::Mul, [number, factor]);
+        let quotient = apply(self.b, ScalarOp::LShr, [product, shift]);
+        if operator.op == ScalarOp::UDiv {
+            return quotient;
+        }
+        let multiple = apply(self.b, ScalarOp::Mul, [quotient, values[1]]);
+        apply(self.b, ScalarOp::Sub, [number, multiple])
     }
 
     /// The operator and operands in the types in which they are computed; none where a conversion becomes the identity.

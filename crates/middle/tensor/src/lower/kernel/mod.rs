@@ -87,6 +87,7 @@ pub(super) fn emit_dispatch(
     let nest = &dispatch.nest;
     let mut e = NodeEmitter::new(b);
     e.sources = sources.clone();
+    e.divides_slowly = nest.profile.is_processor();
     let mut lower = DispatchLowering {
         e,
         function,
