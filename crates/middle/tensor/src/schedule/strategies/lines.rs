@@ -1,4 +1,4 @@
-//! Line strategy: a workgroup for a part of a line along the last parallel axis.
+//! Line strategy: a workgroup for a part of a line along the last parallel axis, or along the last few where they are short.
 //!
 //! In one loop over all points, an invocation divides its number to find its position. Processors divide slowly, and lanes of a
 //! vector one by one. Here the indices along the other axes follow from the number of the workgroup.
@@ -12,20 +12,32 @@ use spirula_program::ScalarOp;
 const LANES: u64 = 8;
 
 #[derive(Debug)]
-struct LinesPlan;
+struct LinesPlan {
+    /// Number of axes that a line is along.
+    axes: usize,
+}
 
 /// Suits maps of long lines whose points need their position.
 pub(super) fn plan_lines(request: &ScheduleRequest<'_>) -> Option<Box<dyn SchedulePlan>> {
     let (op, profile) = (request.op, request.profile);
     let sizes: Option<Vec<u64>> = op.axes.iter().map(|axis| axis.extent.as_static()).collect();
-    let sizes = sizes?;
-    let (last, others) = sizes.split_last()?;
-    let suits = profile.lines > 0
-        && *last >= profile.lines
-        && others.iter().any(|size| *size > 1)
-        && op.is_map()
-        && needs_position(request, op);
-    suits.then(|| Box::new(LinesPlan) as Box<dyn SchedulePlan>)
+    let axes = count_line_axes(&sizes?, profile.lines)?;
+    let suits = op.is_map() && needs_position(request, op);
+    suits.then(|| Box::new(LinesPlan { axes }) as Box<dyn SchedulePlan>)
+}
+
+/// The least number of last axes with so many points; none where no other axis is left.
+fn count_line_axes(sizes: &[u64], points: u64) -> Option<usize> {
+    if points == 0 || sizes.contains(&0) {
+        return None;
+    }
+    let mut line = 1_u64;
+    let last = sizes.iter().rev().position(|size| {
+        line = line.saturating_mul(*size);
+        line >= points
+    })?;
+    let (others, _) = sizes.split_at(sizes.len() - 1 - last);
+    others.iter().any(|size| *size > 1).then_some(last + 1)
 }
 
 /// Whether points need more than the place of their results: an index, or an element at another place.
@@ -57,7 +69,8 @@ impl SchedulePlan for LinesPlan {
         let axes: Vec<usize> = (0..nest.op.axes.len()).collect();
         let sizes = axes.iter().map(|at| nest.loops[*at].extent as i64);
         let mut sizes: Vec<i64> = sizes.collect();
-        let line = sizes.pop().unwrap_or(1) as u64;
+        let inner = sizes.split_off(sizes.len() - self.axes);
+        let line = inner.iter().product::<i64>() as u64;
         let parts = line.div_ceil(nest.profile.wide);
         let across = line.div_ceil(parts).next_multiple_of(LANES);
         let parts = line.div_ceil(across);
@@ -76,7 +89,7 @@ impl SchedulePlan for LinesPlan {
         let guard = points.apply_op(ScalarOp::SLt, &[index, end]);
         nest.add_guard(guard);
         let mut position = unflatten_index(&mut nest.points, number, &sizes);
-        position.push(index);
+        position.extend(unflatten_index(&mut nest.points, index, &inner));
         replace_axis_loops(nest, &axes, &position, [group, local]);
     }
 
