@@ -61,7 +61,7 @@ impl CrossLaneAxes {
         let is_long = extents[last] >= least
             && multiply_extents(&extents, &folds) <= MOST
             && !extents.contains(&0);
-        if profile.direct < 2 || !is_plain || !is_long {
+        if !profile.is_processor() || !is_plain || !is_long {
             return None;
         }
         let is_across = match match_contraction(op) {
@@ -119,7 +119,9 @@ impl SchedulePlan for CrossLanePlan {
         let extents = nest.take_extents();
         let batch = add_batch_loop(nest, results, &extents);
         let count = multiply_extents(&extents, results);
-        let size = find_largest_divisor(count, (count / TILES).clamp(1, RESULTS));
+        let batches = batch.map_or(1, |number| nest.loop_extent(number));
+        let share = count.saturating_mul(batches) / TILES;
+        let size = find_largest_divisor(count, share.clamp(1, RESULTS));
         let together = find_largest_divisor(size, AT_ONCE);
         let outer = nest.add_loop(count / size, LoopMapping::Parallel);
         let visit = nest.add_loop(size / together, LoopMapping::Sequential);
