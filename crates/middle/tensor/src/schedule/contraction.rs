@@ -152,6 +152,9 @@ pub(crate) fn plan_reads(op: &StructuredOp, profile: &ScheduleProfile) -> Option
             is_in_parts: false,
         });
     }
+    if direct_tile::is_scattered_row(op, profile, &contraction) {
+        return None;
+    }
     let matrices = strategies::plan_matrix_tiling(op, profile);
     let tiles = match &matrices {
         Some(tiling) => tiling.counts,

@@ -4,7 +4,7 @@
 //! because all accumulators have to be spilled at each barrier. Without barriers each invocation keeps its
 //! accumulators in registers over the whole reduction.
 //!
-//! Direct tiles are used where nothing but indices is recomputed, and where tiles are whole. Elements along columns
+//! Direct tiles are used where nothing but indices is recomputed. Elements along columns
 //! belong to neighbouring invocations, so they are best contiguous. Elements along rows are the same for all
 //! invocations and may be anywhere. They may also be outside of the tensor, as in convolutions: the branch is then
 //! uniform.
@@ -36,16 +36,17 @@ pub(super) fn choose_direct_splits(
         !contraction.rows.is_empty() || is_along_columns(op, contraction, along_columns);
     let is_grid = !contraction.columns.is_empty() && is_shared;
     let fits = is_read && is_grid && !contraction.steps.is_empty();
-    if most < 2 || !fits || !columns.is_multiple_of(lanes) {
+    if most < 2 || !fits || columns < lanes {
         return None;
     }
+    let lines = columns.div_ceil(lanes);
     let wide = match rows {
-        1 => (columns / lanes / TILES).clamp(most, most * 4),
+        1 => (lines / TILES).clamp(most, most * 4),
         _ => most,
     };
     let across = TileSplit {
         invocations: lanes,
-        points: find_largest_divisor(columns / lanes, wide),
+        points: find_largest_divisor(lines, wide),
     };
     let points = find_largest_divisor(rows, most);
     let others = (invocations / lanes).max(1);
@@ -54,6 +55,18 @@ pub(super) fn choose_direct_splits(
         points,
     };
     (across.points * down.points > 1).then_some([down, across])
+}
+
+/// Whether a contraction on a processor is a product of a row, whose matrix does not lie along the columns. Each element of the
+/// matrix is used once, so a copy has no use: invocations read it at a distance from each other.
+pub(super) fn is_scattered_row(
+    op: &StructuredOp,
+    profile: &ScheduleProfile,
+    contraction: &ContractionAxes,
+) -> bool {
+    profile.is_processor()
+        && contraction.has_single_row(op)
+        && !is_along_columns(op, contraction, contraction.factors[1])
 }
 
 /// Whether a factor is an element at indices of axes.

@@ -165,6 +165,36 @@ pub(super) fn add_tile_loops(
     })
 }
 
+/// The same where each point of an invocation is one of a line of neighbouring places, one for each invocation. All lines are whole:
+/// the last one begins earlier where they do not divide the axes, and its first places are results of the line before.
+pub(super) fn add_line_loops(
+    nest: &mut TensorLoopNest,
+    axes: &[usize],
+    extents: &[u64],
+    split: &TileSplit,
+) -> TileLoops {
+    let total = multiply_extents(extents, axes);
+    let length = split.invocations;
+    let count = total.div_ceil(length);
+    let tiles = nest.add_loop(count.div_ceil(split.points), LoopMapping::Parallel);
+    let invocations = nest.add_loop(length, LoopMapping::Parallel);
+    let point = nest.add_loop(split.points, LoopMapping::Unrolled);
+    let start = sum_scaled_counters(nest, &[(tiles, split.size()), (point, length)]);
+    let local = nest.loop_counter(invocations);
+    let points = &mut nest.points;
+    let last = points.intern_i64(total.saturating_sub(length) as i64);
+    let base = points.apply_op(ScalarOp::SMin, &[start, last]);
+    let place = points.apply_op(ScalarOp::Add, &[base, local]);
+    let is_new = points.apply_op(ScalarOp::SLe, &[start, place]);
+    add_tile(nest, AxisTile::new(axes, extents, base, local, length));
+    nest.add_guard(is_new);
+    TileLoops {
+        tiles,
+        invocations,
+        points: vec![point],
+    }
+}
+
 /// The sum of counters times factors.
 pub(super) fn sum_scaled_counters(nest: &mut TensorLoopNest, terms: &[(u32, u64)]) -> ScalarNode {
     let mut sum = AffineSum::default();

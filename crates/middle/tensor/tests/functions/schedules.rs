@@ -71,15 +71,17 @@ fn columns_are_folded_side_by_side() {
     }
 }
 
-/// A map whose points need their position has no division by the length of a line, on processors and for long lines. One that
-/// reads and writes the same places stays flat.
+/// A map whose points need their position has no division by the length of a line, on processors and for long lines. Short lines are
+/// along several axes. A map that reads and writes the same places stays flat.
 #[test]
 fn long_lines_have_workgroups() {
     let cases = [
         ([3, 5, 100], true, ScheduleProfile::CPU, "lines"),
         ([3, 1, 300], true, ScheduleProfile::CPU, "lines"),
         ([3, 5, 100], false, ScheduleProfile::CPU, "flat"),
-        ([3, 5, 20], true, ScheduleProfile::CPU, "flat"),
+        ([3, 5, 20], true, ScheduleProfile::CPU, "lines"),
+        ([7, 11, 3], true, ScheduleProfile::CPU, "lines"),
+        ([5, 4, 3], true, ScheduleProfile::CPU, "flat"),
         ([1, 1, 300], true, ScheduleProfile::CPU, "flat"),
         ([3, 5, 100], true, ScheduleProfile::GPU, "flat"),
     ];
@@ -369,8 +371,8 @@ fn largest_first() -> ScalarCombiner {
     ScalarCombiner { body, results }
 }
 
-/// On processors factors of whole tiles stay where they are, so that nobody waits, whatever the sizes;
-/// others go to the workgroup's memory.
+/// On processors factors stay where they are, so that nobody waits, whatever the sizes. Those of few columns go to the
+/// workgroup's memory.
 #[test]
 fn plain_factors_stay_where_they_are() {
     let sizes = [
@@ -378,7 +380,11 @@ fn plain_factors_stay_where_they_are() {
         (64, 64, 64, true),
         (7, 96, 16, true),
         (1, 20, 72, true),
-        (24, 33, 20, false),
+        (24, 33, 20, true),
+        (14, 14, 14, true),
+        (16, 5, 9, true),
+        (1, 20, 75, true),
+        (24, 33, 6, false),
     ];
     for (rows, length, columns, is_direct) in sizes {
         for is_turned in [false, true] {

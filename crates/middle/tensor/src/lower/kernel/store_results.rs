@@ -34,7 +34,10 @@ impl DispatchLowering<'_> {
         let mut at = 0;
         while at < count {
             let guard = self.leaves[at].guard;
-            let together = if self.dispatch.has_vectors() {
+            // Without vectors a condition is all that points have in common.
+            let is_condition =
+                self.nest.profile.is_processor() && self.e.body.as_literal(guard).is_none();
+            let together = if self.dispatch.has_vectors() || is_condition {
                 let same = self.leaves[at..count].iter();
                 same.take_while(|l| l.guard == guard || is_guarded).count()
             } else {
@@ -105,9 +108,10 @@ impl DispatchLowering<'_> {
         for _ in 0..results {
             places.extend(rows.iter_mut().filter_map(Iterator::next));
         }
+        let is_wide = count > 1 && self.dispatch.has_vectors();
         self.e.emit_if(guard, |e| {
             let values: Vec<ScalarNode> = places.iter().map(|p| p.value).collect();
-            if count > 1 {
+            if is_wide {
                 e.vectorise_reads(&values);
             }
             e.emit_nodes(&values);

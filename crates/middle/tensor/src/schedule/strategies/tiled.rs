@@ -10,8 +10,8 @@ use crate::schedule::distribute::{assign_loops, group_tile_rows};
 use crate::schedule::promote::promote_factors;
 use crate::schedule::streaming_tile::StreamingTile;
 use crate::schedule::tile_loops::{
-    add_batch_loop, add_tile, add_tile_loops, add_untiled_folds, choose_staged_splits,
-    choose_step_size, multiply_extents, sum_scaled_counters,
+    add_batch_loop, add_line_loops, add_tile, add_tile_loops, add_untiled_folds,
+    choose_staged_splits, choose_step_size, multiply_extents, sum_scaled_counters,
 };
 use crate::schedule::{
     AxisTile, ContractionAxes, DispatchStep, LoopMapping, SchedulePlan, ScheduleRequest,
@@ -34,7 +34,9 @@ pub(super) fn plan_tiled(request: &ScheduleRequest<'_>) -> Option<Box<dyn Schedu
         return None;
     }
     let contraction = match_contraction(request.op)?;
-    if is_weighted_sum(&contraction, request) {
+    if is_weighted_sum(&contraction, request)
+        || direct_tile::is_scattered_row(request.op, request.profile, &contraction)
+    {
         return None;
     }
     Some(Box::new(TiledPlan {
@@ -49,7 +51,7 @@ pub(super) fn plan_tiled(request: &ScheduleRequest<'_>) -> Option<Box<dyn Schedu
 /// invocations read along. No element of the matrix is used twice, so staging has no use.
 fn is_weighted_sum(contraction: &ContractionAxes, request: &ScheduleRequest<'_>) -> bool {
     let (op, profile) = (request.op, request.profile);
-    profile.direct < 2
+    !profile.is_processor()
         && contraction.has_single_row(op)
         && if is_adjacent(op) {
             request.fold_length() < profile.long
@@ -77,8 +79,13 @@ impl SchedulePlan for TiledPlan {
             return stream.tile_nest(nest, contraction, &extents);
         }
         let batch = add_batch_loop(nest, &contraction.tiled_axes(), &extents);
+        let is_ragged = is_direct && !sizes[1].is_multiple_of(across.invocations);
+        // Points of a column are neighbours where they have one condition.
+        let lines =
+            is_ragged.then(|| add_line_loops(nest, &contraction.columns, &extents, &across));
         let rows = add_tile_loops(nest, &contraction.rows, &extents, &down);
-        let columns = add_tile_loops(nest, &contraction.columns, &extents, &across);
+        let columns =
+            lines.or_else(|| add_tile_loops(nest, &contraction.columns, &extents, &across));
         let tiled = match contraction.steps.split_last() {
             Some((last, _)) if is_direct => std::slice::from_ref(last),
             _ => &contraction.steps,
