@@ -35,6 +35,8 @@ pub(crate) struct PooledBlock<B> {
 struct RestingBlock<B> {
     piece: PooledBlock<B>,
     due: u64,
+    /// Number of blocks that the pool had been given when it was kept.
+    kept: u64,
 }
 
 /// Blocks by their sizes.
@@ -72,21 +74,42 @@ impl<B> BlockPool<B> {
     }
 
     /// Keeps a block. Returns blocks to be freed, if the pool has much more than `most` bytes, the most that were ever in
-    /// use. A program that is called again needs as many, and small blocks that rest.
+    /// use. A program that is called again needs as many, and small blocks that rest. Blocks that were not used for the longest time
+    /// go first: they are of programs that are not called any more. Cost: a search among all blocks for each that goes.
     pub fn keep_piece(&mut self, piece: PooledBlock<B>, most: u64) -> Vec<B> {
         let size = piece.size;
         self.count += 1;
         let due = if size > SMALL { 0 } else { self.count + RESTS };
         let same = self.pieces.entry(size).or_default();
-        same.push_back(RestingBlock { piece, due });
+        same.push_back(RestingBlock {
+            piece,
+            due,
+            kept: self.count,
+        });
         self.bytes += size;
         let mut excess = Vec::new();
         while self.bytes > most.saturating_add(LEAST)
-            && let Some((&largest, _)) = self.pieces.last_key_value()
+            && let Some(oldest) = self.remove_oldest()
         {
-            excess.extend(self.remove_piece(largest).map(|piece| piece.block));
+            excess.push(oldest.block);
         }
         excess
+    }
+
+    /// Takes the block that was kept first.
+    fn remove_oldest(&mut self) -> Option<PooledBlock<B>> {
+        let oldest = self.pieces.iter().flat_map(|(size, same)| {
+            let same = same.iter().enumerate();
+            same.map(|(at, resting)| (resting.kept, *size, at))
+        });
+        let (_, size, at) = oldest.min()?;
+        let same = self.pieces.get_mut(&size)?;
+        let resting = same.remove(at)?;
+        if same.is_empty() {
+            self.pieces.remove(&size);
+        }
+        self.bytes -= size;
+        Some(resting.piece)
     }
 
     /// Marks all blocks as unused. They are then reused in the order of their allocation, so that equal requests get equal
@@ -174,13 +197,40 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_go_where_too_many_are_kept() {
+    fn the_oldest_go_where_too_many_are_kept() {
         let mut pool = BlockPool::new(false);
         assert!(pool.keep_piece(make_piece(1, LEAST / 2), 0).is_empty());
         assert!(pool.keep_piece(make_piece(2, LEAST / 4), 0).is_empty());
-        assert_eq!(pool.keep_piece(make_piece(3, LEAST), 0), [3]);
+        assert_eq!(pool.keep_piece(make_piece(3, LEAST), 0), [1, 2]);
         assert!(pool.keep_piece(make_piece(4, LEAST), LEAST).is_empty());
-        assert_eq!(pool.keep_piece(make_piece(5, 16), 0), [4]);
+        assert_eq!(pool.keep_piece(make_piece(5, 16), 0), [3, 4]);
+    }
+
+    /// Blocks of a program that is not called any more give way to those of one that is.
+    #[test]
+    fn another_program_keeps_its_blocks() {
+        for rests in [false, true] {
+            let mut pool = BlockPool::new(rests);
+            for block in 0..4 {
+                pool.keep_piece(make_piece((0, block), LEAST / 4), 0);
+            }
+            let mut made = 0;
+            for _ in 0..5 {
+                let blocks: Vec<_> = (0..2)
+                    .map(|block| {
+                        pool.take_piece(LEAST / 2).unwrap_or_else(|| {
+                            made += 1;
+                            make_piece((1, block), LEAST / 2)
+                        })
+                    })
+                    .collect();
+                for block in blocks {
+                    pool.keep_piece(block, 0);
+                }
+                pool.mark_all_unused();
+            }
+            assert_eq!(made, 2);
+        }
     }
 
     #[test]
