@@ -26,14 +26,7 @@ enum BenchBaseline {
 
 /// Runs `spirula bench`.
 pub fn run_bench(args: &BenchArgs) -> CommandResult {
-    let outputs = || [&args.json, &args.plot].into_iter().flatten();
-    check_distinct_outputs(outputs().map(|path| path.as_path()))?;
-    if let Some(plot) = &args.plot {
-        check_output_form(plot, &["svg"])?;
-    }
-    for path in outputs() {
-        files::check_writable(path)?;
-    }
+    check_bench_outputs(args)?;
     let options = bench_environment(args, &args.device)?;
     let other = match (&args.against, &args.compare) {
         (Some(device), _) => Some(BenchBaseline::Device(Box::new(bench_environment(
@@ -87,6 +80,29 @@ pub fn run_bench(args: &BenchArgs) -> CommandResult {
         progress.advance_step();
     }
     drop(progress);
+    write_bench_outputs(args, &table)?;
+    if table.failed > 0 {
+        Err(CommandFailure::Told)
+    } else if table.record.iter().count() == 0 {
+        let hint = "programs are measured on the arguments of a manifest (.json), or of a test block (.fut)";
+        Err(CommandFailure::with_hint("nothing was measured", hint))
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks that the files of the results can be written.
+fn check_bench_outputs(args: &BenchArgs) -> CommandResult {
+    let outputs = || [&args.json, &args.plot].into_iter().flatten();
+    check_distinct_outputs(outputs().map(|path| path.as_path()))?;
+    if let Some(plot) = &args.plot {
+        check_output_form(plot, &["svg"])?;
+    }
+    outputs().try_for_each(|path| files::check_writable(path))
+}
+
+/// Writes the files of the results, and the table.
+fn write_bench_outputs(args: &BenchArgs, table: &BenchTable) -> CommandResult {
     if let Some(path) = &args.json {
         files::write_text(path, &table.record.to_json())?;
     }
@@ -104,14 +120,7 @@ pub fn run_bench(args: &BenchArgs) -> CommandResult {
         let hint = "programs and data sets are compared by their names";
         failure::tell_line("note", &text, Some(hint));
     }
-    if table.failed > 0 {
-        Err(CommandFailure::Told)
-    } else if table.record.iter().count() == 0 {
-        let hint = "programs are measured on the arguments of a manifest (.json), or of a test block (.fut)";
-        Err(CommandFailure::with_hint("nothing was measured", hint))
-    } else {
-        Ok(())
-    }
+    Ok(())
 }
 
 fn bench_environment(
