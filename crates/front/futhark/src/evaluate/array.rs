@@ -215,11 +215,7 @@ impl ProgramEvaluator<'_> {
         let distance = beyond - start;
         if step == 0 || is_wrong_way || distance != 0 && (distance > 0) != (step > 0) {
             let second = second.map_or(String::new(), |second| format!("..{}", second.to_int()));
-            let dots = match bound {
-                RangeBound::Inclusive => "...",
-                RangeBound::UpTo => "..<",
-                RangeBound::DownTo => "..>",
-            };
+            let dots = bound.dots();
             return Err(self.fail(format!("Range {start}{second}{dots}{end} is invalid.")));
         }
         let count = distance.unsigned_abs().div_ceil(step.unsigned_abs()) as i128;

@@ -439,22 +439,9 @@ impl SourceInternaliser<'_> {
         } else {
             self.builder.add_int64(ScalarOp::SDivUpSafe, distance, size)
         };
-        let is_forward = self.builder.add_int64(ScalarOp::SLe, zero, distance);
-        let moves = self.builder.add_int64(ScalarOp::SLt, zero, size);
-        let mut is_valid = self.add_and(is_forward, moves);
-        if bound != RangeBound::Inclusive {
-            let wanted = self.truth(bound == RangeBound::UpTo);
-            let equal = ScalarOperator::with_type(ScalarOp::Eq, MachineType::Bool);
-            let is_right_way = self.builder.add_scalar(equal, &[is_up, wanted]);
-            is_valid = self.add_and(is_valid, is_right_way);
-        }
-        let dots = match bound {
-            RangeBound::Inclusive => "...",
-            RangeBound::UpTo => "..<",
-            RangeBound::DownTo => "..>",
-        };
+        let is_valid = self.check_direction(bound, is_up, distance, size);
         message.extend([
-            SoacMessagePart::Text(dots.into()),
+            SoacMessagePart::Text(bound.dots().into()),
             SoacMessagePart::Value(wide_end),
             SoacMessagePart::Text(" is invalid.".into()),
         ]);
@@ -471,6 +458,27 @@ impl SourceInternaliser<'_> {
             count,
             StaticValue::Scalar(scalar, iota),
         ))
+    }
+
+    /// Whether a range whose steps have this size leads to its end: upwards or downwards, as its form demands.
+    fn check_direction(
+        &mut self,
+        bound: RangeBound,
+        is_up: SoacOperand,
+        distance: SoacOperand,
+        size: SoacOperand,
+    ) -> SoacOperand {
+        let zero = SoacOperand::from_int64(0);
+        let is_forward = self.builder.add_int64(ScalarOp::SLe, zero, distance);
+        let moves = self.builder.add_int64(ScalarOp::SLt, zero, size);
+        let is_valid = self.add_and(is_forward, moves);
+        if bound == RangeBound::Inclusive {
+            return is_valid;
+        }
+        let wanted = self.truth(bound == RangeBound::UpTo);
+        let equal = ScalarOperator::with_type(ScalarOp::Eq, MachineType::Bool);
+        let is_right_way = self.builder.add_scalar(equal, &[is_up, wanted]);
+        self.add_and(is_valid, is_right_way)
     }
 
     /// The value as an array.

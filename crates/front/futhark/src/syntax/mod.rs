@@ -11,6 +11,7 @@ mod parser;
 mod snippet;
 pub mod token;
 pub mod tree;
+mod type_tree;
 
 pub use lexer::{TokenList, read_tokens};
 pub use operator::{OperatorPrecedence, find_precedence};
