@@ -208,16 +208,7 @@ impl SourceChecker<'_> {
         wanted: &ValueBinding,
         range: TextRange,
     ) -> CheckResult<TermBinding> {
-        let found = match module.terms.get(&name) {
-            Some(TermBinding::Value(found)) => found.clone(),
-            Some(TermBinding::Faulty(_)) => return Err(CheckFault(None)),
-            _ => {
-                let text = self.name_text(name);
-                let message =
-                    format!("the module has no value `{text}`, which its module type names");
-                return Err(self.fail(range, message));
-            }
-        };
+        let found = self.find_matched_value(module, name, range)?;
         self.check_outer_sizes(name, wanted, range)?;
         if let (ValueTarget::Definition(definition), Some(sized)) =
             (found.target, wanted.scheme.specified)
@@ -229,29 +220,7 @@ impl SourceChecker<'_> {
                 place: self.place(range),
             });
         }
-        let (actual, instance) = self.instantiate(&found.scheme, range);
-        if self
-            .variables
-            .unify(&mut self.program.types, actual, wanted.scheme.body)
-            .is_err()
-        {
-            let text = self.name_text(name).to_owned();
-            let (found, wanted) = (
-                self.print_type(found.scheme.body),
-                self.print_type(wanted.scheme.body),
-            );
-            let message =
-                format!("value `{text}` has type `{found}`, but `{wanted}` in the module type");
-            return Err(self.fail(range, message));
-        }
-        let unit = self.program.types.tuple(&[], &mut self.program.names);
-        for &variable in &instance {
-            let resolved = self.resolve(variable);
-            if let TypeForm::Variable(free) = self.program.types.form(resolved) {
-                let free = *free;
-                self.variables.bind(free, unit);
-            }
-        }
+        let instance = self.unify_matched_types(name, &found, wanted, range)?;
         let arguments: Vec<TypeId> = match &found.arguments {
             None => instance.clone(),
             Some(arguments) => {
@@ -285,6 +254,58 @@ impl SourceChecker<'_> {
             arguments: Some(arguments.into()),
             place: found.place,
         }))
+    }
+
+    /// The value of a module for one that its module type names.
+    fn find_matched_value(
+        &mut self,
+        module: &ModuleScope,
+        name: SourceNameId,
+        range: TextRange,
+    ) -> CheckResult<ValueBinding> {
+        match module.terms.get(&name) {
+            Some(TermBinding::Value(found)) => Ok(found.clone()),
+            Some(TermBinding::Faulty(_)) => Err(CheckFault(None)),
+            _ => {
+                let text = self.name_text(name);
+                let message =
+                    format!("the module has no value `{text}`, which its module type names");
+                Err(self.fail(range, message))
+            }
+        }
+    }
+
+    /// Unifies the types of a value in a module and in its module type. Returns the types for the parameters of its scheme: those
+    /// that nothing determines are `()`.
+    fn unify_matched_types(
+        &mut self,
+        name: SourceNameId,
+        found: &ValueBinding,
+        wanted: &ValueBinding,
+        range: TextRange,
+    ) -> CheckResult<Vec<TypeId>> {
+        let (actual, instance) = self.instantiate(&found.scheme, range);
+        let types = &mut self.program.types;
+        let unified = self.variables.unify(types, actual, wanted.scheme.body);
+        if unified.is_err() {
+            let text = self.name_text(name).to_owned();
+            let (found, wanted) = (
+                self.print_type(found.scheme.body),
+                self.print_type(wanted.scheme.body),
+            );
+            let message =
+                format!("value `{text}` has type `{found}`, but `{wanted}` in the module type");
+            return Err(self.fail(range, message));
+        }
+        let unit = self.program.types.tuple(&[], &mut self.program.names);
+        for &variable in &instance {
+            let resolved = self.resolve(variable);
+            if let TypeForm::Variable(free) = self.program.types.form(resolved) {
+                let free = *free;
+                self.variables.bind(free, unit);
+            }
+        }
+        Ok(instance)
     }
 
     /// Puts the value of a module in the place of one that its module type names, in the types of the module type. They may have
