@@ -58,20 +58,13 @@ impl SegmentTranslation {
             }
             SoacOperation::Reduce(width, arrays, neutral, function, order) => {
                 let (space, body) = self.element_body(nest, *width, arrays);
-                let fold = SegmentFold {
-                    function: function.clone(),
-                    neutral: neutral.clone(),
-                    is_commutative: *order == ReductionOrder::Commutative,
-                };
+                let is_commutative = *order == ReductionOrder::Commutative;
+                let fold = SegmentFold::new(function, neutral, is_commutative);
                 (space, body, SegmentKind::Reduce(fold))
             }
             SoacOperation::Scan(width, arrays, neutral, function) => {
                 let (space, body) = self.element_body(nest, *width, arrays);
-                let fold = SegmentFold {
-                    function: function.clone(),
-                    neutral: neutral.clone(),
-                    is_commutative: false,
-                };
+                let fold = SegmentFold::new(function, neutral, false);
                 (space, body, SegmentKind::Scan(fold))
             }
             SoacOperation::Histogram(histogram) => {
@@ -84,11 +77,7 @@ impl SegmentTranslation {
                 arrays.extend(&histogram.values);
                 let width = self.outer_size(histogram.positions);
                 let (space, body) = self.element_body(nest, width, &arrays);
-                let fold = SegmentFold {
-                    function: histogram.function.clone(),
-                    neutral: histogram.neutral.clone(),
-                    is_commutative: true,
-                };
+                let fold = SegmentFold::new(&histogram.function, &histogram.neutral, true);
                 let kind = SegmentKind::Histogram(SegmentHistogram { targets, fold });
                 (space, body, kind)
             }

@@ -60,10 +60,8 @@ impl SegmentTranslation {
 
     /// The use of the results of a fused map within a nest.
     fn find_kind(&self, nest: &MapNest, sink: &FusedSink) -> Option<SegmentKind> {
-        let with_order = |fold: &SoacFold, is_commutative| SegmentFold {
-            function: fold.function.clone(),
-            neutral: fold.neutral.clone(),
-            is_commutative,
+        let with_order = |fold: &SoacFold, is_commutative| {
+            SegmentFold::new(&fold.function, &fold.neutral, is_commutative)
         };
         Some(match sink {
             FusedSink::Reduce(fold, order) => {

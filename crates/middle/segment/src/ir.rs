@@ -135,6 +135,17 @@ pub struct SegmentFold {
     pub is_commutative: bool,
 }
 
+impl SegmentFold {
+    /// The fold of a function with a neutral element.
+    pub fn new(function: &SoacLambda, neutral: &[SoacOperand], is_commutative: bool) -> Self {
+        SegmentFold {
+            function: function.clone(),
+            neutral: neutral.to_vec(),
+            is_commutative,
+        }
+    }
+}
+
 /// The arrays of a histogram, and the associative and commutative function that combines their elements with values.
 #[derive(Clone, Debug)]
 pub struct SegmentHistogram {
