@@ -219,6 +219,20 @@ fn read_side(
     ElementValue::new(tensors[0].element, select_side(s, point[1], nodes))
 }
 
+/// Two poles after the rotation that removes the weight of the first.
+fn rotate_poles(
+    c: &mut ScalarBuilder<'_>,
+    [old, new]: [ScalarNode; 2],
+    rotation: [ScalarNode; 2],
+) -> [ScalarNode; 2] {
+    let [cosine, sine] = rotation.map(|node| c.square(node));
+    let mut mix = |a, b| {
+        let (a, b) = (c.mul(old, a), c.mul(new, b));
+        c.add(a, b)
+    };
+    [mix(cosine, sine), mix(sine, cosine)]
+}
+
 /// Compares the pole of an iteration with the last one that has a weight.
 fn find_step(
     t: &mut StablehloTranslator<'_>,
@@ -258,12 +272,7 @@ fn find_step(
     let is_large = c.not(is_small);
     let is_close = c.and(has_last, is_large);
     let is_close = c.and(is_close, is_near);
-    let squares = [cosine, sine].map(|node| c.square(node));
-    let mut mix = |a, b| {
-        let (a, b) = (c.mul(old_pole, a), c.mul(pole, b));
-        c.add(a, b)
-    };
-    let (low, high) = (mix(squares[0], squares[1]), mix(squares[1], squares[0]));
+    let [low, high] = rotate_poles(&mut c, [old_pole, pole], [cosine, sine]);
     let nothing = c.constant_like(weight, 0.0);
     let new_weight = c.select(is_close, norm, weight);
     let more = c.add_constant(rotations, 1.0);

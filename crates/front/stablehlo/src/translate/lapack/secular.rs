@@ -304,6 +304,21 @@ impl SecularEquation {
         finish_all(t, s, &values)
     }
 
+    /// A bound of the rounding error of the function, by the sizes of its two sums and of the distance, its constant, and its slope.
+    fn bound_error(
+        &self,
+        c: &mut ScalarBuilder<'_>,
+        [low, high, distance]: [ScalarNode; 3],
+        [inverse, slope]: [ScalarNode; 2],
+    ) -> ScalarNode {
+        let sizes = c.add(low, high);
+        let sizes = c.mul_constant(sizes, 8.0);
+        let sizes = c.add(sizes, inverse);
+        let change = c.mul(distance, slope);
+        let error = c.add(sizes, change);
+        c.mul_constant(error, 0.5 * choose_limits(self.real, 1)[0])
+    }
+
     /// A step for each root that is not yet found: its distance, bounds, and whether it is still to be found.
     fn improve_roots(
         &self,
@@ -339,13 +354,8 @@ impl SecularEquation {
         let value = c.add(inverse, sum);
         let slope = c.add(low_slope, high_slope);
         let is_found = {
-            let [low, high, distance] = [low, high, distance].map(|node| c.abs(node));
-            let sizes = c.add(low, high);
-            let sizes = c.mul_constant(sizes, 8.0);
-            let sizes = c.add(sizes, inverse);
-            let change = c.mul(distance, slope);
-            let error = c.add(sizes, change);
-            let error = c.mul_constant(error, 0.5 * choose_limits(self.real, 1)[0]);
+            let sizes = [low, high, distance].map(|node| c.abs(node));
+            let error = self.bound_error(&mut c, sizes, [inverse, slope]);
             let size = c.abs(value);
             c.le(size, error)
         };
@@ -353,22 +363,8 @@ impl SecularEquation {
         let start = c.select(is_before, distance, start);
         let end = c.select(is_before, end, distance);
         let [first, second] = [first, second].map(|offset| c.sub(offset, distance));
-        let step = {
-            let (a, b) = (c.mul(first, low_slope), c.mul(second, high_slope));
-            let rest = c.sub(value, a);
-            let rest = c.sub(rest, b);
-            let both = c.mul(first, second);
-            let (sum, change) = (c.add(first, second), c.mul(both, slope));
-            let sum = c.mul(sum, value);
-            let (a, b) = (c.sub(sum, change), c.mul(both, value));
-            let step = solve_quadratic(&mut c, [rest, a, b], is_last);
-            // The function increases.
-            let newton = c.div(value, slope);
-            let newton = c.neg(newton);
-            let product = c.mul(step, value);
-            let is_right = c.le(product, zero);
-            c.select(is_right, step, newton)
-        };
+        let slopes = [low_slope, high_slope, slope];
+        let step = step_to_root(&mut c, [first, second], slopes, value, is_last);
         let next = c.add(distance, step);
         let next = keep_inside(&mut c, next, [start, end]);
         let is_same = c.eq(next, distance);
@@ -387,6 +383,32 @@ impl SecularEquation {
         ];
         finish_all(t, s, &values)
     }
+}
+
+/// The step from a place to the root, by the function that has the poles at these distances, its value, and its slopes below, above,
+/// and in all.
+fn step_to_root(
+    c: &mut ScalarBuilder<'_>,
+    [first, second]: [ScalarNode; 2],
+    [low_slope, high_slope, slope]: [ScalarNode; 3],
+    value: ScalarNode,
+    is_last: ScalarNode,
+) -> ScalarNode {
+    let (a, b) = (c.mul(first, low_slope), c.mul(second, high_slope));
+    let rest = c.sub(value, a);
+    let rest = c.sub(rest, b);
+    let both = c.mul(first, second);
+    let (sum, change) = (c.add(first, second), c.mul(both, slope));
+    let sum = c.mul(sum, value);
+    let (a, b) = (c.sub(sum, change), c.mul(both, value));
+    let step = solve_quadratic(c, [rest, a, b], is_last);
+    // The function increases.
+    let newton = c.div(value, slope);
+    let newton = c.neg(newton);
+    let product = c.mul(step, value);
+    let zero = c.constant_like(value, 0.0);
+    let is_right = c.le(product, zero);
+    c.select(is_right, step, newton)
 }
 
 /// The root of c x² − a x + b that is between two poles, or that is after both.
