@@ -30,7 +30,7 @@ use crate::{
 };
 use smallvec::SmallVec;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_legalize::device::{DeviceShader, LaunchRequirements, replace_inexact_remainders};
+use spirula_legalize::device::{DeviceShader, replace_inexact_remainders};
 use spirula_legalize::emulate::{self, MissingNumericTypes};
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
@@ -446,22 +446,11 @@ impl DeviceDriver for VulkanDriver {
         }
         let buffers = reached.buffers.iter().map(|b| self.find_buffer(*b));
         let buffers = buffers.collect::<Result<Vec<_>, _>>()?;
-        let limits = &self.device.physical.limits;
         let kernel = self.kernels.get_mut(launch.kernel.index());
         let kernel = kernel.ok_or(DeviceError::Handle("a kernel"))?;
         let groups = kernel.count_workgroups(&launch.size)?;
-        let most = limits.max_compute_work_group_count;
-        let is_folded = groups.iter().zip(most).any(|(n, most)| *n > most);
-        let range = u64::from(limits.max_storage_buffer_range);
-        let needs = LaunchRequirements {
-            addresses: bound.iter().any(|(b, given)| match given {
-                DispatchResource::Buffer(buffer) => {
-                    buffer.size > range && kernel.has_storage_buffer(b)
-                }
-                _ => false,
-            }),
-            folded: is_folded.then_some(groups),
-        };
+        let limits = &self.device.physical.limits;
+        let needs = kernel.find_requirements(limits, groups, &bound);
         let (device, cache) = (&self.device, &mut self.cache);
         let variant = kernel.find_or_build(device, &self.features, cache, needs)?;
         let mut push = Cow::Borrowed(push.as_slice());

@@ -9,7 +9,9 @@ use super::device::VulkanDevice;
 use super::features::VulkanFeatures;
 use super::pipeline::ComputePipeline;
 use super::pipeline_cache::PipelineDiskCache;
+use super::resources::DispatchResource;
 use crate::{DeviceError, DeviceKind, IndexSpace, LaunchBinding};
+use ash::vk;
 use spirula_legalize::device::{
     AddressSource, DescriptorLocation, DeviceFacts, DeviceShader, LaunchRequirements,
 };
@@ -86,8 +88,31 @@ impl KernelPipelines {
         first.pipeline.was_cached
     }
 
+    /// The form of the shader that a launch needs: with addresses for buffers beyond the range of a descriptor, and with workgroups
+    /// that are folded into other dimensions.
+    pub fn find_requirements(
+        &self,
+        limits: &vk::PhysicalDeviceLimits,
+        groups: [u32; 3],
+        bound: &[(&LaunchBinding, DispatchResource)],
+    ) -> LaunchRequirements {
+        let range = u64::from(limits.max_storage_buffer_range);
+        let exceeds_range = |(binding, given): &(&LaunchBinding, DispatchResource)| match given {
+            DispatchResource::Buffer(buffer) => {
+                buffer.size > range && self.has_storage_buffer(binding)
+            }
+            _ => false,
+        };
+        let most = limits.max_compute_work_group_count;
+        let is_folded = groups.iter().zip(most).any(|(n, most)| *n > most);
+        LaunchRequirements {
+            addresses: bound.iter().any(exceeds_range),
+            folded: is_folded.then_some(groups),
+        }
+    }
+
     /// Whether the descriptor of a binding is a storage buffer of the shader.
-    pub fn has_storage_buffer(&self, bound: &LaunchBinding) -> bool {
+    fn has_storage_buffer(&self, bound: &LaunchBinding) -> bool {
         let mut bindings = self.shader.interface().bindings.iter();
         bindings.any(|b| {
             let is_storage = matches!(b.kind, BindingKind::Storage(_));
