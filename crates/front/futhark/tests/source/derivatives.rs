@@ -1,14 +1,22 @@
 //! Derivatives against finite differences: every scalar function, and functions made of each combinator, in both modes, for
 //! one direction and for several, and nested; by both evaluators.
 
-use super::{check_text, run_soac, run_source};
+use super::{check_text, run_soac_each, run_source};
 use spirula_futhark::compile::CheckedSource;
 use spirula_program::{ProgramValue, ScalarType};
 
-/// An evaluator of programs.
-type ProgramRunner = fn(&CheckedSource, &[ProgramValue]) -> Result<String, String>;
+/// Runs a program on several inputs.
+type ProgramRunner = fn(&CheckedSource, &[Vec<ProgramValue>]) -> RunResults;
 
-const RUNNERS: [(&str, ProgramRunner); 2] = [("source", run_source), ("soac", run_soac)];
+/// The printed results for each input.
+type RunResults = Result<Vec<Result<String, String>>, String>;
+
+const RUNNERS: [(&str, ProgramRunner); 2] = [("source", run_source_each), ("soac", run_soac_each)];
+
+fn run_source_each(checked: &CheckedSource, inputs: &[Vec<ProgramValue>]) -> RunResults {
+    let results = inputs.iter().map(|input| run_source(checked, input));
+    Ok(results.collect())
+}
 
 /// Functions of one scalar, and an interval in which they have derivatives.
 const UNARY: &[(&str, f64, f64)] = &[
@@ -91,13 +99,17 @@ fn make_value(shape: Vec<u64>, numbers: &[f64]) -> ProgramValue {
     }
 }
 
-/// The results of a program: the numbers of each.
-fn run(
+/// The results of a program for each input: the numbers of each result.
+fn run_each(
     runner: ProgramRunner,
     checked: &CheckedSource,
-    input: &[ProgramValue],
-) -> Result<Vec<Vec<f64>>, String> {
-    let text = runner(checked, input)?;
+    inputs: &[Vec<ProgramValue>],
+) -> Result<Vec<Vec<Vec<f64>>>, String> {
+    let texts = runner(checked, inputs)?.into_iter();
+    texts.map(|text| read_numbers(&text?)).collect()
+}
+
+fn read_numbers(text: &str) -> Result<Vec<Vec<f64>>, String> {
     let values = ProgramValue::read_all(text.as_bytes()).map_err(|error| error.to_string())?;
     let numbers = values.iter().map(|value| {
         let bits = value.elements();
@@ -131,25 +143,28 @@ fn check_scalar(call: &str, low: f64, high: f64, source: &mut NumberSource) -> R
             [x, if x == y { y + 1.0 / 256.0 } else { y }]
         })
         .collect();
+    let at = |x: f64, y: f64| vec![make_value(Vec::new(), &[x]), make_value(Vec::new(), &[y])];
+    let inputs: Vec<_> = points.iter().map(|&[x, y]| at(x, y)).collect();
+    let step = 1e-5f64;
+    let wide = check_text(&write_scalar_program(call, "f64"))?;
+    let mut slopes = Vec::new();
+    for &[x, y] in &points {
+        let around = [
+            at(x + step, y),
+            at(x - step, y),
+            at(x, y + step),
+            at(x, y - step),
+        ];
+        let found = run_each(run_source_each, &wide, &around)?;
+        let slope = |above: usize| (found[above][0][0] - found[above + 1][0][0]) / (2.0 * step);
+        slopes.push([slope(0), slope(2), slope(0), slope(2)]);
+    }
     for (float, tolerance) in [("f64", 1e-4), ("f32", 2e-4), ("f16", 3e-2)] {
-        let text = write_scalar_program(call, float);
-        let checked = check_text(&text)?;
-        let wide = check_text(&write_scalar_program(call, "f64"))?;
-        for &point in &points {
-            let at = |x: f64, y: f64| [make_value(Vec::new(), &[x]), make_value(Vec::new(), &[y])];
-            let [x, y] = point;
-            let step = 1e-5f64;
-            let slope = |left: [f64; 2], right: [f64; 2]| -> Result<f64, String> {
-                let above = run(run_source, &wide, &at(left[0], left[1]))?[0][0];
-                let below = run(run_source, &wide, &at(right[0], right[1]))?[0][0];
-                Ok((above - below) / (2.0 * step))
-            };
-            let by_x = slope([x + step, y], [x - step, y])?;
-            let by_y = slope([x, y + step], [x, y - step])?;
-            for (name, runner) in RUNNERS {
-                let found = run(runner, &checked, &at(x, y))?;
-                let wanted = [by_x, by_y, by_x, by_y];
-                for (index, wanted) in wanted.into_iter().enumerate() {
+        let checked = check_text(&write_scalar_program(call, float))?;
+        for (name, runner) in RUNNERS {
+            let results = run_each(runner, &checked, &inputs)?;
+            for ((found, wanted), point) in results.iter().zip(&slopes).zip(&points) {
+                for (index, &wanted) in wanted.iter().enumerate() {
                     let found = found[index + 1][0];
                     if !is_close(found, wanted, tolerance) {
                         return Err(format!(
@@ -367,30 +382,32 @@ fn write_vector_program(size: &str, body: &str) -> String {
     )
 }
 
-/// Differences of a result of a program along each direction.
-fn find_differences(
-    runner: ProgramRunner,
-    checked: &CheckedSource,
-    point: &[f64],
-    directions: &[Vec<f64>],
-    result: usize,
-) -> Result<Vec<Vec<f64>>, String> {
-    let step = 1e-5f64;
-    let length = point.len() as u64;
-    let mut differences = Vec::new();
-    for direction in directions {
-        let shifted = |sign: f64| {
-            let numbers = point.iter().zip(direction);
-            let numbers: Vec<_> = numbers.map(|(x, d)| x + sign * step * d).collect();
-            make_value(vec![length], &numbers)
-        };
-        let other = make_value(vec![length], point);
-        let above = run(runner, checked, &[shifted(1.0), other.clone()])?;
-        let below = run(runner, checked, &[shifted(-1.0), other])?;
-        let pairs = above[result].iter().zip(&below[result]);
-        differences.push(pairs.map(|(a, b)| (a - b) / (2.0 * step)).collect());
-    }
-    Ok(differences)
+/// The distance of points from which differences are taken.
+const STEP: f64 = 1e-5;
+
+/// Two inputs of a program for each direction, after and before a point.
+fn list_shifted_inputs(point: &[f64], directions: &[Vec<f64>]) -> Vec<Vec<ProgramValue>> {
+    let shape = vec![point.len() as u64];
+    let shift = |direction: &Vec<f64>, sign: f64| {
+        let numbers = point.iter().zip(direction);
+        let numbers: Vec<_> = numbers.map(|(x, d)| x + sign * STEP * d).collect();
+        vec![
+            make_value(shape.clone(), &numbers),
+            make_value(shape.clone(), point),
+        ]
+    };
+    let pairs = directions.iter();
+    pairs
+        .flat_map(|direction| [shift(direction, 1.0), shift(direction, -1.0)])
+        .collect()
+}
+
+/// Differences of a result along the direction of a pair of inputs.
+fn find_difference(pair: &[Vec<Vec<f64>>], result: usize) -> Vec<f64> {
+    let values = pair[0][result].iter().zip(&pair[1][result]);
+    values
+        .map(|(above, below)| (above - below) / (2.0 * STEP))
+        .collect()
 }
 
 fn check_vector(size: &str, body: &str, source: &mut NumberSource) -> Result<(), String> {
@@ -406,33 +423,32 @@ fn check_vector(size: &str, body: &str, source: &mut NumberSource) -> Result<(),
         })
         .collect();
     let shape = vec![length as u64];
-    let input = [
+    let mut inputs = vec![vec![
         make_value(shape.clone(), &point),
         make_value(shape, &direction),
-    ];
+    ]];
+    inputs.extend(list_shifted_inputs(&point, &units));
+    inputs.extend(list_shifted_inputs(&point, &[direction]));
     for (name, runner) in RUNNERS {
-        let results = run(runner, &checked, &input)?;
-        let columns = find_differences(runner, &checked, &point, &units, 0)?;
+        let found = run_each(runner, &checked, &inputs)?;
+        let results = &found[0];
+        let pairs: Vec<_> = found[1..].chunks(2).collect();
+        let columns = pairs[..length].iter();
+        let columns: Vec<Vec<f64>> = columns.map(|pair| find_difference(pair, 0)).collect();
         let rows = results[0].len();
         let jacobian: Vec<f64> = (0..rows)
             .flat_map(|row| columns.iter().map(move |column| column[row]))
             .collect();
-        let product = find_differences(
-            runner,
-            &checked,
-            &point,
-            std::slice::from_ref(&direction),
-            5,
-        )?;
+        let product = find_difference(pairs[length], 5);
         let wanted = [
             &jacobian,
             &jacobian,
             &jacobian,
             &jacobian,
             &results[5],
-            &product[0],
-            &product[0],
-            &product[0],
+            &product,
+            &product,
+            &product,
         ];
         let names = [
             "jvp", "vjp", "jmp", "mjp", "grad", "jvp vjp", "vjp jvp", "vjp vjp",

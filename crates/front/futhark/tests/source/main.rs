@@ -80,50 +80,73 @@ fn internalise_last(checked: &CheckedSource) -> Result<(SoacFunction, SoacEntry)
 
 /// The results of `main` by the evaluator of the soac form. An error is a message. Passes do not change them.
 fn run_soac(checked: &CheckedSource, input: &[ProgramValue]) -> Result<String, String> {
-    let results = run_translated(checked, input, |function| function);
-    let optimised = run_translated(checked, input, |function| {
-        optimise(function, FusionScope::All)
-    });
-    match (&results, &optimised) {
-        (Ok(before), Ok(after)) => assert_eq!(before, after, "before and after passes"),
-        (before, after) => assert_eq!(before.is_ok(), after.is_ok(), "{before:?}, {after:?}"),
-    }
-    results
+    run_soac_each(checked, &[input.to_vec()])?.swap_remove(0)
+}
+
+/// The same for several inputs of one program, which is translated once.
+fn run_soac_each(
+    checked: &CheckedSource,
+    inputs: &[Vec<ProgramValue>],
+) -> Result<Vec<Result<String, String>>, String> {
+    let plain = TranslatedProgram::new(checked, |function| function)?;
+    let optimised =
+        TranslatedProgram::new(checked, |function| optimise(function, FusionScope::All))?;
+    let run = |input: &Vec<ProgramValue>| {
+        let results = plain.run(input);
+        match (&results, &optimised.run(input)) {
+            (Ok(before), Ok(after)) => assert_eq!(before, after, "before and after passes"),
+            (before, after) => assert_eq!(before.is_ok(), after.is_ok(), "{before:?}, {after:?}"),
+        }
+        results
+    };
+    Ok(inputs.iter().map(run).collect())
 }
 
 /// The results of `main` by what its segmented form means, which is verified. An error is a message.
 fn run_segments(checked: &CheckedSource, input: &[ProgramValue]) -> Result<String, String> {
-    run_translated(checked, input, |function| {
+    let program = TranslatedProgram::new(checked, |function| {
         let function = optimise(function, FusionScope::All);
         let segments = translate_function(function, SegmentProfile::PROCESSOR);
         verify_function(&segments).expect("it keeps the rules");
         to_soac(&segments)
-    })
+    });
+    program?.run(input)
 }
 
-/// The results of `main` after a translation of its soac form, which is verified. An error is a message.
-fn run_translated(
-    checked: &CheckedSource,
-    input: &[ProgramValue],
-    translate: impl FnOnce(SoacFunction) -> SoacFunction,
-) -> Result<String, String> {
-    let (function, interface) = internalise_last(checked)?;
-    let function = translate(function);
-    let mut verified = SoacProgram::default();
-    verified.functions.push(function.clone());
-    spirula_soac::verify::verify_program(&verified).expect("it keeps the rules");
-    let arguments = input.iter().flat_map(SoacValue::list_argument).collect();
-    let results = evaluate_function(&function, arguments, FUEL)?;
-    let unsigned: Vec<bool> = interface
-        .results
-        .iter()
-        .flat_map(|result| result.unsigned.clone())
-        .collect();
-    let values = results
-        .iter()
-        .zip(unsigned)
-        .map(|(value, unsigned)| value.to_program_value(unsigned));
-    Ok(print_values(&values.collect::<Vec<_>>()))
+/// `main` after a translation of its soac form, which is verified.
+struct TranslatedProgram {
+    function: SoacFunction,
+    interface: SoacEntry,
+}
+
+impl TranslatedProgram {
+    fn new(
+        checked: &CheckedSource,
+        translate: impl FnOnce(SoacFunction) -> SoacFunction,
+    ) -> Result<TranslatedProgram, String> {
+        let (function, interface) = internalise_last(checked)?;
+        let function = translate(function);
+        let mut verified = SoacProgram::default();
+        verified.functions.push(function.clone());
+        spirula_soac::verify::verify_program(&verified).expect("it keeps the rules");
+        Ok(TranslatedProgram {
+            function,
+            interface,
+        })
+    }
+
+    /// The results. An error is a message.
+    fn run(&self, input: &[ProgramValue]) -> Result<String, String> {
+        let arguments = input.iter().flat_map(SoacValue::list_argument).collect();
+        let results = evaluate_function(&self.function, arguments, FUEL)?;
+        let declared = self.interface.results.iter();
+        let unsigned = declared.flat_map(|result| result.unsigned.clone());
+        let values = results
+            .iter()
+            .zip(unsigned)
+            .map(|(value, unsigned)| value.to_program_value(unsigned));
+        Ok(print_values(&values.collect::<Vec<_>>()))
+    }
 }
 
 /// The function after all passes.
