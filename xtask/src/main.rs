@@ -8,6 +8,7 @@ mod mutants;
 mod opencl;
 mod outputs;
 mod pjrt;
+mod release;
 mod speed;
 mod suite;
 mod test;
@@ -51,6 +52,8 @@ enum Task {
         /// `pjrt_c_api.h`
         header: PathBuf,
     },
+    /// Make the files of a release: archives, packages, wheels, checksums
+    Release(release::ReleaseOptions),
     /// Measure time and memory of the translation of LLVM IR, beside LLVM's tools
     Speed(speed::Args),
     /// Check, compile and run the programs of a corpus, and write a table of the results by folder
@@ -71,12 +74,17 @@ fn main() -> ExitCode {
     let done = match Args::parse().task {
         Task::Book => find_repository_root().and_then(|root| book::build_book(&root)),
         Task::Grammar { folder } => grammar::generate_tables(&folder),
-        Task::Tidy => find_repository_root().and_then(|root| tidy::check_tidiness(&root)),
+        Task::Tidy => {
+            find_repository_root().and_then(|root| tidy::check_tidiness(&root))
+        }
         Task::Jax(options) => find_repository_root().and_then(|root| jax::run_jax(&root, &options)),
         Task::Mutants(args) => mutants::compare_verifiers(&args),
         Task::Outputs(options) => outputs::print_outputs(&options),
         Task::Pjrt { header } => {
             find_repository_root().and_then(|root| pjrt::generate_interface(&root, &header))
+        }
+        Task::Release(options) => {
+            find_repository_root().and_then(|root| release::make_release(&root, &options))
         }
         Task::Speed(args) => {
             find_repository_root().and_then(|root| speed::run_speed_comparison(&root, &args))

@@ -1,10 +1,10 @@
 //! The playground: a page with the compiler as WebAssembly.
 //!
 //! `cargo xtask web` makes `target/playground` of `crates/bindings/web/page` and the module, which it builds in a target folder of its
-//! own with a compiler that makes WebAssembly (`tools/web_rust.rs`). `cargo xtask web --check` runs the tests of
+//! own with a compiler that makes WebAssembly (`tools/cross_rust.rs`). `cargo xtask web --check` runs the tests of
 //! `crates/bindings/web/tests` in Node and in Chromium.
 
-use crate::tools::{self, WebToolchain};
+use crate::tools::{self, CrossToolchain};
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
 use std::fs;
@@ -63,7 +63,7 @@ fn find_module(target: &Path) -> PathBuf {
 }
 
 /// Builds the module with the profile `web`.
-fn build_module(root: &Path, toolchain: &WebToolchain) -> Result<PathBuf> {
+fn build_module(root: &Path, toolchain: &CrossToolchain) -> Result<PathBuf> {
     let target = root.join("target");
     let mut build = Command::new("cargo");
     build
@@ -75,7 +75,7 @@ fn build_module(root: &Path, toolchain: &WebToolchain) -> Result<PathBuf> {
     if let Some(rustc) = &toolchain.rustc {
         build.env("RUSTC", rustc);
     }
-    if let Some(linker) = &toolchain.linker {
+    if let Some(linker) = &toolchain.web_linker {
         build.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
     }
     if toolchain.builds_library {

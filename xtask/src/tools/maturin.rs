@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The package.
-const PACKAGE: &str = "maturin==1.16.0";
+pub const MATURIN_RELEASE: &str = "maturin==1.16.0";
 
 /// Finds maturin, or makes a virtual environment with it. Returns the folder of its programs.
 ///
@@ -22,7 +22,7 @@ pub fn find_or_fetch_maturin(target: &Path) -> Result<PathBuf> {
         found.is_ok_and(|output| output.status.success())
     };
     if !is_there() {
-        make_environment(&root, &[PACKAGE])?;
+        make_environment(&root, &[MATURIN_RELEASE])?;
         ensure!(is_there(), "maturin does not start");
     }
     Ok(programs)

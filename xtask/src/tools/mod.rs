@@ -5,6 +5,7 @@
 
 mod apt;
 mod clang;
+mod cross_rust;
 mod jax;
 mod launcher;
 mod lavapipe;
@@ -15,9 +16,12 @@ mod playwright;
 mod python;
 mod torch;
 mod validator;
-mod web_rust;
+mod zig;
 
 pub use clang::find_or_fetch_clang;
+pub use cross_rust::{
+    CrossToolchain, WEB_TARGET, find_or_fetch_cross_rust, find_or_fetch_web_rust, locate_sysroot,
+};
 pub use jax::{find_or_fetch_jax, has_packages};
 pub use lavapipe::find_or_fetch_lavapipe;
 pub use maturin::{find_or_fetch_maturin, install_wheel};
@@ -26,4 +30,4 @@ pub use opencl::find_or_fetch_opencl;
 pub use playwright::{find_chromium, find_or_fetch_playwright};
 pub use torch::find_or_fetch_torch;
 pub use validator::find_or_fetch_validator;
-pub use web_rust::{WEB_TARGET, WebToolchain, find_or_fetch_web_rust};
+pub use zig::find_or_fetch_zig;
