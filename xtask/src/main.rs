@@ -2,6 +2,7 @@
 
 mod book;
 mod c_interface;
+mod crate_files;
 mod grammar;
 mod jax;
 mod mutants;
@@ -9,6 +10,8 @@ mod opencl;
 mod outputs;
 mod pjrt;
 mod release;
+mod rust_version;
+mod semver;
 mod speed;
 mod suite;
 mod test;
@@ -19,7 +22,7 @@ mod web;
 mod wheel;
 mod words;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -54,6 +57,8 @@ enum Task {
     },
     /// Make the files of a release: archives, packages, wheels, checksums
     Release(release::ReleaseOptions),
+    /// Compare the public interfaces of the crates with those of another revision
+    Semver(semver::SemverOptions),
     /// Measure time and memory of the translation of LLVM IR, beside LLVM's tools
     Speed(speed::Args),
     /// Check, compile and run the programs of a corpus, and write a table of the results by folder
@@ -75,7 +80,7 @@ fn main() -> ExitCode {
         Task::Book => find_repository_root().and_then(|root| book::build_book(&root)),
         Task::Grammar { folder } => grammar::generate_tables(&folder),
         Task::Tidy => {
-            find_repository_root().and_then(|root| tidy::check_tidiness(&root))
+            find_repository_root().and_then(|root| tidy::check_tidiness(&root, &list_tasks()))
         }
         Task::Jax(options) => find_repository_root().and_then(|root| jax::run_jax(&root, &options)),
         Task::Mutants(args) => mutants::compare_verifiers(&args),
@@ -86,11 +91,16 @@ fn main() -> ExitCode {
         Task::Release(options) => {
             find_repository_root().and_then(|root| release::make_release(&root, &options))
         }
+        Task::Semver(options) => {
+            find_repository_root().and_then(|root| semver::compare_interfaces(&root, &options))
+        }
         Task::Speed(args) => {
             find_repository_root().and_then(|root| speed::run_speed_comparison(&root, &args))
         }
         Task::Suite(options) => suite::run_suite(&options),
-        Task::Test => find_repository_root().and_then(test::run_all_checks),
+        Task::Test => {
+            find_repository_root().and_then(|root| test::run_all_checks(root, &list_tasks()))
+        }
         Task::Torch(options) => {
             find_repository_root().and_then(|root| torch::run_torch(&root, &options))
         }
@@ -113,4 +123,11 @@ fn main() -> ExitCode {
 fn find_repository_root() -> anyhow::Result<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     Ok(folder.canonicalize()?)
+}
+
+/// The names of all tasks.
+fn list_tasks() -> Vec<String> {
+    let command = Args::command();
+    let names = command.get_subcommands().map(|task| task.get_name());
+    names.map(str::to_owned).collect()
 }

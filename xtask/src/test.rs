@@ -1,6 +1,6 @@
 //! The test command: rules of the house, format, lints, tests and corpora.
 
-use crate::{book, jax, opencl, tidy, tools, wheel};
+use crate::{book, crate_files, jax, opencl, rust_version, tidy, tools, wheel};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use std::ffi::OsString;
@@ -64,7 +64,7 @@ struct Run {
 }
 
 /// Packages of the workspace that are not published.
-const UNPUBLISHED: &[&str] = &[
+pub const UNPUBLISHED: &[&str] = &[
     "spirula-bench",
     "spirula-differential",
     "spirula-fuzz",
@@ -76,9 +76,9 @@ const UNPUBLISHED: &[&str] = &[
 ];
 
 /// Runs all checks that a change must pass. With `CI` set, a missing tool is a failure. Otherwise it is reported at the
-/// end. The corpora are no part of the repository, and are run where they are present.
-pub fn run_all_checks(root: PathBuf) -> Result<()> {
-    tidy::check_tidiness(&root)?;
+/// end. The corpora are no part of the repository, and are run where they are present. `tasks` are the names of all tasks.
+pub fn run_all_checks(root: PathBuf, tasks: &[String]) -> Result<()> {
+    tidy::check_tidiness(&root, tasks)?;
     let mut run = Run {
         root,
         environment: Vec::new(),
@@ -92,6 +92,7 @@ pub fn run_all_checks(root: PathBuf) -> Result<()> {
         // A build from nothing does not use what an incremental build would keep: gigabytes.
         run.environment.push(("CARGO_INCREMENTAL", "0".into()));
     }
+    run.check_compiler()?;
     let drivers = run.find_tools()?;
     run.run_step("cargo", &["fmt", "--all", "--check"])?;
     run.run_step(
@@ -201,14 +202,25 @@ impl Run {
         jax::check_plugin(&self.root, &python, &library, &self.environment)
     }
 
-    /// Makes the packages of all crates that are published, without building them. Their dependencies are known since the build.
+    /// Makes the packages of all crates that are published, without building them, and checks their content. Their dependencies
+    /// are known since the build.
     fn make_packages(&mut self) -> Result<()> {
         let mut arguments = vec!["package", "--workspace", "--offline", "--quiet"];
         arguments.extend(["--no-verify", "--allow-dirty"]);
         for package in UNPUBLISHED {
             arguments.extend(["--exclude", package]);
         }
-        self.run_step("cargo", &arguments)
+        let folder = self.root.join("target/package");
+        crate_files::remove_crate_files(&folder)?;
+        self.run_step("cargo", &arguments)?;
+        crate_files::check_crate_files(&folder)
+    }
+
+    /// Checks that the compiler is the oldest one that the crates state. Another compiler tests no statement.
+    fn check_compiler(&mut self) -> Result<()> {
+        let checked = rust_version::check_compiler(&self.root);
+        let subject = "the oldest version of Rust that is stated";
+        self.require_tool(subject, checked).map(drop)
     }
 
     /// Builds the book, and checks its links.

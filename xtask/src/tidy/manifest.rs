@@ -55,6 +55,25 @@ impl Manifest {
         name.unwrap_or_default().trim_matches('"')
     }
 
+    /// A value that the root's manifest states for all crates, such as `rust-version`.
+    pub fn find_workspace_value(&self, field: &str) -> Option<&str> {
+        let (_, section) = self.text.split_once("[workspace.package]\n")?;
+        let section = section.split("\n[").next().unwrap_or_default();
+        let start = format!("{field} = \"");
+        let value = section.lines().find_map(|line| line.strip_prefix(&start));
+        value?.strip_suffix('"')
+    }
+
+    /// The names of the features, in their order.
+    pub fn list_features(&self) -> impl Iterator<Item = &str> {
+        let section = self.text.split("\n[features]\n").nth(1).unwrap_or_default();
+        let section = section.split("\n[").next().unwrap_or_default();
+        let names = section.lines().filter_map(|line| line.split_once(" = "));
+        names
+            .map(|(name, _)| name)
+            .filter(|name| !name.starts_with('#'))
+    }
+
     /// All dependencies, in their order.
     pub fn list_dependencies(&self) -> impl Iterator<Item = ManifestDependency<'_>> {
         let mut section = "";
@@ -88,10 +107,17 @@ pub fn read_manifests(root: &Path) -> Result<Vec<Manifest>> {
         }
     }
     paths.sort();
-    let read = |path: String| {
-        let text =
-            fs::read_to_string(root.join(&path)).with_context(|| format!("cannot read {path}"))?;
-        Ok(Manifest { path, text })
-    };
+    let read = |path: String| read_manifest(root, path);
     paths.into_iter().map(read).collect()
+}
+
+/// Reads the manifest of the workspace.
+pub fn read_root_manifest(root: &Path) -> Result<Manifest> {
+    read_manifest(root, "Cargo.toml".to_owned())
+}
+
+fn read_manifest(root: &Path, path: String) -> Result<Manifest> {
+    let text =
+        fs::read_to_string(root.join(&path)).with_context(|| format!("cannot read {path}"))?;
+    Ok(Manifest { path, text })
 }

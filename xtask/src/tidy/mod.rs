@@ -2,24 +2,28 @@
 //!
 //! Each rule is a file: dependencies between crates ([`arrows`]), reasons of foreign dependencies ([`dependencies`]),
 //! places of unsafe code ([`unsafe_code`]), names of types ([`type_names`]), aliases and test-only files
-//! ([`definitions`]), links of documents ([`documents`]), lengths of files ([`lengths`]), sentences ([`sentences`]), packages ([`packages`]), and subjects of
-//! commits ([`subjects`]).
+//! ([`definitions`]), links of documents ([`documents`]), lengths of files ([`lengths`]), sentences ([`sentences`]), packages ([`packages`]), features
+//! ([`features`]), recipes ([`recipes`]), workflows ([`workflows`]), and subjects of commits ([`subjects`]).
 
 mod arrows;
 mod definitions;
 mod dependencies;
 mod documents;
+mod features;
 mod lengths;
 mod manifest;
 mod packages;
+mod recipes;
 mod sentences;
 mod source;
 mod subjects;
 mod type_names;
 mod unsafe_code;
+mod workflows;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use std::path::Path;
+use workflows::WorkflowFacts;
 
 /// The crates that each crate depends on (ARCHITECTURE.md, "Crates").
 const ARROWS: &[(&str, &[&str])] = &[
@@ -307,18 +311,30 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("spirula-bench", &[]),
 ];
 
-/// Checks all rules and reports every breach.
+/// Checks all rules and reports every breach. `tasks` are the names of the repository's tasks.
 ///
 /// # Errors
 /// When a rule is broken, or a file cannot be read.
-pub fn check_tidiness(root: &Path) -> Result<()> {
+pub fn check_tidiness(root: &Path, tasks: &[String]) -> Result<()> {
     let mut breaches = Vec::new();
     let manifests = manifest::read_manifests(root)?;
+    let workspace = manifest::read_root_manifest(root)?;
+    let state = |field| {
+        let value = workspace.find_workspace_value(field);
+        value.with_context(|| format!("Cargo.toml states no {field}"))
+    };
     let files = source::read_source_files(root)?;
     arrows::check_arrows(ARROWS, &manifests, &mut breaches);
     dependencies::check_dependency_reasons(root, &manifests, &mut breaches)?;
     documents::check_documents(root, &mut breaches)?;
     packages::check_packages(root, &manifests, &mut breaches);
+    features::check_features(root, &manifests, &mut breaches);
+    recipes::check_recipes(root, state("version")?, &mut breaches)?;
+    let facts = WorkflowFacts {
+        tasks,
+        rust_version: state("rust-version")?,
+    };
+    workflows::check_workflows(root, &facts, &mut breaches)?;
     unsafe_code::check_unsafe_code(root, &files, &mut breaches)?;
     type_names::check_type_names(&files, &mut breaches);
     definitions::check_definitions(&files, &mut breaches);

@@ -1,6 +1,11 @@
 //! The `spirula` command: arguments, files, progress and reports around the libraries.
 //!
 //! [`run_command_line`] is the command. The program `spirula` calls it, and so does the Python package of that name.
+//!
+//! Features:
+//!
+//! - `fixed-address` (default): on Linux, the command is linked at a fixed address and starts faster.
+//! - `wgsl`: the command reads WGSL, by the front end of naga.
 
 // They panic when nobody reads.
 #![deny(clippy::print_stdout, clippy::print_stderr)]

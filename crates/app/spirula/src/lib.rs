@@ -15,6 +15,10 @@
 //! ```
 //!
 //! This crate reads no files, prints nothing, and knows no devices. `spirula-runtime` runs its outputs.
+//!
+//! Features:
+//!
+//! - `wgsl`: WGSL is an input language, by the front end of naga.
 
 mod c_library;
 mod compile;

@@ -16,6 +16,11 @@
 //! assert_eq!(device.info().kind, spirula_runtime::DeviceKind::Cpu);
 //! # Ok::<(), spirula_runtime::DeviceError>(())
 //! ```
+//!
+//! Features:
+//!
+//! - `opencl` (default): devices of OpenCL drivers, which are loaded at run time.
+//! - `vulkan` (default): devices of Vulkan drivers, which are loaded at run time.
 
 mod cache_folder;
 mod compare;
