@@ -111,8 +111,10 @@ pub fn add_programs(
         if !library.is_linked {
             continue;
         }
-        let archive = name(target.static_library);
-        tree.copy_file(format!("lib/{archive}"), &built.join(&archive))?;
+        let others = [Some(target.static_library), target.import_library];
+        for file in others.into_iter().flatten().map(name) {
+            tree.copy_file(format!("lib/{file}"), &built.join(&file))?;
+        }
         let folder = root.join(library.folder);
         tree.copy_folder("include", &folder.join("include"))?;
         let file = format!("{}.pc", library.stem);

@@ -96,7 +96,7 @@ impl FileTree {
     /// # Errors
     /// When a path is too long for the format.
     pub fn pack_archive(&self, folder: Option<&str>, seconds: u64) -> Result<Vec<u8>> {
-        let compressed = GzBuilder::new().write(Vec::new(), Compression::best());
+        let compressed = GzBuilder::new().write(Vec::new(), Compression::default());
         let mut archive = Builder::new(compressed);
         let mut folders = std::collections::BTreeSet::new();
         for (path, entry) in &self.entries {
@@ -149,12 +149,12 @@ fn start_header(kind: EntryType, mode: u32, length: u64, seconds: u64) -> Header
     header
 }
 
-/// Compresses bytes as `gzip -9 -n` does, without a name and a time.
+/// Compresses bytes as `gzip -n` does, without a name and a time.
 ///
 /// # Errors
 /// When the compressor fails.
 pub fn compress_bytes(bytes: &[u8]) -> Result<Vec<u8>> {
-    let mut packed = GzBuilder::new().write(Vec::new(), Compression::best());
+    let mut packed = GzBuilder::new().write(Vec::new(), Compression::default());
     packed.write_all(bytes)?;
     Ok(packed.finish()?)
 }

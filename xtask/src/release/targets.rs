@@ -51,6 +51,8 @@ pub struct ReleaseTarget {
     pub shared_library: [&'static str; 2],
     /// File names of static libraries around their stem.
     pub static_library: [&'static str; 2],
+    /// File names, around their stem, of the libraries by which programs are linked with shared ones, where these are others.
+    pub import_library: Option<[&'static str; 2]>,
     /// The extension of programs, with its point.
     pub program_suffix: &'static str,
 }
@@ -64,6 +66,7 @@ const LINUX: ReleaseTarget = ReleaseTarget {
     debian: Some("amd64"),
     shared_library: ["lib", ".so"],
     static_library: ["lib", ".a"],
+    import_library: None,
     program_suffix: "",
 };
 
@@ -114,6 +117,7 @@ pub const TARGETS: &[ReleaseTarget] = &[
         debian: None,
         shared_library: ["", ".dll"],
         static_library: ["", ".lib"],
+        import_library: Some(["", ".dll.lib"]),
         program_suffix: ".exe",
     },
 ];
