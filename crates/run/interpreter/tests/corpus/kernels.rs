@@ -2,7 +2,7 @@
 
 use crate::contents::{compare_elements, read_hex, read_scalar, read_seeded_fill};
 use crate::executors::TestedExecutor;
-use crate::{CorpusTally, is_chosen};
+use crate::{CorpusTally, is_chosen, open_processor};
 use serde_json::Value;
 use spirula_interpreter::{InterpretedArgument, InterpretedLaunch, KernelExecutor};
 use spirula_runtime::data::{ElementType, generate_elements};
@@ -79,7 +79,7 @@ fn compare_devices(path: &Path, test: &Value, tested: TestedExecutor) -> Result<
     let compiled = spirula::compile_input(&bytes, &Default::default());
     let module = compiled.and_then(|compiled| compiled.into_module());
     let module = module.map_err(|error| error.to_string())?;
-    let device = ComputeDevice::open("cpu", &Default::default()).map_err(|e| e.to_string())?;
+    let device = open_processor()?;
     let mut buffers = TestBuffers {
         device,
         executor: tested.make(),

@@ -11,6 +11,7 @@ mod kernels;
 mod shaders;
 
 use executors::TestedExecutor;
+use spirula_runtime::{ComputeDevice, DeviceOptions};
 
 /// Results of a corpus.
 #[derive(Default)]
@@ -49,6 +50,16 @@ impl CorpusTally {
         let is_whole = std::env::var_os("ONLY").is_none() && tested.is_whole();
         assert!(!is_whole || equal >= least, "only {equal} are equal");
     }
+}
+
+/// The CPU device with one thread. Some tests have results that depend on the order of their workgroups, such as where a hash table has
+/// its keys.
+fn open_processor() -> Result<ComputeDevice, String> {
+    let options = DeviceOptions {
+        threads: Some(1),
+        ..DeviceOptions::default()
+    };
+    ComputeDevice::open("cpu", &options).map_err(|error| error.to_string())
 }
 
 /// Whether a test runs.

@@ -2,13 +2,11 @@
 
 use crate::contents::{compare_elements, read_hex, read_named_fill, read_scalar};
 use crate::executors::TestedExecutor;
-use crate::{CorpusTally, is_chosen};
+use crate::{CorpusTally, is_chosen, open_processor};
 use serde_json::Value;
 use spirula_interpreter::{InterpretedLaunch, ResourceSlot};
 use spirula_runtime::data::{ElementType, generate_elements};
-use spirula_runtime::{
-    ComputeDevice, IndexSpace, KernelLaunch, LaunchBinding, LaunchInputs, load_module,
-};
+use spirula_runtime::{IndexSpace, KernelLaunch, LaunchBinding, LaunchInputs, load_module};
 use std::path::Path;
 
 /// Most steps of a launch.
@@ -73,7 +71,7 @@ fn compare_devices(folder: &Path, test: &Value, tested: TestedExecutor) -> Resul
         return Err(format!("refused: {reason}"));
     }
     let buffers = read_buffers(&test["buffers"])?;
-    let mut device = ComputeDevice::open("cpu", &Default::default()).map_err(|e| e.to_string())?;
+    let mut device = open_processor()?;
     let compiled = device
         .create_kernel(&module, "main", &specialised)
         .map_err(|e| e.to_string())?;
