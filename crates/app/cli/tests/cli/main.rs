@@ -17,6 +17,7 @@ mod futhark_source;
 mod grammar;
 mod harness;
 mod help;
+mod json_reference;
 mod link;
 mod literate;
 mod lsp;

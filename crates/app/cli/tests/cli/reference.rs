@@ -1,6 +1,7 @@
 //! The reference of the book is what the tables of the program say. `BLESS=1` renews it.
 
 use crate::harness::spirula;
+use crate::json_reference;
 use spirula_opt::{AnalysisSet, PASSES, PassPipeline};
 use spirula_spirv::target::SpirvTarget;
 use spirula_spirv::verify::VerifyRule;
@@ -45,6 +46,10 @@ const PAGES: &[ReferencePage] = &[
         file: "exit-codes.md",
         write: write_exit_codes,
     },
+    ReferencePage {
+        file: "json.md",
+        write: json_reference::write_page,
+    },
 ];
 
 fn root() -> PathBuf {
@@ -67,14 +72,14 @@ fn reference_is_current() {
 }
 
 /// The beginning of a page.
-fn begin_page(title: &str, about: &str) -> String {
+pub fn begin_page(title: &str, about: &str) -> String {
     format!(
         "# {title}\n\n<!-- Written by crates/app/cli/tests/cli/reference.rs with BLESS=1; do not edit. -->\n\n{about}\n"
     )
 }
 
 /// A text for a cell of a table.
-fn escape_cell(text: &str) -> String {
+pub fn escape_cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;")
 }
 
