@@ -149,7 +149,7 @@ pub fn write_operand_kinds(core: &Core, sets: &[NamedSet]) -> String {
         "{HEADER}use crate::grammar::enumerants::Capability;\n\
          use crate::grammar::{{Category, Enumerant, KindInfo, Operand, Quantifier, Version}};\n\n\
          #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]\n#[repr(u8)]\n\
-         pub enum Kind {{\n"
+         #[non_exhaustive]\npub enum Kind {{\n"
     );
     for (name, _) in &all {
         _ = writeln!(out, "{name},");

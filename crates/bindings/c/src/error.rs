@@ -2,7 +2,7 @@
 
 use crate::body::ask;
 use crate::handle::OutPointer;
-use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_diagnostics::{DiagnosticList, SourceDiagnostic, SourceLocation};
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -70,9 +70,9 @@ impl From<SourceDiagnostic> for ApiFailure {
     }
 }
 
-impl From<Vec<SourceDiagnostic>> for ApiFailure {
-    fn from(found: Vec<SourceDiagnostic>) -> ApiFailure {
-        ApiFailure::Invalid(found)
+impl From<DiagnosticList> for ApiFailure {
+    fn from(found: DiagnosticList) -> ApiFailure {
+        ApiFailure::Invalid(found.into_vec())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::failure::{FailureKind, NamedSource, PythonFailure};
 use crate::kernel::PythonKernel;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_diagnostics::{DiagnosticList, SourceDiagnostic, SourceLocation};
 use spirula_opt::{OptimiseError, PassPipeline, PipelineOptions, optimise_module};
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::ir::SpirvModule;
@@ -102,7 +102,7 @@ impl ModuleArgument<'_> {
             },
         };
         let words = if binary::is_spirv(&source.bytes) {
-            binary::words_from_bytes(&source.bytes).map_err(|error| vec![error])
+            binary::words_from_bytes(&source.bytes).map_err(DiagnosticList::from)
         } else {
             let options = text::ParseOptions {
                 default_version: version,
@@ -111,7 +111,7 @@ impl ModuleArgument<'_> {
             parse_text(&source.bytes, &options)
         };
         let words = words.map_err(|errors| {
-            PythonFailure::from_diagnostics(FailureKind::Read, errors, &source)
+            PythonFailure::from_diagnostics(FailureKind::Read, errors.into_vec(), &source)
         })?;
         Ok((words, source))
     }
@@ -132,14 +132,11 @@ impl ModuleArgument<'_> {
     }
 }
 
-fn parse_text(
-    bytes: &[u8],
-    options: &text::ParseOptions,
-) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
+fn parse_text(bytes: &[u8], options: &text::ParseOptions) -> Result<Vec<u32>, DiagnosticList> {
     let source = std::str::from_utf8(bytes).map_err(|error| {
         let place = SourceLocation::Byte(error.valid_up_to() as u64);
         let message = "the input is neither a SPIR-V binary nor a text";
-        vec![SourceDiagnostic::error(place, message)]
+        SourceDiagnostic::error(place, message)
     })?;
     text::parse_assembly(source, options)
 }
@@ -168,12 +165,15 @@ pub fn assemble(
     };
     let assembled = py.detach(|| {
         let words = parse_text(&source.bytes, &options)?;
-        SpirvModule::from_words(words).map_err(|error| vec![error])
+        SpirvModule::from_words(words).map_err(DiagnosticList::from)
     });
     match assembled {
         Ok(module) => Ok(PythonModule::new(module, source)),
         Err(errors) => {
-            Err(PythonFailure::from_diagnostics(FailureKind::Read, errors, &source).into())
+            Err(
+                PythonFailure::from_diagnostics(FailureKind::Read, errors.into_vec(), &source)
+                    .into(),
+            )
         }
     }
 }
@@ -223,8 +223,9 @@ pub fn verify_module(
     }
     let (words, source) = module.to_words(options.target.version)?;
     let verified = py.detach(|| verify::verify_words(words, &options).map(drop));
-    Ok(verified
-        .map_err(|faults| PythonFailure::from_diagnostics(FailureKind::Verify, faults, &source))?)
+    Ok(verified.map_err(|faults| {
+        PythonFailure::from_diagnostics(FailureKind::Verify, faults.into_vec(), &source)
+    })?)
 }
 
 /// Passes of the optimiser: names of passes and presets, separated by commas or as a list.

@@ -68,7 +68,8 @@ impl ModuleReport {
         let words = module.to_words();
         let text = print_module(&module);
         // The places of a module that was edited are those of its words once they are read again.
-        let found = verify::verify_words(words.clone(), options).err();
+        let found = verify::verify_words(words.clone(), options);
+        let found = found.err().map_or_else(Vec::new, Vec::from);
         let bytes = spirula_spirv::binary::to_bytes(&words);
         let blocks = module.functions().iter();
         let drawing = GraphvizOptions {
@@ -91,7 +92,7 @@ impl ModuleReport {
                 .into_iter()
                 .map(|(name, model)| (name, model.to_string()))
                 .collect(),
-            faults: locate_faults(&found.unwrap_or_default(), &words, &text),
+            faults: locate_faults(&found, &words, &text),
             drawing: drawing.filter(|drawing| drawing.len() <= LARGEST_DRAWING),
             text,
             before,

@@ -5,6 +5,7 @@ use std::fmt;
 
 /// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum FaultKind {
     /// An access outside of the object that the pointer points into.
     OutOfBounds,

@@ -131,7 +131,8 @@ fn verified(module: &SpirvModule) -> Result<(), Vec<SourceDiagnostic>> {
         scalar_block_layout: true,
         ..verify::VerifyOptions::default()
     };
-    verify::verify_module(module, &options)
+    verify::verify_module(module, &options)?;
+    Ok(())
 }
 
 /// Numbers that are the same in every run.

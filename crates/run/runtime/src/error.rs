@@ -6,6 +6,7 @@ use spirula_resource::FaultReport;
 
 /// Reasons why a device refuses a request or fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DeviceError {
     /// No such device exists.
     #[error("no device {name}; there are: {available}")]

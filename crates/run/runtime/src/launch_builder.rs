@@ -20,11 +20,10 @@ pub fn load_module(spirv: &[u8]) -> Result<SpirvModule, DeviceError> {
         scalar_block_layout: true,
         ..verify::VerifyOptions::default()
     };
-    match verify::verify_module(&module, &options) {
-        Err(mut faults) if !faults.is_empty() => {
-            Err(DeviceError::Module(Box::new(faults.swap_remove(0))))
-        }
-        _ => Ok(module),
+    let faults = verify::verify_module(&module, &options).err();
+    match faults.and_then(|faults| faults.into_iter().next()) {
+        Some(first) => Err(DeviceError::Module(Box::new(first))),
+        None => Ok(module),
     }
 }
 

@@ -176,7 +176,7 @@ fn compile_shader(module: spirv::SpirvModule) -> Result<spirv::SpirvModule, Stri
         target: options.target,
         ..verify::VerifyOptions::default()
     };
-    verify::verify_module(&made, &options).map_err(first)?;
+    verify::verify_module(&made, &options).map_err(|faults| first(faults.into_vec()))?;
     Ok(made)
 }
 

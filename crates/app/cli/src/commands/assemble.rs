@@ -3,7 +3,7 @@
 use crate::cli::args::AsArgs;
 use crate::cli::output_form::check_output_form;
 use crate::cli::{CommandFailure, CommandResult, files};
-use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_diagnostics::{DiagnosticList, SourceDiagnostic, SourceLocation};
 use spirula_spirv::{binary, text};
 
 /// Runs `spirula as`.
@@ -17,24 +17,24 @@ pub fn run_as(args: &AsArgs) -> CommandResult {
     };
     match assemble_text(&input.bytes, &options) {
         Ok(words) => files::write_binary(&args.output, &binary::to_bytes(&words)),
-        Err(diagnostics) => Err(CommandFailure::from_diagnostics(input, diagnostics)),
+        Err(diagnostics) => Err(CommandFailure::from_diagnostics(
+            input,
+            diagnostics.into_vec(),
+        )),
     }
 }
 
-fn assemble_text(
-    bytes: &[u8],
-    options: &text::ParseOptions,
-) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
+fn assemble_text(bytes: &[u8], options: &text::ParseOptions) -> Result<Vec<u32>, DiagnosticList> {
     if binary::is_spirv(bytes) {
         let error = SourceDiagnostic::error(
             SourceLocation::Unknown,
             "the input is a SPIR-V binary already",
         );
-        return Err(vec![error.with_hint("spirula dis disassembles it")]);
+        return Err(error.with_hint("spirula dis disassembles it").into());
     }
     let source = std::str::from_utf8(bytes).map_err(|e| {
         let place = SourceLocation::Byte(e.valid_up_to() as u64);
-        vec![SourceDiagnostic::error(place, "the text is not UTF-8 here")]
+        SourceDiagnostic::error(place, "the text is not UTF-8 here")
     })?;
     text::parse_assembly(source, options)
 }

@@ -48,7 +48,7 @@ fn check_input(path: &Path) -> Result<Vec<FileFinding>, CommandFailure> {
             let words = read.as_spirv().map(|module| module.to_words());
             let verified = words.map(|words| verify_words(words, &VerifyOptions::default()));
             match verified {
-                Some(Err(faults)) => faults,
+                Some(Err(faults)) => faults.into_vec(),
                 _ => Vec::new(),
             }
         }

@@ -44,7 +44,8 @@ fn verify_for_any_consumer(module: &SpirvModule) -> Result<(), Vec<SourceDiagnos
         scalar_block_layout: true,
         ..verify::VerifyOptions::default()
     };
-    verify::as_read(module, &options).map_err(|mut faults| {
+    verify::as_read(module, &options).map_err(|faults| {
+        let mut faults = faults.into_vec();
         if let Some(last) = faults.last_mut() {
             let note = "--skip-validation takes the module as it is";
             last.notes.push(note.to_owned());

@@ -5,7 +5,7 @@ use crate::cli::finding::{FileFinding, print_findings};
 use crate::cli::input_file::InputFile;
 use crate::cli::verbosity::report_work;
 use crate::cli::{CommandFailure, CommandResult, files};
-use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_diagnostics::{DiagnosticList, SourceDiagnostic, SourceLocation};
 use spirula_spirv::verify::{self, VerifyOptions, VerifyRule};
 use spirula_spirv::{binary, text};
 use std::path::Path;
@@ -28,14 +28,14 @@ pub fn run_val(args: &ValArgs) -> CommandResult {
     let verified =
         parse_module_words(&input.bytes, &options).and_then(|w| verify::verify_words(w, &options));
     if args.json {
-        return print_faults(input, verified.err().unwrap_or_default());
+        return print_faults(input, verified.err().map_or_else(Vec::new, Vec::from));
     }
     match verified {
         Ok(_) => {
             report_work(|| format!("{} is valid for {}", input.name, options.target));
             Ok(())
         }
-        Err(faults) => Err(CommandFailure::from_diagnostics(input, faults)),
+        Err(faults) => Err(CommandFailure::from_diagnostics(input, faults.into_vec())),
     }
 }
 
@@ -58,19 +58,13 @@ fn print_faults(input: InputFile, faults: Vec<SourceDiagnostic>) -> CommandResul
 }
 
 /// The words of a binary or a text. A text has the version of its header comment, or else that of the environment.
-fn parse_module_words(
-    bytes: &[u8],
-    options: &VerifyOptions,
-) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
+fn parse_module_words(bytes: &[u8], options: &VerifyOptions) -> Result<Vec<u32>, DiagnosticList> {
     if binary::is_spirv(bytes) {
-        return binary::words_from_bytes(bytes).map_err(|d| vec![d]);
+        return Ok(binary::words_from_bytes(bytes)?);
     }
     let source = std::str::from_utf8(bytes).map_err(|e| {
         let place = SourceLocation::Byte(e.valid_up_to() as u64);
-        vec![SourceDiagnostic::error(
-            place,
-            "the input is neither a SPIR-V binary nor a text",
-        )]
+        SourceDiagnostic::error(place, "the input is neither a SPIR-V binary nor a text")
     })?;
     let options = text::ParseOptions {
         default_version: options.target.version,

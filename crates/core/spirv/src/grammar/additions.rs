@@ -199,6 +199,7 @@ pub struct NewSet {
 
 /// Why something cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AdditionError {
     /// The opcode means another instruction, or the same name has another opcode or other operands.
     Instruction(u16, String),

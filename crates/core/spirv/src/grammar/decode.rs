@@ -23,6 +23,7 @@ pub struct ParsedOperand<'a> {
 
 /// Why an instruction cannot be split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DecodeError {
     /// The table does not know the opcode.
     UnknownOpcode,

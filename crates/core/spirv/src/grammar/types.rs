@@ -66,6 +66,7 @@ impl fmt::Debug for SpirvVersion {
 /// The chapters into which the specification groups instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum InstructionClass {
     Annotation,
     Arithmetic,

@@ -16,6 +16,7 @@ use std::fmt;
 
 /// The reason why an edit of the control-flow graph is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EditError {
     /// The instruction is not in the block, or is a phi, a variable or after the merge instruction, so that no
     /// block can begin there.

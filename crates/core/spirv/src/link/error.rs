@@ -8,6 +8,7 @@ use std::fmt;
 
 /// The reason why modules cannot be linked. Modules are identified by their positions in the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LinkError {
     /// There is no module.
     Nothing,

@@ -12,6 +12,7 @@ use std::fmt;
 
 /// Why something cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ImportError {
     /// The source defines no such type, constant, global variable or function.
     NotGlobal(Id),

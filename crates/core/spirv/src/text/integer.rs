@@ -2,6 +2,7 @@
 
 /// Why a literal is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NumberError {
     /// It is not written as a number of its kind.
     Malformed,

@@ -9,7 +9,7 @@ use super::literal::LiteralTypes;
 use super::symbols::AssemblySymbols;
 use crate::binary::SpirvHeader;
 use crate::grammar::{ExtInstSet, SpirvVersion};
-use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_diagnostics::{DiagnosticList, SourceDiagnostic, SourceLocation};
 
 /// Faults after which the rest of a text is not looked at.
 const MOST_FAULTS: usize = 20;
@@ -50,10 +50,7 @@ impl Default for ParseOptions {
 ///
 /// # Errors
 /// Everything wrong with the text, up to a limit, in the order of the text.
-pub fn parse_assembly(
-    source: &str,
-    options: &ParseOptions,
-) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
+pub fn parse_assembly(source: &str, options: &ParseOptions) -> Result<Vec<u32>, DiagnosticList> {
     parse_watched(source, options, |_, _| {})
 }
 
@@ -82,7 +79,7 @@ fn parse_watched(
     source: &str,
     options: &ParseOptions,
     mut watch: impl FnMut(usize, SourceLocation),
-) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
+) -> Result<Vec<u32>, DiagnosticList> {
     let mut comment = HeaderComment::default();
     if options.header_comment {
         comment = HeaderComment::from_text(source);
@@ -120,7 +117,7 @@ fn parse_watched(
         }
     }
     if !faults.is_empty() {
-        return Err(faults);
+        return Err(faults.into());
     }
     parser.words[3] = parser.symbols.bound().max(comment.bound.unwrap_or(0));
     Ok(parser.words)

@@ -62,7 +62,7 @@ use crate::grammar::{InstructionClass, Op, SpirvVersion};
 use crate::ir::{Func, Inst, InstRef, SpirvModule};
 use crate::target::{SpirvTarget, TargetEnvironment};
 use context::{DefPlace, VerifyContext, VerifyFault, VerifyResult};
-use spirula_diagnostics::SourceDiagnostic;
+use spirula_diagnostics::{DiagnosticList, SourceDiagnostic};
 
 /// The target of verification.
 #[derive(Clone, Debug)]
@@ -97,10 +97,10 @@ const MOST: usize = 20;
 pub fn verify_words(
     words: Vec<u32>,
     options: &VerifyOptions,
-) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
-    section_order::verify_order(&words).map_err(|d| vec![d])?;
+) -> Result<SpirvModule, DiagnosticList> {
+    section_order::verify_order(&words)?;
     let module = SpirvModule::from_words(words)
-        .map_err(|d| vec![d.with_note(VerifyRule::Encoding.to_string())])?;
+        .map_err(|d| d.with_note(VerifyRule::Encoding.to_string()))?;
     verify_module(&module, options)?;
     Ok(module)
 }
@@ -109,9 +109,9 @@ pub fn verify_words(
 ///
 /// # Errors
 /// The faults that were found, in the order of the module, 20 at most.
-pub fn as_read(module: &SpirvModule, options: &VerifyOptions) -> Result<(), Vec<SourceDiagnostic>> {
+pub fn as_read(module: &SpirvModule, options: &VerifyOptions) -> Result<(), DiagnosticList> {
     if !module.words_as_read().is_empty() {
-        section_order::verify_order(module.words_as_read()).map_err(|d| vec![d])?;
+        section_order::verify_order(module.words_as_read())?;
     }
     verify_module(module, options)
 }
@@ -121,10 +121,7 @@ pub fn as_read(module: &SpirvModule, options: &VerifyOptions) -> Result<(), Vec<
 ///
 /// # Errors
 /// The faults in the order of the module, 20 at most.
-pub fn verify_module(
-    module: &SpirvModule,
-    options: &VerifyOptions,
-) -> Result<(), Vec<SourceDiagnostic>> {
+pub fn verify_module(module: &SpirvModule, options: &VerifyOptions) -> Result<(), DiagnosticList> {
     let mut faults = VerifyFaults {
         module,
         found: Vec::new(),
@@ -180,11 +177,11 @@ impl VerifyFaults<'_> {
     }
 
     /// Later rules rely on earlier ones: they are not looked at once something was found.
-    fn take_found(&mut self) -> Result<(), Vec<SourceDiagnostic>> {
+    fn take_found(&mut self) -> Result<(), DiagnosticList> {
         if self.found.is_empty() {
             Ok(())
         } else {
-            Err(std::mem::take(&mut self.found))
+            Err(std::mem::take(&mut self.found).into())
         }
     }
 }

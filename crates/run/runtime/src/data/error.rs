@@ -4,6 +4,7 @@ use super::ElementType;
 
 /// Data that cannot be created or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DataError {
     /// No element type has this name.
     #[error("no element type {0}; there are: {names}", names = list_element_names())]

@@ -5,6 +5,7 @@ use crate::grammar::{OperandCategory, EnumerantInfo, KindInfo, OperandInfo, Oper
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Kind {
 ImageOperands,
 FPFastMathMode,

@@ -33,10 +33,10 @@ pub fn prepare_words(
         },
         ..verify::VerifyOptions::default()
     };
-    if let Err(mut faults) = verify::verify_module(module, &options)
-        && !faults.is_empty()
+    if let Err(faults) = verify::verify_module(module, &options)
+        && let Some(first) = faults.into_iter().next()
     {
-        return Err(DeviceError::Module(Box::new(faults.swap_remove(0))));
+        return Err(DeviceError::Module(Box::new(first)));
     }
     let mut module = module.clone();
     specialise_constants(&mut module, spec);
