@@ -4,8 +4,12 @@
 //! edges lead from headers to merge blocks and continue targets. Headers of loops have two borders, and unreachable
 //! blocks are dotted. Dominator and post-dominator trees are clusters of their own. Cost: linear in the module.
 
+mod row_boxes;
 mod rows;
 mod svg;
+
+pub use row_boxes::RowBox;
+pub use svg::{DrawnRow, RowDrawing, RowEdge, RowLook, draw_rows};
 
 use crate::Id;
 use crate::analysis::{BlockDominators, FlowGraph, IdDefinitions, IdNames, PostDominators};
@@ -15,7 +19,6 @@ use crate::text::{self, PrintOptions};
 use rows::BlockRows;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::fmt::Write;
-use svg::{DrawnBlock, DrawnEdge, DrawnFunction, draw_svg};
 
 /// Options of the drawing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,7 +72,7 @@ impl GraphvizOptions {
         for (_, func) in self.choose_functions(&drawer)? {
             functions.push(drawer.describe_function(self, func)?);
         }
-        Ok(draw_svg(&functions))
+        Ok(draw_rows(&functions))
     }
 
     /// The functions that are drawn, with their numbers in the module.
@@ -148,7 +151,7 @@ impl<'a> GraphvizWriter<'a> {
         &self,
         what: &GraphvizOptions,
         func: Func,
-    ) -> Result<DrawnFunction, SourceDiagnostic> {
+    ) -> Result<RowDrawing, SourceDiagnostic> {
         let cfg = FlowGraph::from_function(self.module, &self.definitions, func)?;
         let dominators = BlockDominators::from_cfg(&cfg);
         let post_dominators = what.post_dominators.then(|| PostDominators::from_cfg(&cfg));
@@ -167,15 +170,19 @@ impl<'a> GraphvizWriter<'a> {
             if let Some(after) = after.and_then(|tree| tree.immediate_post_dominator(*at)) {
                 notes.push(format!("post-dominated by {}", label(after)));
             }
-            DrawnBlock {
+            DrawnRow {
                 title: self.format_title(self.module.label(block)),
                 notes,
                 lines: texts.map(Option::unwrap_or_default).collect(),
-                is_reachable: dominators.is_reachable(*at),
+                look: if dominators.is_reachable(*at) {
+                    RowLook::Plain
+                } else {
+                    RowLook::Dotted
+                },
             }
         });
         let blocks = blocks.collect();
-        let mut edges: Vec<DrawnEdge> = Vec::new();
+        let mut edges: Vec<RowEdge> = Vec::new();
         for at in &rows.blocks {
             let first = edges.len();
             for (target, label) in self.list_branches(cfg.block(*at)) {
@@ -185,14 +192,14 @@ impl<'a> GraphvizWriter<'a> {
                 let (from, to) = (rows.row_of(*at), rows.row_of(to));
                 match edges[first..].iter_mut().find(|edge| edge.to == to) {
                     Some(edge) => edge.label += &format!(", {label}"),
-                    None => edges.push(DrawnEdge { from, to, label }),
+                    None => edges.push(RowEdge { from, to, label }),
                 }
             }
         }
-        Ok(DrawnFunction {
+        Ok(RowDrawing {
             title: self.format_title(self.module.function_id(func)),
-            blocks,
-            rows,
+            rows: blocks,
+            boxes: rows.boxes,
             edges,
         })
     }

@@ -3,33 +3,19 @@
 //! The blocks of a loop or a selection follow each other, so that a box can stand around them. In a function without
 //! merge instructions, natural loops have boxes where their blocks follow each other.
 
+use super::row_boxes::RowBox;
 use crate::Id;
 use crate::analysis::{BlockDominators, FlowGraph, LoopNest};
 use crate::grammar::Op;
 use crate::ir::SpirvModule;
 use crate::structured_walk::{StructuredTargets, walk_structured};
 
-/// A box around rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowBox {
-    /// The first row, which is the header.
-    pub first: usize,
-    /// The last row.
-    pub last: usize,
-    /// The box around it.
-    pub parent: Option<usize>,
-    /// How many boxes it stands in.
-    pub depth: usize,
-    /// Whether it is a loop. Other boxes are selections.
-    pub is_loop: bool,
-}
-
 /// The order of a function's blocks, and the boxes around them.
 #[derive(Debug, Default)]
 pub struct BlockRows {
     /// The blocks by row.
     pub blocks: Vec<u32>,
-    /// The boxes, each before those in it.
+    /// The boxes.
     pub boxes: Vec<RowBox>,
     /// The row of each block.
     row_of: Vec<usize>,
@@ -65,47 +51,13 @@ impl BlockRows {
         } else {
             rows.box_loops(cfg, dominators)
         };
-        rows.boxes = nest_boxes(boxes);
+        rows.boxes = boxes;
         rows
     }
 
     /// The row of a block.
     pub fn row_of(&self, block: u32) -> usize {
         self.row_of[block as usize]
-    }
-
-    /// How many boxes each row stands in.
-    pub fn depths(&self) -> Vec<usize> {
-        let mut changes = vec![0_isize; self.blocks.len() + 1];
-        for one in &self.boxes {
-            changes[one.first] += 1;
-            changes[one.last + 1] -= 1;
-        }
-        let mut depth = 0;
-        let depths = changes.iter().take(self.blocks.len()).map(|change| {
-            depth += change;
-            depth.max(0) as usize
-        });
-        depths.collect()
-    }
-
-    /// The innermost box of each row.
-    pub fn innermost_boxes(&self) -> Vec<Option<usize>> {
-        let (mut next, mut open) = (0, Vec::new());
-        let innermost = (0..self.blocks.len()).map(|row| {
-            while open
-                .last()
-                .is_some_and(|one: &usize| self.boxes[*one].last < row)
-            {
-                open.pop();
-            }
-            while self.boxes.get(next).is_some_and(|one| one.first == row) {
-                open.push(next);
-                next += 1;
-            }
-            open.last().copied()
-        });
-        innermost.collect()
     }
 
     /// A box from each header to the row before its merge block.
@@ -115,8 +67,7 @@ impl BlockRows {
             (merge > first).then(|| RowBox {
                 first,
                 last: merge - 1,
-                parent: None,
-                depth: 0,
+                title: title_box(targets.is_loop),
                 is_loop: targets.is_loop,
             })
         });
@@ -133,13 +84,17 @@ impl BlockRows {
             (last - first + 1 == members.len()).then_some(RowBox {
                 first,
                 last,
-                parent: None,
-                depth: 0,
+                title: title_box(true),
                 is_loop: true,
             })
         });
         boxes.collect()
     }
+}
+
+/// The title of a loop or a selection.
+fn title_box(is_loop: bool) -> String {
+    if is_loop { "loop" } else { "selection" }.to_owned()
 }
 
 /// The targets of a block's merge instruction.
@@ -192,29 +147,4 @@ fn order_structured(cfg: &FlowGraph, merges: &[MergeTargets]) -> Vec<u32> {
     };
     walk_structured(cfg.len(), targets_of, |at, _| blocks.push(at as u32));
     blocks
-}
-
-/// Orders boxes from the outside in, with their depths. A box that overlaps another one in part is left out.
-fn nest_boxes(mut boxes: Vec<RowBox>) -> Vec<RowBox> {
-    boxes.sort_by_key(|one| (one.first, std::cmp::Reverse(one.last)));
-    let mut open: Vec<usize> = Vec::new();
-    let mut nested: Vec<RowBox> = Vec::with_capacity(boxes.len());
-    for mut one in boxes {
-        while open
-            .last()
-            .is_some_and(|outer| nested[*outer].last < one.first)
-        {
-            open.pop();
-        }
-        if open
-            .last()
-            .is_some_and(|outer| nested[*outer].last < one.last)
-        {
-            continue;
-        }
-        (one.parent, one.depth) = (open.last().copied(), open.len());
-        open.push(nested.len());
-        nested.push(one);
-    }
-    nested
 }

@@ -1,9 +1,9 @@
-//! Control-flow drawings as SVG, without another program.
+//! Drawings of rows as SVG, without another program.
 //!
-//! The blocks of a function stand one below the other ([`BlockRows`]), in a box for each loop and selection. An edge to
-//! the next block is a short arrow. Other edges run in lanes: forward ones on the right, back edges on the left.
+//! Rows stand one below the other, in a box for each loop and selection. An edge to the next row is a short arrow. Other
+//! edges run in lanes: forward ones on the right, back edges on the left.
 
-use super::rows::BlockRows;
+use super::row_boxes::{BoxNest, RowBox};
 use std::fmt::Write;
 
 /// Width of a character and height of a line, in pixels.
@@ -35,41 +35,53 @@ const MOST_LANES: usize = 48;
 /// Most edges whose lanes are chosen so that they do not overlap.
 const MOST_CHOSEN: usize = 4000;
 
-/// A block of a drawing.
-#[derive(Debug)]
-pub struct DrawnBlock {
-    /// Its label and name.
-    pub title: String,
-    /// Where its code comes from, and its dominators.
-    pub notes: Vec<String>,
-    /// Its instructions.
-    pub lines: Vec<String>,
-    /// Whether it can be reached from the first block.
-    pub is_reachable: bool,
+/// How a row looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowLook {
+    /// A plain rectangle.
+    #[default]
+    Plain,
+    /// A dotted one, for code that is not reached.
+    Dotted,
+    /// A round one, for the inputs and outputs of a function.
+    Round,
 }
 
-/// A branch of a drawing, between rows.
-#[derive(Debug)]
-pub struct DrawnEdge {
-    /// Row of the branch.
+/// A row of a drawing: a rectangle with text.
+#[derive(Clone, Debug, Default)]
+pub struct DrawnRow {
+    /// Its first line.
+    pub title: String,
+    /// Lines in a fainter colour.
+    pub notes: Vec<String>,
+    /// Lines below the notes.
+    pub lines: Vec<String>,
+    /// How it looks.
+    pub look: RowLook,
+}
+
+/// An edge of a drawing, between rows.
+#[derive(Clone, Debug)]
+pub struct RowEdge {
+    /// Row that it leaves.
     pub from: usize,
-    /// Row of the target.
+    /// Row that it leads to.
     pub to: usize,
-    /// The condition or value.
+    /// Its label; may be empty.
     pub label: String,
 }
 
-/// A function of a drawing.
-#[derive(Debug)]
-pub struct DrawnFunction {
-    /// Its id and name.
+/// A drawing of rows, one below the other.
+#[derive(Clone, Debug, Default)]
+pub struct RowDrawing {
+    /// Its title.
     pub title: String,
-    /// Its blocks by row.
-    pub blocks: Vec<DrawnBlock>,
     /// Its rows.
-    pub rows: BlockRows,
-    /// Its edges.
-    pub edges: Vec<DrawnEdge>,
+    pub rows: Vec<DrawnRow>,
+    /// Boxes around rows. One that overlaps another in part is not drawn.
+    pub boxes: Vec<RowBox>,
+    /// Its edges. One whose row does not exist is not drawn.
+    pub edges: Vec<RowEdge>,
 }
 
 /// Rules of the drawing, for light and dark surroundings.
@@ -85,12 +97,12 @@ path.back{stroke:#2f6fde}.a{fill:#566173}\
 .b{fill:#1e232b;stroke:#5b6778}.loop+text{fill:#7ba9f5}.sel+text{fill:#e0a552}path.e{stroke:#9aa6b6}\
 path.true{stroke:#4cc27f}path.false{stroke:#ea7575}path.back{stroke:#7ba9f5}.a{fill:#9aa6b6}}";
 
-/// Draws functions, one below the other.
-pub fn draw_svg(functions: &[DrawnFunction]) -> String {
+/// Draws drawings as SVG, one below the other.
+pub fn draw_rows(drawings: &[RowDrawing]) -> String {
     let (mut body, mut width, mut top) = (String::new(), 2.0 * MARGIN, MARGIN);
-    for function in functions {
-        let placed = FunctionLayout::place(function, top);
-        placed.write_to(function, &mut body);
+    for drawing in drawings {
+        let placed = DrawingLayout::place(drawing, top);
+        placed.write_to(drawing, &mut body);
         width = f64::max(width, placed.right + MARGIN);
         top = placed.bottom + MARGIN;
     }
@@ -121,15 +133,18 @@ impl PlacedRect {
     }
 }
 
-/// Where the parts of a function stand.
-struct FunctionLayout {
+/// Where the parts of a drawing stand.
+struct DrawingLayout<'d> {
+    /// The edges that are drawn.
+    edges: Vec<&'d RowEdge>,
+    nest: BoxNest<'d>,
     top: f64,
     blocks: Vec<PlacedRect>,
     boxes: Vec<PlacedRect>,
     /// Lane of each edge; none for an edge to the next row.
     lanes: Vec<Option<usize>>,
-    /// Number of edges that leave the block of each edge below it, at its side.
-    exits: Vec<usize>,
+    /// Number of edges that leave the row of each edge below it, at its side; none for an edge without a lane.
+    exits: Vec<Option<usize>>,
     /// Where the lanes begin on the left and on the right.
     lane_left: f64,
     lane_right: f64,
@@ -137,57 +152,39 @@ struct FunctionLayout {
     bottom: f64,
 }
 
-impl FunctionLayout {
-    fn place(function: &DrawnFunction, top: f64) -> FunctionLayout {
-        let lanes = assign_lanes(&function.edges);
-        let used = |is_back: bool| {
-            let edges = function.edges.iter().zip(&lanes);
-            let side = edges.filter(|(edge, _)| (edge.to <= edge.from) == is_back);
-            side.filter_map(|(_, lane)| lane.map(|lane| lane + 1)).max()
-        };
-        let (on_left, on_right) = (used(true).unwrap_or(0), used(false).unwrap_or(0));
-        let lane_left = MARGIN + on_left as f64 * LANE;
-        let exits = assign_exits(&function.edges, &lanes);
-        let depths = function.rows.depths();
-        let (begins, ends) = count_box_ends(function);
-        let mut most_exits = vec![0; function.blocks.len()];
-        let with_lanes = function.edges.iter().zip(&exits).zip(&lanes);
-        for ((edge, exit), _) in with_lanes.filter(|(_, lane)| lane.is_some()) {
-            most_exits[edge.from] = most_exits[edge.from].max(exit + 1);
-        }
-        let (mut blocks, mut y) = (Vec::new(), top + TITLE);
-        for (row, block) in function.blocks.iter().enumerate() {
-            y += begins[row] as f64 * BOX_HEAD;
-            let lines = std::iter::once(block.title.as_str())
-                .chain(block.notes.iter().map(String::as_str))
-                .chain(block.lines.iter().map(String::as_str));
-            let characters = lines
-                .clone()
-                .map(|line| line.chars().count().min(MOST_CHARACTERS));
-            let rect = PlacedRect {
-                x: lane_left + INDENT * (depths[row] + 1) as f64,
-                y,
-                width: characters.max().unwrap_or(0) as f64 * CHARACTER + 2.0 * PADDING,
-                height: f64::max(
-                    lines.count() as f64 * LINE + PADDING,
-                    most_exits[row] as f64 * EXIT + PADDING,
-                ),
-            };
-            blocks.push(rect);
-            y = rect.bottom() + ends[row] as f64 * BOX_FOOT + GAP;
-        }
-        let boxes = enclose_boxes(&function.rows, &blocks);
+impl<'d> DrawingLayout<'d> {
+    fn place(drawing: &'d RowDrawing, top: f64) -> DrawingLayout<'d> {
+        let count = drawing.rows.len();
+        let edges = drawing.edges.iter();
+        let edges: Vec<&RowEdge> = edges
+            .filter(|edge| edge.from.max(edge.to) < count)
+            .collect();
+        let nest = BoxNest::from_boxes(&drawing.boxes, count);
+        let lanes = assign_lanes(&edges);
+        let exits = assign_exits(&edges, &lanes);
+        let lane_left = MARGIN + count_lanes(&edges, &lanes, true) as f64 * LANE;
+        let first_x = lane_left + measure_back_labels(&edges);
+        let (blocks, bottom) =
+            place_rows(drawing, &nest, &count_exits(&edges, &exits), first_x, top);
+        let boxes = enclose_boxes(&nest, &blocks);
         let all = blocks.iter().chain(&boxes).map(PlacedRect::right);
-        let title = MARGIN + function.title.chars().count() as f64 * 10.0;
-        let edges = function.edges.iter().zip(&lanes);
+        let title = MARGIN + drawing.title.chars().count() as f64 * 10.0;
         let labels = edges
+            .iter()
+            .zip(&lanes)
             .filter(|(edge, lane)| lane.is_some() && edge.to > edge.from)
-            .map(|(edge, _)| {
-                let characters = edge.label.chars().count().min(MOST_LABEL);
-                blocks[edge.from].right() + characters as f64 * LABEL_CHARACTER
-            });
-        let lane_right = all.chain(labels).fold(title, f64::max) + LANE;
-        FunctionLayout {
+            .map(|(edge, _)| blocks[edge.from].right() + measure_label(edge));
+        // The label of an edge to the next row stands beside its arrow.
+        let short = edges
+            .iter()
+            .zip(&lanes)
+            .filter(|(_, lane)| lane.is_none())
+            .map(|(edge, _)| blocks[edge.from].x + INDENT + PADDING + measure_label(edge));
+        let lane_right = all.chain(labels).chain(short).fold(title, f64::max) + LANE;
+        let on_right = count_lanes(&edges, &lanes, false);
+        DrawingLayout {
+            edges,
+            nest,
             top,
             blocks,
             boxes,
@@ -196,41 +193,38 @@ impl FunctionLayout {
             lane_left,
             lane_right,
             right: lane_right + (on_right + 1) as f64 * LANE,
-            bottom: y,
+            bottom,
         }
     }
 
-    fn write_to(&self, function: &DrawnFunction, out: &mut String) {
+    fn write_to(&self, drawing: &RowDrawing, out: &mut String) {
         let (x, y) = (MARGIN, self.top + 18.0);
         // Writing to a string does not fail.
         let _ = writeln!(
             out,
             "<text class=\"f\" x=\"{x:.0}\" y=\"{y:.0}\">{}</text>",
-            escape_text(&function.title)
+            escape_text(&drawing.title)
         );
-        for (one, rect) in function.rows.boxes.iter().zip(&self.boxes) {
-            let (class, name) = if one.is_loop {
-                ("loop", "loop")
-            } else {
-                ("sel", "selection")
-            };
+        for (one, rect) in self.nest.boxes.iter().zip(&self.boxes) {
+            let class = if one.own.is_loop { "loop" } else { "sel" };
             write_rect(rect, class, 7, out);
+            let name = escape_text(&shorten_text(&one.own.title, MOST_CHARACTERS));
             let (x, y) = (rect.x + PADDING, rect.y + 14.0);
             let _ = writeln!(
                 out,
                 "<text class=\"l\" x=\"{x:.1}\" y=\"{y:.1}\">{name}</text>"
             );
         }
-        for (number, edge) in function.edges.iter().enumerate() {
+        for (number, edge) in self.edges.iter().enumerate() {
             self.write_edge(edge, number, out);
         }
-        for (block, rect) in function.blocks.iter().zip(&self.blocks) {
-            write_block(block, rect, out);
+        for (row, rect) in drawing.rows.iter().zip(&self.blocks) {
+            write_row(row, rect, out);
         }
     }
 
-    fn write_edge(&self, edge: &DrawnEdge, number: usize, out: &mut String) {
-        let (lane, exit) = (self.lanes[number], self.exits[number]);
+    fn write_edge(&self, edge: &RowEdge, number: usize, out: &mut String) {
+        let (lane, exit) = (self.lanes[number], self.exits[number].unwrap_or(0));
         let (from, to) = (self.blocks[edge.from], self.blocks[edge.to]);
         let is_back = edge.to <= edge.from;
         let class = match edge.label.as_str() {
@@ -281,20 +275,76 @@ impl FunctionLayout {
     }
 }
 
-/// How many boxes begin and end at each row.
-fn count_box_ends(function: &DrawnFunction) -> (Vec<usize>, Vec<usize>) {
-    let count = function.blocks.len();
-    let (mut begins, mut ends) = (vec![0; count], vec![0; count]);
-    for one in &function.rows.boxes {
-        begins[one.first] += 1;
-        ends[one.last] += 1;
+/// Places the rows from a point on. Returns also where they end.
+fn place_rows(
+    drawing: &RowDrawing,
+    nest: &BoxNest<'_>,
+    most_exits: &[usize],
+    first_x: f64,
+    top: f64,
+) -> (Vec<PlacedRect>, f64) {
+    let depths = nest.depths();
+    let (begins, ends) = nest.count_ends();
+    let (mut rects, mut y) = (Vec::new(), top + TITLE);
+    for (at, row) in drawing.rows.iter().enumerate() {
+        y += begins[at] as f64 * BOX_HEAD;
+        let lines = std::iter::once(row.title.as_str())
+            .chain(row.notes.iter().map(String::as_str))
+            .chain(row.lines.iter().map(String::as_str));
+        let characters = lines
+            .clone()
+            .map(|line| line.chars().count().min(MOST_CHARACTERS));
+        let exits = most_exits.get(at).copied().unwrap_or(0);
+        let rect = PlacedRect {
+            x: first_x + INDENT * (depths[at] + 1) as f64,
+            y,
+            width: characters.max().unwrap_or(0) as f64 * CHARACTER + 2.0 * PADDING,
+            height: f64::max(
+                lines.count() as f64 * LINE + PADDING,
+                exits as f64 * EXIT + PADDING,
+            ),
+        };
+        rects.push(rect);
+        y = rect.bottom() + ends[at] as f64 * BOX_FOOT + GAP;
     }
-    (begins, ends)
+    (rects, y)
+}
+
+/// The number of lanes on a side.
+fn count_lanes(edges: &[&RowEdge], lanes: &[Option<usize>], is_left: bool) -> usize {
+    let side = edges.iter().zip(lanes);
+    let side = side.filter(|(edge, _)| (edge.to <= edge.from) == is_left);
+    let used = side.filter_map(|(_, lane)| lane.map(|lane| lane + 1));
+    used.max().unwrap_or(0)
+}
+
+/// The most edges that leave each row at one side, up to the last row that any leaves.
+fn count_exits(edges: &[&RowEdge], exits: &[Option<usize>]) -> Vec<usize> {
+    let mut most = Vec::new();
+    for (edge, exit) in edges.iter().zip(exits) {
+        if let Some(exit) = exit {
+            most.resize(most.len().max(edge.from + 1), 0);
+            most[edge.from] = most[edge.from].max(exit + 1);
+        }
+    }
+    most
+}
+
+/// The width of an edge's label.
+fn measure_label(edge: &RowEdge) -> f64 {
+    edge.label.chars().count().min(MOST_LABEL) as f64 * LABEL_CHARACTER
+}
+
+/// The room that labels of back edges need beside the rows, which have some at their left in any case.
+fn measure_back_labels(edges: &[&RowEdge]) -> f64 {
+    let back = edges.iter().filter(|edge| edge.to <= edge.from);
+    let widest = back.map(|edge| measure_label(edge)).fold(0.0, f64::max);
+    f64::max(widest - INDENT, 0.0)
 }
 
 /// The rectangle of each box around its rows and the boxes in it.
-fn enclose_boxes(rows: &BlockRows, blocks: &[PlacedRect]) -> Vec<PlacedRect> {
-    let boxes = &rows.boxes;
+fn enclose_boxes(nest: &BoxNest<'_>, blocks: &[PlacedRect]) -> Vec<PlacedRect> {
+    let boxes = &nest.boxes;
     // Boxes within each: the levels of them, those that begin at its first row, and those that end at its last one.
     let (mut levels, mut begins, mut ends) = (
         vec![0_usize; boxes.len()],
@@ -302,23 +352,25 @@ fn enclose_boxes(rows: &BlockRows, blocks: &[PlacedRect]) -> Vec<PlacedRect> {
         vec![0_usize; boxes.len()],
     );
     let (mut rights, mut ended) = (vec![0.0; boxes.len()], vec![0_usize; blocks.len()]);
-    for (row, innermost) in rows.innermost_boxes().into_iter().enumerate() {
+    for (row, innermost) in nest.innermost_boxes().into_iter().enumerate() {
         if let Some(one) = innermost {
             rights[one] = f64::max(rights[one], blocks[row].right());
         }
     }
     for (at, one) in boxes.iter().enumerate().rev() {
-        let next = boxes.get(at + 1).filter(|next| next.first == one.first);
+        let next = boxes
+            .get(at + 1)
+            .filter(|next| next.own.first == one.own.first);
         begins[at] = next.map_or(0, |_| begins[at + 1] + 1);
-        ends[at] = ended[one.last];
-        ended[one.last] += 1;
+        ends[at] = ended[one.own.last];
+        ended[one.own.last] += 1;
         if let Some(parent) = one.parent {
             levels[parent] = levels[parent].max(levels[at] + 1);
             rights[parent] = f64::max(rights[parent], rights[at]);
         }
     }
     let rects = boxes.iter().enumerate().map(|(at, one)| {
-        let (first, last) = (blocks[one.first], blocks[one.last]);
+        let (first, last) = (blocks[one.own.first], blocks[one.own.last]);
         let x = first.x - INDENT * (begins[at] as f64 + 0.7);
         let y = first.y - BOX_HEAD * (begins[at] + 1) as f64;
         PlacedRect {
@@ -332,16 +384,14 @@ fn enclose_boxes(rows: &BlockRows, blocks: &[PlacedRect]) -> Vec<PlacedRect> {
 }
 
 /// The lane of each edge that does not lead to the next row. Short edges are the inner ones.
-fn assign_lanes(edges: &[DrawnEdge]) -> Vec<Option<usize>> {
+fn assign_lanes(edges: &[&RowEdge]) -> Vec<Option<usize>> {
     let mut lanes = vec![None; edges.len()];
-    let is_next = |edge: &DrawnEdge| edge.to == edge.from + 1;
-    let mut long: Vec<usize> = (0..edges.len())
-        .filter(|at| !is_next(&edges[*at]))
-        .collect();
+    let is_next = |edge: &RowEdge| edge.to == edge.from + 1;
+    let mut long: Vec<usize> = (0..edges.len()).filter(|at| !is_next(edges[*at])).collect();
     long.sort_by_key(|at| edges[*at].from.abs_diff(edges[*at].to));
     let mut sides: [Vec<Vec<(usize, usize)>>; 2] = [Vec::new(), Vec::new()];
     for (number, at) in long.iter().enumerate() {
-        let edge = &edges[*at];
+        let edge = edges[*at];
         let taken = &mut sides[usize::from(edge.to <= edge.from)];
         let rows = (edge.from.min(edge.to), edge.from.max(edge.to));
         let is_free = |lane: &Vec<(usize, usize)>| {
@@ -368,14 +418,14 @@ fn assign_lanes(edges: &[DrawnEdge]) -> Vec<Option<usize>> {
 
 /// For each edge, how many edges leave its block below it at the same side. Edges in inner lanes leave lower, so that they do not
 /// cross those in outer ones.
-fn assign_exits(edges: &[DrawnEdge], lanes: &[Option<usize>]) -> Vec<usize> {
+fn assign_exits(edges: &[&RowEdge], lanes: &[Option<usize>]) -> Vec<Option<usize>> {
     let side = |at: usize| (edges[at].from, edges[at].to <= edges[at].from);
     let mut order: Vec<usize> = (0..edges.len()).filter(|at| lanes[*at].is_some()).collect();
     order.sort_by_key(|at| (side(*at), lanes[*at], edges[*at].to));
-    let mut exits = vec![0; edges.len()];
+    let mut exits: Vec<Option<usize>> = lanes.iter().map(|lane| lane.map(|_| 0)).collect();
     for pair in order.windows(2) {
         if side(pair[0]) == side(pair[1]) {
-            exits[pair[1]] = exits[pair[0]] + 1;
+            exits[pair[1]] = exits[pair[0]].map(|before| before + 1);
         }
     }
     exits
@@ -394,11 +444,16 @@ fn write_rect(rect: &PlacedRect, class: &str, radius: u32, out: &mut String) {
     );
 }
 
-fn write_block(block: &DrawnBlock, rect: &PlacedRect, out: &mut String) {
-    write_rect(rect, if block.is_reachable { "b" } else { "b u" }, 4, out);
-    let lines = std::iter::once(("t", block.title.as_str()))
-        .chain(block.notes.iter().map(|note| ("s", note.as_str())))
-        .chain(block.lines.iter().map(|line| ("", line.as_str())));
+fn write_row(row: &DrawnRow, rect: &PlacedRect, out: &mut String) {
+    let (class, radius) = match row.look {
+        RowLook::Plain => ("b", 4),
+        RowLook::Dotted => ("b u", 4),
+        RowLook::Round => ("b o", 12),
+    };
+    write_rect(rect, class, radius, out);
+    let lines = std::iter::once(("t", row.title.as_str()))
+        .chain(row.notes.iter().map(|note| ("s", note.as_str())))
+        .chain(row.lines.iter().map(|line| ("", line.as_str())));
     let mut y = rect.y + 15.0;
     for (class, line) in lines {
         let shown = shorten_text(line, MOST_CHARACTERS);
