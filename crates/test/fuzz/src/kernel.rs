@@ -2,7 +2,9 @@
 
 use spirula_futhark::read_futhark;
 use spirula_kernel::ir::KernelProgram;
-use spirula_kernel::{compile_program, parse_program, print_program, verify_program};
+use spirula_kernel::{
+    compile_program, draw_dispatches, parse_program, print_program, verify_program,
+};
 
 /// A program in Futhark's printed form is verified, printed and compiled if it is read.
 pub fn check_futhark(bytes: &[u8]) {
@@ -22,7 +24,7 @@ pub fn check_text(bytes: &[u8]) {
     }
 }
 
-/// A verified program must survive a round trip through its text; compiling it must not panic.
+/// A verified program must survive a round trip through its text; compiling and drawing it must not panic.
 fn go_on(program: &KernelProgram) {
     if verify_program(program).is_err() {
         return;
@@ -33,4 +35,5 @@ fn go_on(program: &KernelProgram) {
         Err(fault) => panic!("{fault}\n{text}"),
     }
     _ = compile_program(program);
+    assert!(draw_dispatches(program).starts_with("<svg"));
 }

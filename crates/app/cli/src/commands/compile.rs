@@ -12,6 +12,8 @@ use crate::cli::shader_source::read_compilable_file;
 use crate::cli::stderr::print_stderr_line;
 use crate::cli::{CommandFailure, CommandResult, failure, files};
 use spirula::{CompileOptions, CompileOutput, ScheduledProgram};
+use spirula_kernel::ir::KernelProgram;
+use spirula_kernel::{draw_dispatches, print_program};
 use spirula_opt::{PassPipeline, PipelineOptions, optimise_module};
 use spirula_program::{CompiledProgram, archive};
 use spirula_spirv::ir::SpirvModule;
@@ -29,10 +31,9 @@ pub fn run_compile(args: &CompileArgs) -> CommandResult {
     }
     let input = read_compilable_file(&args.from.path)?;
     let emit = args.emit.unwrap_or_else(|| emit_format_of(&args.output));
-    if emit == EmitFormat::Kernel {
-        return write_kernel_ir(args, input);
-    }
     match emit {
+        EmitFormat::Kernel => return write_kernel_ir(args, input, print_program),
+        EmitFormat::Svg => return write_kernel_ir(args, input, draw_dispatches),
         EmitFormat::Tensor => {
             return write_schedule_text(args, input, ScheduledProgram::print_dispatches);
         }
@@ -106,9 +107,11 @@ fn of_module(
     };
     match emit {
         _ if args.kernel.is_some() => only_programs("--kernel"),
-        EmitFormat::Tensor | EmitFormat::Kernel | EmitFormat::Dot | EmitFormat::Spb => {
-            only_programs("this form")
-        }
+        EmitFormat::Tensor
+        | EmitFormat::Kernel
+        | EmitFormat::Dot
+        | EmitFormat::Svg
+        | EmitFormat::Spb => only_programs("this form"),
         EmitFormat::Ll => write_lifted(input, module, &args.output),
         EmitFormat::Spv => {
             write_spirv_module(input, module, &args.output, Some(SpirvFileFormat::Spv))
@@ -135,7 +138,11 @@ fn of_program(
                 .map_err(|e| CommandFailure::from_message(e.to_string()))?;
             return files::write_binary(&args.output, &bytes);
         }
-        EmitFormat::Tensor | EmitFormat::Kernel | EmitFormat::Dot | EmitFormat::Ll => {
+        EmitFormat::Tensor
+        | EmitFormat::Kernel
+        | EmitFormat::Dot
+        | EmitFormat::Svg
+        | EmitFormat::Ll => {
             let text = "--emit ll is for modules, the input is a program";
             return Err(CommandFailure::Usage(text.to_owned()));
         }
@@ -172,7 +179,11 @@ fn print_after_stage(args: &CompileArgs, stage: &str, text: &dyn Fn() -> String)
 }
 
 /// Writes the kernel IR that the input passes through.
-fn write_kernel_ir(args: &CompileArgs, input: InputFile) -> CommandResult {
+fn write_kernel_ir(
+    args: &CompileArgs,
+    input: InputFile,
+    text: fn(&KernelProgram) -> String,
+) -> CommandResult {
     let options = read_tuned_options(args)?;
     let kernels = spirula::read_located_input(&input.bytes, &input.name).and_then(|read| {
         read.into_kernels(&options, &mut |stage, text| {
@@ -180,10 +191,7 @@ fn write_kernel_ir(args: &CompileArgs, input: InputFile) -> CommandResult {
         })
     });
     match kernels {
-        Ok(kernels) => files::write_text(
-            &args.output,
-            &spirula_kernel::print_program(&kernels.program),
-        ),
+        Ok(kernels) => files::write_text(&args.output, &text(&kernels.program)),
         Err(error) => Err(CommandFailure::from_compile_error(input, error)),
     }
 }
@@ -364,6 +372,7 @@ const ENDS: &[(&str, EmitFormat)] = &[
     ("kernel", EmitFormat::Kernel),
     ("ll", EmitFormat::Ll),
     ("dot", EmitFormat::Dot),
+    ("svg", EmitFormat::Svg),
     ("spb", EmitFormat::Spb),
 ];
 

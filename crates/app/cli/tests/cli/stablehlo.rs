@@ -208,12 +208,33 @@ fn stages_can_be_written() {
         ("tensor", "dispatch @main.0"),
         ("kernel", "launch ["),
         ("dot", "digraph \"main\""),
+        ("svg", "groups "),
     ];
     for (form, wanted) in forms {
         let text = spirula(&["compile", &scale, "--emit", form]).ok().text();
         assert!(text.contains(wanted), "{text}");
     }
     spirula(&["compile", &own("scale.spvasm"), "--emit", "tensor"]).fails(1, "has no dispatches");
+}
+
+#[test]
+fn dispatches_are_drawn() {
+    let scratch = ScratchFolder::new();
+    let picture = scratch.text("dispatches.svg");
+    for (input, expected) in [
+        ("scale.mlir", "entry point main"),
+        ("double.imp", "kernel 0"),
+        ("add_all.kernel", "kernel 0"),
+    ] {
+        spirula(&["compile", &own(input), "-o", &picture]).ok();
+        let drawn = std::fs::read_to_string(&picture).expect("the picture is written");
+        assert!(
+            drawn.starts_with("<svg") && drawn.contains(expected),
+            "{input}: {drawn}"
+        );
+    }
+    let module = own("scale.spvasm");
+    spirula(&["compile", &module, "--emit", "svg"]).fails(1, "has no form as kernel text");
 }
 
 /// A scan in chunks: the first invocation has no chunk before its own.

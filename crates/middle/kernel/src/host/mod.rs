@@ -21,15 +21,24 @@ use spirula_program::ScalarType;
 use spirula_program::program as out;
 use spirula_program::program::{GLOBAL, HostMemoryRef, HostRegister, HostSlot};
 
+fn lower_kernels(program: &KernelProgram) -> Vec<Result<LoweredKernel, SourceDiagnostic>> {
+    let kernels = program.kernel_ids();
+    kernels
+        .map(|kernel| lower_kernel(program, kernel))
+        .collect()
+}
+
+/// The number of each kernel among those of the compiled program, where equal kernels have one.
+pub(crate) fn number_kernels(program: &KernelProgram) -> Vec<usize> {
+    deduplicate_kernels(&lower_kernels(program)).1
+}
+
 /// Lowers a checked program, without the functions that its copies need.
 pub(crate) fn lower_program(
     program: &KernelProgram,
 ) -> Result<out::CompiledProgram, SourceDiagnostic> {
     let on_device = call_graph::on_device(program)?;
-    let lowered: Vec<Result<LoweredKernel, SourceDiagnostic>> = program
-        .kernel_ids()
-        .map(|k| lower_kernel(program, k))
-        .collect();
+    let lowered = lower_kernels(program);
     let (kernels, kernel_ids) = deduplicate_kernels(&lowered);
     let mut host = HostStepLowering {
         program,

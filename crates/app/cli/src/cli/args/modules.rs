@@ -65,6 +65,8 @@ pub enum EmitFormat {
     Kernel,
     /// Graph of the dispatches of a tensor program, for Graphviz
     Dot,
+    /// Picture of the kernels that a program launches, with the buffers between them
+    Svg,
     /// Whole program as one file, which runs without being compiled again
     Spb,
 }
