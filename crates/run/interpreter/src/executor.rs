@@ -18,11 +18,31 @@ pub struct ExecutorReport {
     pub reason: Option<String>,
 }
 
+/// Most steps of a launch, by how its kernel runs. Translated code runs more steps in a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepLimits {
+    /// Those of a kernel that was translated.
+    pub translated: u64,
+    /// Those of a kernel that is interpreted.
+    pub interpreted: u64,
+}
+
+impl Default for StepLimits {
+    /// No limits.
+    fn default() -> StepLimits {
+        StepLimits {
+            translated: u64::MAX,
+            interpreted: u64::MAX,
+        }
+    }
+}
+
 /// Runs kernels on an engine for WebAssembly, if there is one. Kernels that are not translated are interpreted.
 #[derive(Default)]
 pub struct KernelExecutor {
     engine: Option<Box<dyn WasmEngine>>,
     instances: Vec<u32>,
+    limits: StepLimits,
     report: Rc<RefCell<ExecutorReport>>,
 }
 
@@ -45,6 +65,11 @@ impl KernelExecutor {
         let mut executor = KernelExecutor::default();
         executor.engine = engine;
         executor
+    }
+
+    /// Limits the steps of each launch.
+    pub fn limit_steps(&mut self, limits: StepLimits) {
+        self.limits = limits;
     }
 
     /// How the kernels ran, which is counted as they are prepared.
@@ -89,7 +114,7 @@ impl KernelExecutor {
         })
     }
 
-    /// Runs a launch over buffers. Its limit of steps holds for kernels that are interpreted.
+    /// Runs a launch over buffers. Its limit of steps and that of the executor hold.
     ///
     /// # Errors
     /// Those of [`KernelInterpreter::run_launch`] and [`WasmKernel::run_launch`].
@@ -99,11 +124,19 @@ impl KernelExecutor {
         launch: &InterpretedLaunch<'_>,
         buffers: &mut [Vec<u8>],
     ) -> Result<(), SourceDiagnostic> {
+        let limit = match kernel.way {
+            ExecutionWay::Translated(..) => self.limits.translated,
+            ExecutionWay::Interpreted(_) => self.limits.interpreted,
+        };
+        let launch = InterpretedLaunch {
+            most_steps: launch.most_steps.min(limit),
+            ..*launch
+        };
         match (&kernel.way, &mut self.engine) {
             (ExecutionWay::Translated(kernel, instance), Some(engine)) => {
-                kernel.run_launch(launch, buffers, engine.as_mut(), *instance)
+                kernel.run_launch(&launch, buffers, engine.as_mut(), *instance)
             }
-            (ExecutionWay::Interpreted(kernel), _) => kernel.run_launch(launch, buffers),
+            (ExecutionWay::Interpreted(kernel), _) => kernel.run_launch(&launch, buffers),
             (ExecutionWay::Translated(..), None) => {
                 let message = "the kernel was prepared by an executor with an engine";
                 Err(SourceDiagnostic::error(SourceLocation::Unknown, message))

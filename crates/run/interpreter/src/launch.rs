@@ -40,7 +40,7 @@ pub struct ResourceSlot {
 }
 
 /// A launch.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct InterpretedLaunch<'a> {
     /// Number of workgroups.
     pub groups: [u32; 3],

@@ -52,7 +52,7 @@ mod step;
 mod waiting;
 mod wasm;
 
-pub use executor::{ExecutorReport, KernelExecutor, PreparedKernel};
+pub use executor::{ExecutorReport, KernelExecutor, PreparedKernel, StepLimits};
 pub use launch::{InterpretedArgument, InterpretedLaunch, KernelInterpreter, ResourceSlot};
 pub use machine::InterpreterMachine;
 pub use wasm::{EngineImport, HOST_MODULE, HostFunctions, HostRow, WasmEngine, WasmKernel};

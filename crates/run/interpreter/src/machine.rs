@@ -1,6 +1,6 @@
 //! Whole programs: the machine that runs their kernels.
 
-use crate::executor::{KernelExecutor, PreparedKernel};
+use crate::executor::{KernelExecutor, PreparedKernel, StepLimits};
 use crate::launch::{InterpretedLaunch, ResourceSlot};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::{KernelMachine, LaunchRequest, ProgramParameter, SizeClass};
@@ -25,8 +25,6 @@ pub struct InterpreterMachine {
     bytes: u64,
     kernels: HashMap<KernelKey, PreparedKernel>,
     executor: KernelExecutor,
-    /// Most steps of all launches; none where there is no limit.
-    steps: Option<u64>,
 }
 
 /// A kernel with values of its specialisation constants.
@@ -40,14 +38,18 @@ struct KernelKey {
 impl InterpreterMachine {
     /// A machine without blocks that interprets. Each launch runs at most this many steps.
     pub fn with_step_limit(steps: u64) -> InterpreterMachine {
-        InterpreterMachine::with_executor(KernelExecutor::default(), steps)
+        let mut executor = KernelExecutor::default();
+        executor.limit_steps(StepLimits {
+            translated: steps,
+            interpreted: steps,
+        });
+        InterpreterMachine::with_executor(executor)
     }
 
-    /// A machine without blocks that runs kernels by an executor. Each launch that is interpreted runs at most this many steps.
-    pub fn with_executor(executor: KernelExecutor, steps: u64) -> InterpreterMachine {
+    /// A machine without blocks that runs kernels by an executor.
+    pub fn with_executor(executor: KernelExecutor) -> InterpreterMachine {
         InterpreterMachine {
             executor,
-            steps: Some(steps),
             ..InterpreterMachine::default()
         }
     }
@@ -147,7 +149,6 @@ impl KernelMachine for InterpreterMachine {
             groups,
             resources: &resources,
             push: request.push,
-            most_steps: self.steps.unwrap_or(u64::MAX),
             ..InterpretedLaunch::default()
         };
         match self.kernels.get(&key) {

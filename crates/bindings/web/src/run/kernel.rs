@@ -2,7 +2,7 @@
 
 use super::run_array::RunArray;
 use super::script::{RunScript, RunScriptArgument, RunScriptFault, RunScriptValue};
-use super::{MOST_STEPS, WrittenArray, refuse_script};
+use super::{WrittenArray, refuse_script};
 use crate::found_problem::FoundProblem;
 use crate::module_report::locate_faults;
 use crate::pass_record::print_module;
@@ -55,7 +55,6 @@ pub(super) fn run_module(
         arguments: &inputs.arguments,
         resources: &inputs.resources,
         push: &gather_push_constants(script),
-        most_steps: MOST_STEPS,
         ..InterpretedLaunch::default()
     };
     executor

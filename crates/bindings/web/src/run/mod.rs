@@ -16,10 +16,17 @@ use script::{RunScript, RunScriptFault};
 use serde::{Deserialize, Serialize};
 use spirula::CompileOutput;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_interpreter::{KernelExecutor, WasmEngine};
+use spirula_interpreter::{KernelExecutor, StepLimits, WasmEngine};
 
-/// Most steps of a launch. The page stops a run long before that.
-const MOST_STEPS: u64 = 1 << 40;
+/// Steps that each executor runs in a second at least, on a slow computer. A launch that needs more steps than the seconds of a
+/// run allow is stopped at the place that it has reached.
+const STEP_RATES: StepLimits = StepLimits {
+    translated: 200_000_000,
+    interpreted: 10_000_000,
+};
+
+/// Seconds of a run, where the request states none.
+const USUAL_SECONDS: u64 = 60;
 
 /// Options of a run, as the page sends them.
 #[derive(Debug, Deserialize)]
@@ -29,8 +36,15 @@ pub(crate) struct RunRequest {
     /// Whether kernels are interpreted in any case.
     #[serde(default)]
     interpret: bool,
+    /// The seconds that a launch may take, by an estimate of its steps.
+    #[serde(default = "usual_seconds")]
+    seconds: u64,
     #[serde(flatten)]
     compile: PageCompilation,
+}
+
+fn usual_seconds() -> u64 {
+    USUAL_SECONDS
 }
 
 /// A run that succeeded.
@@ -102,10 +116,16 @@ pub(crate) fn run_source(request: &RunRequest, input: &[u8]) -> Result<RunReply,
 
 /// The executor of a run. Only in WebAssembly is there an engine for it.
 fn make_executor(request: &RunRequest) -> KernelExecutor {
-    if request.interpret {
-        return KernelExecutor::default();
-    }
-    KernelExecutor::with_engine(find_engine())
+    let mut executor = if request.interpret {
+        KernelExecutor::default()
+    } else {
+        KernelExecutor::with_engine(find_engine())
+    };
+    executor.limit_steps(StepLimits {
+        translated: STEP_RATES.translated.saturating_mul(request.seconds),
+        interpreted: STEP_RATES.interpreted.saturating_mul(request.seconds),
+    });
+    executor
 }
 
 #[cfg(target_arch = "wasm32")]
@@ -275,6 +295,7 @@ mod tests {
         );
         let request = RunRequest {
             interpret: false,
+            seconds: 1,
             script: "numbers: u32[2] = 0".to_owned(),
             compile: PageCompilation::default(),
         };

@@ -2,7 +2,7 @@
 
 use super::run_array::RunArray;
 use super::script::{RunScript, RunScriptFault, RunScriptValue};
-use super::{MOST_STEPS, WrittenArray, refuse_script};
+use super::{WrittenArray, refuse_script};
 use crate::request::RequestFailure;
 use spirula_interpreter::{InterpreterMachine, KernelExecutor};
 use spirula_program::{CompiledProgram, KernelMachine, ProgramError, ProgramSession, ProgramValue};
@@ -17,7 +17,7 @@ pub(super) fn run_program(
     script: &RunScript,
     executor: KernelExecutor,
 ) -> Result<Vec<WrittenArray>, RequestFailure> {
-    let machine = InterpreterMachine::with_executor(executor, MOST_STEPS);
+    let machine = InterpreterMachine::with_executor(executor);
     call_program(program, script, machine)
 }
 

@@ -5,7 +5,7 @@ use super::engine::WasmEngine;
 use super::function_plan::{KernelPlan, STATE_BYTES, plan_functions};
 use super::host::HostFunctions;
 use super::memory_layout::{self as layout, FIXED_REGIONS, FixedLayout, PlacedRegion};
-use super::module_writer::{FAULT_UNREACHABLE, write_module};
+use super::module_writer::{FAULT_STEPS, FAULT_UNREACHABLE, write_module};
 use crate::decode::{DecodedKernel, decode_kernel};
 use crate::exchange::{LaneRegisters, exchange_values};
 use crate::invocation::InvocationFault;
@@ -97,11 +97,12 @@ impl WasmKernel {
             .map_err(refuse)
     }
 
-    /// Runs a launch over buffers on an instance of the module. Its limit of steps is not checked.
+    /// Runs a launch over buffers on an instance of the module. Steps of loops are counted where an iteration ends, so its
+    /// limit of steps holds approximately.
     ///
     /// # Errors
-    /// When arguments do not fit, or with the place of an instruction: an access outside of memory, or a wait that never ends.
-    /// Buffers keep what was written before.
+    /// When arguments do not fit, or with the place of an instruction: an access outside of memory, a wait that never ends, or
+    /// more steps than allowed. Buffers keep what was written before.
     pub fn run_launch(
         &self,
         launch: &InterpretedLaunch<'_>,
@@ -122,7 +123,7 @@ impl WasmKernel {
             engine,
             instance,
         };
-        running.write_launch(&placed, buffers)?;
+        running.write_launch(&placed, launch.most_steps, buffers)?;
         let mut groups = grid.list_groups();
         let ran = groups.try_for_each(|group| running.run_group(&group));
         for (number, buffer) in buffers.iter_mut().enumerate() {
@@ -219,8 +220,11 @@ impl RunningLaunch<'_> {
     fn write_launch(
         &mut self,
         placed: &PlacedArguments,
+        most_steps: u64,
         buffers: &[Vec<u8>],
     ) -> Result<(), SourceDiagnostic> {
+        let steps = i64::try_from(most_steps).unwrap_or(i64::MAX);
+        self.write(layout::STEPS_LEFT, &steps.to_le_bytes())?;
         let fixed = self.kernel.layout;
         let parameters: Vec<u8> = placed
             .parameters
@@ -330,6 +334,7 @@ impl RunningLaunch<'_> {
         let fault = match word(layout::FAULT_KIND) as i32 {
             0 => return refuse(format!("the WebAssembly code stopped: {trap}")),
             FAULT_UNREACHABLE => InvocationFault::Unreachable,
+            FAULT_STEPS => InvocationFault::TooManySteps,
             _ => InvocationFault::Outside(OutsideAccess {
                 address: long(layout::FAULT_ADDRESS),
                 bytes: long(layout::FAULT_BYTES),

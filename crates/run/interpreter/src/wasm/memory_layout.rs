@@ -1,7 +1,7 @@
 //! The linear memory of an instance.
 //!
-//! The first bytes have fixed addresses: the record of a fault, what a workgroup is, and the table of regions. After the
-//! table come the regions of the launch.
+//! The first bytes have fixed addresses: the record of a fault, the steps that are left, what a workgroup is, and the table
+//! of regions. After the table come the regions of the launch.
 
 use super::function_plan::KernelPlan;
 use crate::decode::DecodedKernel;
@@ -14,21 +14,23 @@ pub(super) const FAULT_BYTES: u32 = 16;
 pub(super) const INVOCATION: u32 = 24;
 pub(super) const FAULT_RECORD: u32 = 32;
 
+/// Steps that are left to the launch between workgroups.
+pub(super) const STEPS_LEFT: u32 = 32;
 /// The size of the workgroup, and the number of its invocations.
-pub(super) const GROUP_SIZE: u32 = 32;
-pub(super) const GROUP_COUNT: u32 = 44;
+pub(super) const GROUP_SIZE: u32 = 40;
+pub(super) const GROUP_COUNT: u32 = 52;
 /// Invocations of the launch in a row, and in a plane.
-pub(super) const GRID_ROW: u32 = 48;
-pub(super) const GRID_PLANE: u32 = 56;
+pub(super) const GRID_ROW: u32 = 56;
+pub(super) const GRID_PLANE: u32 = 64;
 /// The initial contents of an invocation's variables.
-pub(super) const TEMPLATE: u32 = 64;
+pub(super) const TEMPLATE: u32 = 72;
 /// The variables of the first invocation, and its state.
-pub(super) const PRIVATE: u32 = 68;
-pub(super) const STATES: u32 = 72;
+pub(super) const PRIVATE: u32 = 76;
+pub(super) const STATES: u32 = 80;
 /// Number of buffers.
-pub(super) const BUFFER_COUNT: u32 = 76;
+pub(super) const BUFFER_COUNT: u32 = 84;
 /// Constants of built-in variables in the workgroup, three for each.
-pub(super) const BUILTINS: u32 = 80;
+pub(super) const BUILTINS: u32 = 88;
 
 /// Bytes of a row of the table of regions: base, padding, and size.
 pub(super) const REGION_BYTES: u32 = 16;

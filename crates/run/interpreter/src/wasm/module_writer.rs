@@ -26,13 +26,15 @@ pub(super) const HELPER_FAULT: u32 = 6;
 const RUN_GROUP: u32 = 7;
 pub(super) const FIRST_FUNCTION: u32 = 8;
 
-/// Globals: the address of the invocation's variables, and of its state.
+/// Globals: the address of the invocation's variables, and of its state, and the steps that are left.
 pub(super) const GLOBAL_PRIVATE: u32 = 0;
 pub(super) const GLOBAL_STATE: u32 = 1;
+pub(super) const GLOBAL_STEPS: u32 = 2;
 
 /// Kinds of faults.
 pub(super) const FAULT_OUTSIDE: i32 = 1;
 pub(super) const FAULT_UNREACHABLE: i32 = 2;
+pub(super) const FAULT_STEPS: i32 = 3;
 
 /// The names of exports.
 const MEMORY_NAME: &str = "memory";
@@ -158,17 +160,20 @@ fn list_types(function: &FunctionPlan) -> (Vec<ValType>, Vec<ValType>) {
     (vec![ValType::I64; function.parameters as usize], results)
 }
 
+/// The globals, in the order of their indices.
 fn write_globals() -> GlobalSection {
     let mut globals = GlobalSection::new();
-    for _ in [GLOBAL_PRIVATE, GLOBAL_STATE] {
-        globals.global(
-            GlobalType {
-                val_type: ValType::I32,
-                mutable: true,
-                shared: false,
-            },
-            &ConstExpr::i32_const(0),
-        );
+    for (val_type, initial) in [
+        (ValType::I32, ConstExpr::i32_const(0)),
+        (ValType::I32, ConstExpr::i32_const(0)),
+        (ValType::I64, ConstExpr::i64_const(0)),
+    ] {
+        let ty = GlobalType {
+            val_type,
+            mutable: true,
+            shared: false,
+        };
+        globals.global(ty, &initial);
     }
     globals
 }

@@ -7,10 +7,13 @@
 use super::emit::{STATUS_ENDED, byte_offset};
 use super::function_plan::KernelPlan;
 use super::memory_layout::{self as layout, FixedLayout};
-use super::module_writer::{FIRST_FUNCTION, GLOBAL_PRIVATE, GLOBAL_STATE};
+use super::module_writer::{
+    FAULT_STEPS, FIRST_FUNCTION, GLOBAL_PRIVATE, GLOBAL_STATE, GLOBAL_STEPS, HELPER_FAULT,
+};
 use crate::decode::{BuiltinPlace, DecodedKernel};
 use crate::exchange::SUBGROUP_SIZE;
 use crate::memory::MemoryRegion;
+use crate::step::CodeStep;
 use spirula_spirv::grammar::enumerants::BuiltIn;
 use wasm_encoder::{BlockType, Function, InstructionSink, ValType};
 
@@ -46,6 +49,8 @@ pub(super) fn write_workgroup_loop(
     let mut sink = function.instructions();
     load_word(&mut sink, layout::GROUP_COUNT);
     sink.local_set(COUNT);
+    load_long(&mut sink, layout::STEPS_LEFT);
+    sink.global_set(GLOBAL_STEPS);
     if kernel.code.points.is_empty() {
         writer.clear_workgroup(&mut sink);
         writer.write_simple_loop(&mut sink);
@@ -56,6 +61,9 @@ pub(super) fn write_workgroup_loop(
         sink.end();
         writer.write_waiting_loop(&mut sink);
     }
+    sink.i32_const(0)
+        .global_get(GLOBAL_STEPS)
+        .i64_store(byte_offset(layout::STEPS_LEFT.into()));
     sink.end();
     function
 }
@@ -103,6 +111,7 @@ impl LoopWriter<'_> {
         sink.global_set(GLOBAL_PRIVATE);
         self.open_loop(sink);
         self.begin_invocation(sink);
+        self.count_steps(sink);
         self.write_call(sink);
         self.close_loop(sink);
         sink.i32_const(0);
@@ -135,6 +144,34 @@ impl LoopWriter<'_> {
         for (number, place) in self.kernel.builtins.iter().enumerate() {
             self.write_builtin(sink, number as u32, place);
         }
+    }
+
+    /// Counts steps that an invocation runs before its next wait or its end, apart from those of loops. As a loop may lead
+    /// through a wait, each time that an invocation goes on is counted.
+    fn count_steps(&self, sink: &mut InstructionSink<'_>) {
+        let Some(entry) = self.plan.functions.first() else {
+            return;
+        };
+        let parts = self.kernel.code.points.len() + 1;
+        let steps = entry.steps.len().div_ceil(parts);
+        // The place is that of the first wait, where there is one.
+        let mut code = self.kernel.code.steps.iter();
+        let wait = code.position(|step| matches!(step, CodeStep::Suspend(_)));
+        let place = wait.unwrap_or(entry.steps.start);
+        sink.global_get(GLOBAL_STEPS)
+            .i64_const(steps as i64)
+            .i64_sub()
+            .global_set(GLOBAL_STEPS)
+            .global_get(GLOBAL_STEPS)
+            .i64_const(0)
+            .i64_lt_s()
+            .if_(BlockType::Empty)
+            .i32_const(FAULT_STEPS)
+            .i32_const(place as i32)
+            .i64_const(0)
+            .i64_const(0)
+            .call(HELPER_FAULT)
+            .end();
     }
 
     /// The coordinates of the invocation in its workgroup.
@@ -310,6 +347,7 @@ impl LoopWriter<'_> {
             .local_tee(STATUS)
             .i32_eqz()
             .if_(BlockType::Empty);
+        self.count_steps(sink);
         self.write_call(sink);
         sink.global_get(GLOBAL_STATE)
             .local_get(STATUS)

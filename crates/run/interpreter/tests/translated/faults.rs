@@ -1,6 +1,7 @@
 //! Faults: translated code stops with the message and the place of the interpreter.
 
-use crate::{read_module, run_both, write_kernel};
+use crate::{read_module, run_both, run_with_limit, write_kernel};
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_interpreter::WasmKernel;
 
 /// Checks that both executors stop with a message, at one place.
@@ -79,6 +80,87 @@ OpReturn
 OpControlBarrier %two %two %order
 OpReturn";
     check_fault("%order = OpConstant %u32 272", body, "different barriers");
+}
+
+/// Runs a kernel of four invocations by both executors with a limit of steps, and returns their errors.
+fn run_limited(body: &str, functions: &str, most_steps: u64) -> [Option<SourceDiagnostic>; 2] {
+    let text = write_kernel(ENDLESS_GLOBALS, body, functions);
+    let results = run_with_limit(&text, 4, &[0; 32], most_steps);
+    results.map(Result::err)
+}
+
+/// The type of functions without parameters, and semantics of barriers.
+const ENDLESS_GLOBALS: &str = "%plain = OpTypeFunction %void\n%order = OpConstant %u32 272";
+
+/// Loops that never end: of one block, with a barrier, with several entries, and in a called function. Each with the functions
+/// after its kernel.
+const ENDLESS: &[(&str, &str)] = &[
+    (
+        "OpBranch %again
+%again = OpLabel
+OpStore %place %one
+OpBranch %again",
+        "",
+    ),
+    (
+        "OpBranch %again
+%again = OpLabel
+OpControlBarrier %two %two %order
+OpBranch %again",
+        "",
+    ),
+    (
+        "%is_first = OpIEqual %bool %number %zero
+OpBranchConditional %is_first %here %there
+%here = OpLabel
+OpStore %place %one
+OpBranch %there
+%there = OpLabel
+OpStore %place %two
+OpBranch %here",
+        "",
+    ),
+    (
+        "%called = OpFunctionCall %void %endless
+OpReturn",
+        "%endless = OpFunction %void None %plain
+%begin = OpLabel
+OpBranch %turn
+%turn = OpLabel
+OpBranch %turn
+OpFunctionEnd",
+    ),
+];
+
+#[test]
+fn endless_loops_end_with_a_place() {
+    for (body, functions) in ENDLESS {
+        for fault in run_limited(body, functions, 10_000) {
+            let fault = fault.expect("it is stopped");
+            assert!(fault.message.contains("more steps"), "{body}: {fault}");
+            assert_ne!(fault.place, SourceLocation::Unknown, "{body}");
+            assert_eq!(fault.notes.len(), 1, "{body}");
+        }
+    }
+}
+
+#[test]
+fn loops_that_end_run_within_their_limit() {
+    // Three iterations, of which two follow another one.
+    let body = "OpBranch %head
+%head = OpLabel
+%turn = OpPhi %u32 %zero %entry %next %head
+%next = OpIAdd %u32 %turn %one
+%more = OpULessThan %bool %next %three
+OpBranchConditional %more %head %end
+%end = OpLabel
+OpStore %place %next
+OpReturn";
+    assert_eq!(run_limited(body, "", 1000), [None, None]);
+    for fault in run_limited(body, "", 20) {
+        let fault = fault.expect("two workgroups of four invocations need more steps");
+        assert!(fault.message.contains("more steps"), "{fault}");
+    }
 }
 
 #[test]

@@ -22,12 +22,23 @@ fn read_module(text: &str) -> SpirvModule {
 
 /// Runs a kernel whose only argument is a buffer, by both executors.
 fn run_both(text: &str, size: u32, buffer: &[u8]) -> [Result<Vec<u8>, SourceDiagnostic>; 2] {
+    run_with_limit(text, size, buffer, u64::MAX)
+}
+
+/// Runs it with a limit of steps.
+fn run_with_limit(
+    text: &str,
+    size: u32,
+    buffer: &[u8],
+    most_steps: u64,
+) -> [Result<Vec<u8>, SourceDiagnostic>; 2] {
     let module = read_module(text);
     let arguments = [InterpretedArgument::Buffer(0)];
     let launch = InterpretedLaunch {
         groups: [2, 1, 1],
         workgroup: [size, 1, 1],
         arguments: &arguments,
+        most_steps,
         ..InterpretedLaunch::default()
     };
     let interpreter = KernelInterpreter::from_module(&module, "main", &[]).expect("it is decoded");

@@ -7,6 +7,7 @@
 use super::FunctionEmitter;
 use crate::step::CodeStep;
 use crate::wasm::block_graph::{BlockExit, BlockNumber, FlowEdge};
+use crate::wasm::module_writer::{FAULT_STEPS, GLOBAL_STEPS, HELPER_FAULT};
 use crate::wasm::value_class::ValueClass;
 use spirula_diagnostics::SourceDiagnostic;
 use wasm_encoder::BlockType;
@@ -184,11 +185,44 @@ impl FunctionEmitter<'_, '_> {
             tasks.push(Task::Tree(target));
             return;
         };
+        if matches!(label, CodeLabel::Loop(_)) {
+            self.count_steps(from, target);
+        }
         let open = self.labels.iter().rev().position(|open| *open == label);
         match open {
             Some(depth) => self.sink().br(depth as u32),
             // A graph that is reducible has all labels.
             None => self.sink().unreachable(),
         };
+    }
+
+    /// Counts the steps of a way back to the head of a loop: those from its head to the end of the block. The launch ends with
+    /// a fault where no steps are left, so that endless loops end.
+    fn count_steps(&mut self, from: BlockNumber, target: BlockNumber) {
+        let blocks = &self.graph.blocks;
+        let (Some(block), head) = (blocks.get(from), blocks.get(target)) else {
+            // The dispatcher itself is entered through its loop alone.
+            return;
+        };
+        let last = block.steps.end - 1;
+        let first = head.map_or(block.steps.start, |head| head.steps.start);
+        let steps = (last + 1).saturating_sub(first).max(1);
+        let left = self.temporary(ValueClass::I64, 0);
+        self.sink()
+            .global_get(GLOBAL_STEPS)
+            .i64_const(steps as i64)
+            .i64_sub()
+            .local_tee(left)
+            .global_set(GLOBAL_STEPS)
+            .local_get(left)
+            .i64_const(0)
+            .i64_lt_s()
+            .if_(BlockType::Empty)
+            .i32_const(FAULT_STEPS)
+            .i32_const(last as i32)
+            .i64_const(0)
+            .i64_const(0)
+            .call(HELPER_FAULT)
+            .end();
     }
 }
