@@ -136,13 +136,17 @@ impl KernelMachine for InterpreterMachine {
             *to = u32::try_from(count)
                 .map_err(|_| refuse(format!("{count} workgroups are too many")))?;
         }
+        // A launch moves the buffers that it is given to the memory of its executor, so others are left out.
+        let mut bound: Vec<usize> = request.blocks.iter().map(|bound| bound.block).collect();
+        bound.sort_unstable();
+        bound.dedup();
         let resources: Vec<ResourceSlot> = request
             .blocks
             .iter()
-            .map(|bound| ResourceSlot {
+            .map(|slot| ResourceSlot {
                 set: 0,
-                binding: bound.binding,
-                buffer: bound.block,
+                binding: slot.binding,
+                buffer: bound.partition_point(|block| *block < slot.block),
             })
             .collect();
         let launch = InterpretedLaunch {
@@ -151,10 +155,18 @@ impl KernelMachine for InterpreterMachine {
             push: request.push,
             ..InterpretedLaunch::default()
         };
-        match self.kernels.get(&key) {
-            Some(kernel) => self.executor.run_launch(kernel, &launch, &mut self.blocks),
-            None => Ok(()),
+        let Some(kernel) = self.kernels.get(&key) else {
+            return Ok(());
+        };
+        let blocks = bound.iter();
+        let mut buffers: Vec<Vec<u8>> = blocks
+            .map(|block| std::mem::take(&mut self.blocks[*block]))
+            .collect();
+        let ran = self.executor.run_launch(kernel, &launch, &mut buffers);
+        for (block, buffer) in bound.into_iter().zip(buffers) {
+            self.blocks[block] = buffer;
         }
+        ran
     }
 
     fn forget_program(&mut self, program: usize) {
