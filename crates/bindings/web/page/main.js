@@ -4,7 +4,7 @@ import { Compiler, CompilerStopped } from "./compiler.js";
 import { SourceEditor } from "./editor.js";
 import { readFragment, writeFragment } from "./permalink.js";
 import { RunPanel } from "./run_panel.js";
-import { changesView, emptyView, factsView, graphView, textView } from "./views.js";
+import { changesView, emptyView, factsView, graphView, isDark, saveFile, textView } from "./views.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -15,6 +15,9 @@ const RUN_LIMIT = stated || 60_000;
 
 /** Pause after the last change before the source is compiled. */
 const PAUSE = 350;
+
+/** The views of a result. */
+const VIEWS = ["text", "diff", "graph", "dispatches", "facts", "run"];
 
 const state = {
   /** The bytes of a binary input, or null for the text of the editor. */
@@ -92,10 +95,13 @@ function chooseBase(stages) {
 // Views
 
 function showViews() {
-  for (const tab of byId("tabs").children) tab.setAttribute("aria-selected", tab.dataset.view === state.view);
   const module = state.reply?.modules[state.module];
   byId("module-field").hidden = (state.reply?.modules.length ?? 0) < 2;
   byId("save").hidden = !module;
+  const hasDispatches = Boolean(state.reply?.dispatches);
+  byId("dispatches").hidden = !hasDispatches;
+  if (state.view === "dispatches" && !hasDispatches) state.view = "text";
+  for (const tab of byId("tabs").children) tab.setAttribute("aria-selected", tab.dataset.view === state.view);
   byId("views").replaceChildren(...makeViews(module));
 }
 
@@ -111,8 +117,10 @@ function makeViews(module) {
     }
     case "graph": {
       if (!module) return [emptyView("The program has no kernels.")];
-      return [module.drawing ? graphView(module.drawing) : emptyView("The drawing would be too large.")];
+      return [module.drawing ? graphView(module.drawing, module.name.replaceAll(" ", "-")) : emptyView("The drawing would be too large.")];
     }
+    case "dispatches":
+      return [state.reply.dispatches ? graphView(state.reply.dispatches, "dispatches") : emptyView("A module has no dispatches: they belong to programs of several kernels, such as StableHLO and Futhark.")];
     case "facts":
       return [module ? factsView(module, state.reply, (at) => { state.shown = `p${at}`; state.view = "diff"; showAll(); }) : emptyView("The program has no kernels.")];
     default: {
@@ -214,7 +222,7 @@ function takeReply(reply, time) {
 async function runKernel(script) {
   showStatus("Running …", true);
   try {
-    const { reply, time } = await compiler.ask({ command: "run", script, ...readOptions() }, readInput(), RUN_LIMIT);
+    const { reply, time } = await compiler.ask({ command: "run", script, seconds: Math.ceil(RUN_LIMIT / 1000), ...readOptions() }, readInput(), RUN_LIMIT);
     const reason = reply.reason ? ` (${reply.reason})` : "";
     showStatus(reply.error ? reply.error : `ran in ${time.toFixed(0)} ms by ${reply.executor}${reason}, compilation included`);
     return { ...reply, time };
@@ -279,7 +287,7 @@ function restore(saved) {
   byId("passes").value = String(saved.passes ?? "");
   byId("target").value = String(saved.target ?? "");
   runPanel.script = String(saved.run ?? "");
-  if (["text", "diff", "graph", "facts", "run"].includes(saved.view)) state.view = saved.view;
+  if (VIEWS.includes(saved.view)) state.view = saved.view;
   if (saved.binary?.bytes) takeBytes(Uint8Array.from(saved.binary.bytes), String(saved.binary.name));
   else {
     setText(String(saved.source ?? ""));
@@ -291,11 +299,7 @@ function saveModule() {
   const module = state.reply?.modules[state.module];
   if (!module) return;
   const bytes = Uint8Array.from(module.binary.match(/../g) ?? [], (digits) => parseInt(digits, 16));
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
-  link.download = `${module.name.replaceAll(" ", "-")}.spv`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  saveFile(`${module.name.replaceAll(" ", "-")}.spv`, bytes, "application/octet-stream");
 }
 
 // Wiring
@@ -314,10 +318,10 @@ function wirePage(examples) {
   byId("share").addEventListener("click", share);
   byId("save").addEventListener("click", saveModule);
   byId("theme").addEventListener("click", () => {
-    const preferred = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-    const isDark = (document.documentElement.dataset.theme ?? preferred) === "dark";
-    document.documentElement.dataset.theme = isDark ? "light" : "dark";
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    showViews();
   });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showViews);
   wireDropping();
   wireSplitter();
   addEventListener("hashchange", async () => { const saved = await readFragment(location.hash); if (saved) restore(saved); });

@@ -17,7 +17,6 @@ export class RunPanel {
     this.element.className = "view run";
     const help = document.createElement("p");
     help.className = "note";
-    help.style.margin = "0";
     help.textContent = HELP;
     this.#area.spellcheck = false;
     this.#area.setAttribute("aria-label", "Arguments");
@@ -74,13 +73,29 @@ function showArray(array) {
   box.className = "result";
   box.innerHTML = `<h4>${escapeHtml(array.name)} <small>${escapeHtml(array.type)}</small></h4>`;
   const picture = array.numbers && drawPicture(array);
-  if (picture) box.append(picture);
+  if (picture) box.append(picture.canvas);
+  if (picture?.range && picture.range[0] <= picture.range[1]) box.append(describeRange(picture.range));
   const text = document.createElement("pre");
   text.textContent = array.text;
   box.append(text);
   return box;
 }
 
+/** The numbers that a picture is drawn between. */
+function describeRange([low, high]) {
+  const range = document.createElement("span");
+  range.className = "range";
+  range.textContent = `from ${low.toPrecision(4)} to ${high.toPrecision(4)}`;
+  return range;
+}
+
+/** The least and the greatest finite number. */
+function findRange(numbers) {
+  const finite = numbers.filter(Number.isFinite);
+  return [finite.reduce((a, b) => Math.min(a, b), Infinity), finite.reduce((a, b) => Math.max(a, b), -Infinity)];
+}
+
+/** A picture, and the range of its numbers where they are not colours. */
 function drawPicture({ numbers: listed, shape }) {
   // Numbers that JSON does not have are null.
   const numbers = listed.map((n) => n ?? NaN);
@@ -104,13 +119,11 @@ function drawPicture({ numbers: listed, shape }) {
       image.data[4 * at + 3] = 255;
     }
   } else {
-    const finite = numbers.filter(Number.isFinite);
-    const low = finite.reduce((a, b) => Math.min(a, b), Infinity);
-    const range = finite.reduce((a, b) => Math.max(a, b), -Infinity) - low || 1;
-    numbers.forEach((n, at) => image.data.set(pickColour((n - low) / range), 4 * at));
+    const [low, high] = findRange(numbers);
+    numbers.forEach((n, at) => image.data.set(pickColour((n - low) / (high - low || 1)), 4 * at));
   }
   context.putImageData(image, 0, 0);
-  return canvas;
+  return { canvas, range: isColoured ? null : findRange(numbers) };
 }
 
 // Colours from dark blue by green to yellow, of even steps in lightness.
@@ -128,18 +141,16 @@ function drawCurve(numbers) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [640, 140];
   const context = canvas.getContext("2d");
-  const finite = numbers.filter(Number.isFinite);
-  const low = finite.reduce((a, b) => Math.min(a, b), Infinity);
-  const range = finite.reduce((a, b) => Math.max(a, b), -Infinity) - low || 1;
+  const [low, high] = findRange(numbers);
   context.strokeStyle = "#7b61ff";
   context.lineWidth = 2;
   context.beginPath();
   numbers.forEach((n, at) => {
     const x = 6 + (at / (numbers.length - 1)) * 628;
-    const y = 130 - ((n - low) / range) * 120;
+    const y = 130 - ((n - low) / (high - low || 1)) * 120;
     if (at === 0) context.moveTo(x, y);
     else context.lineTo(x, y);
   });
   context.stroke();
-  return canvas;
+  return { canvas, range: [low, high] };
 }

@@ -60,23 +60,60 @@ export function changesView(before, after) {
   return view;
 }
 
-/** A drawing, which the mouse wheel enlarges with the control key. */
-export function graphView(svg) {
-  const view = element("div", "graph");
-  // The compiler writes the drawing, and escapes every name in it.
-  view.innerHTML = svg.replace(/^<\?xml[^>]*>\s*/, "");
-  const drawing = view.querySelector("svg");
-  if (!drawing) return emptyView("The module has no drawing.");
+/** Whether the page is dark: by its button, or else as the system is. */
+export const isDark = () =>
+  (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+
+/** Rules of drawings in the page, after their own. */
+const GRAPH_STYLE = "svg { display: block; margin: 0 auto; max-width: none; background: none !important; }";
+
+/** A drawing with buttons. The mouse wheel with the control key changes its size as well. */
+export function graphView(svg, name) {
+  const view = element("div", "graph-view");
+  const graph = element("div", "graph");
+  graph.classList.toggle("dark", isDark());
+  // The rules of the drawing are for itself alone, and its dark colours follow the page. The compiler writes the drawing, and
+  // escapes every name in it.
+  const root = graph.attachShadow({ mode: "open" });
+  root.innerHTML = svg.replace("@media(prefers-color-scheme:dark)", ":host(.dark)");
+  root.append(element("style", "", GRAPH_STYLE));
+  const drawing = root.querySelector("svg");
+  if (!drawing) return emptyView("There is no drawing.");
   const width = drawing.viewBox.baseVal.width || drawing.width.baseVal.value;
   let scale = 1;
-  view.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey) return;
-    event.preventDefault();
-    scale = Math.min(6, Math.max(0.15, scale * Math.exp(-event.deltaY / 300)));
+  const resize = (to) => {
+    scale = Math.min(6, Math.max(0.15, to));
     drawing.style.width = `${width * scale}px`;
     drawing.style.height = "auto";
+  };
+  graph.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    resize(scale * Math.exp(-event.deltaY / 300));
   }, { passive: false });
+  const tools = element("div", "tools");
+  for (const [label, title, act] of [
+    ["−", "Smaller", () => resize(scale / 1.25)],
+    ["+", "Larger", () => resize(scale * 1.25)],
+    ["Fit", "As wide as the view", () => resize((graph.clientWidth - 2) / width)],
+    ["Save .svg", "Save the drawing as a file", () => saveFile(`${name}.svg`, svg, "image/svg+xml")],
+  ]) {
+    const button = element("button", "", label);
+    button.title = title;
+    button.addEventListener("click", act);
+    tools.append(button);
+  }
+  view.append(tools, graph);
   return view;
+}
+
+/** Saves contents as a file. */
+export function saveFile(name, contents, type) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([contents], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 /** Sizes, entry points, faults and passes of a module. `onPass` is called with the number of a pass. */

@@ -1,12 +1,13 @@
 //! Compilation of an input, with all that lies between it and the modules.
 
 use crate::found_problem::{FoundProblem, locate_problems};
-use crate::module_report::{ModuleReport, OptimisedModule};
+use crate::module_report::{LARGEST_DRAWING, ModuleReport, OptimisedModule};
 use crate::pass_record::{PassRecorder, print_module};
 use crate::request::RequestFailure;
 use crate::run;
 use serde::{Deserialize, Serialize};
 use spirula::{CompileError, CompileOptions, CompileOutput, read_input};
+use spirula_kernel::ir::KernelProgram;
 use spirula_opt::{PassPipeline, PipelineOptions, optimise_module};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::target::SpirvTarget;
@@ -37,6 +38,8 @@ pub(crate) struct CompileReply {
     refusals: Vec<String>,
     /// A script that runs the first entry point.
     template: Option<String>,
+    /// The dispatch graph of a program as SVG.
+    dispatches: Option<String>,
 }
 
 /// The program at a stage between the input and the modules.
@@ -118,13 +121,14 @@ pub(crate) fn compile_source(
     }
     let compiled = read.compile_watched(&options, &mut watch).map_err(refuse)?;
     problems.extend(locate_problems(&compiled.diagnostics, input));
-    let template = match &compiled.output {
-        CompileOutput::Module(module) => run::describe_kernels(module),
-        CompileOutput::Program(program) => {
-            stages.extend(print_kernels(input, &options));
-            run::describe_program(program)
-        }
+    let (template, kernels) = match &compiled.output {
+        CompileOutput::Module(module) => (run::describe_kernels(module), None),
+        CompileOutput::Program(program) => (
+            run::describe_program(program),
+            find_kernels(input, &options),
+        ),
     };
+    stages.extend(kernels.as_ref().map(print_kernels));
     let listed = OutputModules::from_output(compiled.output)?;
     let mut recorder = PassRecorder::new();
     let reports = listed.modules.into_iter().map(|(name, module)| {
@@ -138,6 +142,7 @@ pub(crate) fn compile_source(
         stages,
         refusals: listed.refusals,
         template,
+        dispatches: kernels.as_ref().and_then(draw_kernels),
     })
 }
 
@@ -172,13 +177,23 @@ pub(crate) fn compile_output(
 }
 
 /// The kernel IR of an input that passes through it.
-fn print_kernels(input: &[u8], options: &CompileOptions) -> Option<StageText> {
+fn find_kernels(input: &[u8], options: &CompileOptions) -> Option<KernelProgram> {
     let read = read_input(input).ok()?;
     let kernels = read.into_kernels(options, &mut |_, _| {}).ok()?;
-    Some(StageText {
+    Some(kernels.program)
+}
+
+fn print_kernels(kernels: &KernelProgram) -> StageText {
+    StageText {
         name: "kernel IR".to_owned(),
-        text: spirula_kernel::print_program(&kernels.program),
-    })
+        text: spirula_kernel::print_program(kernels),
+    }
+}
+
+/// The dispatch graph, unless it is too large for the page.
+fn draw_kernels(kernels: &KernelProgram) -> Option<String> {
+    let drawing = spirula_kernel::draw_dispatches(kernels);
+    Some(drawing).filter(|drawing| drawing.len() <= LARGEST_DRAWING)
 }
 
 /// The modules of an output.

@@ -11,7 +11,7 @@ use spirula_spirv::reflect::entry_points;
 use spirula_spirv::verify::{self, VerifyOptions};
 
 /// Most bytes of a drawing. Larger ones are left out, as a page could not show them.
-const LARGEST_DRAWING: usize = 8 << 20;
+pub(crate) const LARGEST_DRAWING: usize = 8 << 20;
 
 /// A module with facts about it.
 #[derive(Serialize)]

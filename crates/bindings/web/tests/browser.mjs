@@ -55,7 +55,12 @@ try {
     await waitForStatus(tab, "→.*valid");
     await tab.waitForFunction((text) => document.querySelector("#editor textarea").value === text, example.source.toString());
     await waitForStatus(tab, "→.*valid");
-    for (const view of ["text", "diff", "graph", "facts", "run"]) await tab.click(`[data-view=${view}]`);
+    const isProgram = /\.(fut|mlir)$/.test(example.file);
+    assert.equal(await tab.isVisible("[data-view=dispatches]"), isProgram, example.title);
+    const drawings = isProgram ? ["dispatches"] : [];
+    for (const view of ["text", "diff", "graph", ...drawings]) await tab.click(`[data-view=${view}]`);
+    assert.equal(await tab.locator(".graph svg").count(), 1, example.title);
+    for (const view of ["facts", "run"]) await tab.click(`[data-view=${view}]`);
     await tab.click("#run");
     await waitForStatus(tab, "^ran in");
     const { results } = await ask({ command: "run", passes: example.passes, script: example.script }, example.source);
@@ -81,8 +86,8 @@ try {
   assert.equal(await restored.inputValue("#passes"), "O1");
   assert.equal(await restored.inputValue("#editor textarea"), await tab.inputValue("#editor textarea"));
 
-  // A run without end is stopped, and the page goes on meanwhile and afterwards.
-  const slow = await openPage(`${address}?seconds=2`);
+  // A run without end is stopped at a line, and the page goes on meanwhile and afterwards.
+  const slow = await openPage(`${address}?seconds=4`);
   await waitForStatus(slow, "→");
   await slow.fill("#editor textarea", "@group(0) @binding(0) var<storage, read_write> x: array<u32>;\n@compute @workgroup_size(1)\nfn main() { loop { x[0] = x[0] + 1u; if (x[0] == 7u) { x[0] = 0u; } } }\n");
   await slow.fill("#passes", "");
@@ -91,9 +96,22 @@ try {
   await slow.fill(".run textarea", "x: u32[4] = 0");
   await slow.click("#run");
   await slow.click("#theme");
-  await waitForStatus(slow, "stopped after 2 seconds");
+  await waitForStatus(slow, "more steps than it may");
+  assert.match(await slow.textContent(".run .mark-error"), /line \d+/);
   await slow.selectOption("#example", "4");
   await waitForStatus(slow, "SPIR-V assembly → .*valid");
+
+  // A run whose steps are slow is ended with its worker.
+  const heavy = await openPage(`${address}?seconds=2`);
+  await waitForStatus(heavy, "→");
+  const calls = "v = acosh(v + 2.0) + tan(v) + atanh(v * 0.1); ".repeat(20);
+  await heavy.fill("#editor textarea", `@group(0) @binding(0) var<storage, read_write> x: array<f32>;\n@compute @workgroup_size(1)\nfn main() { var v = x[0]; loop { ${calls} if (v == 7.0) { break; } } x[0] = v; }\n`);
+  await heavy.fill("#passes", "");
+  await waitForStatus(heavy, "WGSL → ");
+  await heavy.click("[data-view=run]");
+  await heavy.fill(".run textarea", "x: f32[4] = 0");
+  await heavy.click("#run");
+  await waitForStatus(heavy, "stopped after 2 seconds");
 
   // Without the server the page comes from the browser's store.
   await tab.evaluate(() => navigator.serviceWorker.ready.then(() => true));

@@ -22,6 +22,9 @@ for (const example of readExamples(page)) {
     assert.deepEqual(module.faults, [], `${example.title}: ${module.name}`);
     assert.match(module.drawing, /<svg/);
   }
+  const isProgram = /\.(fut|mlir)$/.test(example.file);
+  if (isProgram) assert.match(compiled.dispatches, /<svg[^]*entry point main[^]*bytes[^]*kernel 1/, example.title);
+  else assert.equal(compiled.dispatches, null, example.title);
   const ran = await ask({ command: "run", passes, script }, source);
   assert.equal(ran.error, undefined, example.title);
   assert.equal(ran.executor, "WebAssembly", `${example.title}: ${ran.reason}`);
@@ -69,4 +72,13 @@ const faults = [
 for (const [script, message] of faults) {
   assert.match((await ask({ command: "run", script }, source)).error, message);
 }
-console.log(`${found.length} results of ${readExamples(page).length} examples, ${bad.length + faults.length + 6} faults: passed`);
+// A kernel without end stops at a line, translated and interpreted.
+const endless = encode(`@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+@compute @workgroup_size(1)
+fn main() { loop { x[0] = x[0] + 1u; if (x[0] == 7u) { x[0] = 0u; } } }`);
+for (const interpret of [false, true]) {
+  const stopped = await ask({ command: "run", script: "x: u32[4] = 0", seconds: 1, interpret }, endless);
+  assert.match(stopped.error, /more steps than it may/);
+  assert.ok(stopped.problems[0].span.line > 1, JSON.stringify(stopped.problems));
+}
+console.log(`${found.length} results of ${readExamples(page).length} examples, ${bad.length + faults.length + 8} faults: passed`);
