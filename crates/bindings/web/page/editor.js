@@ -12,7 +12,8 @@ export class SourceEditor {
   #scroller;
   #problems = [];
 
-  constructor(scroller, onChange) {
+  /** `onChange` is called after each change. A paste of more than `mostPasted` characters is given to `onLargePaste` instead. */
+  constructor(scroller, { onChange, mostPasted, onLargePaste }) {
     this.#scroller = scroller;
     const sheet = document.createElement("div");
     sheet.className = "sheet";
@@ -28,6 +29,12 @@ export class SourceEditor {
       this.#problems = [];
       this.#paint();
       onChange();
+    });
+    this.#area.addEventListener("paste", (event) => {
+      const text = event.clipboardData?.getData("text/plain") ?? "";
+      if (text.length <= mostPasted) return;
+      event.preventDefault();
+      onLargePaste(text);
     });
     this.#area.addEventListener("keydown", (event) => this.#indent(event, onChange));
   }

@@ -4,7 +4,7 @@ import { Compiler, CompilerStopped } from "./compiler.js";
 import { SourceEditor } from "./editor.js";
 import { readFragment, writeFragment } from "./permalink.js";
 import { RunPanel } from "./run_panel.js";
-import { changesView, emptyView, factsView, graphView, isDark, saveFile, textView } from "./views.js";
+import { changesView, countLines, emptyView, factsView, graphView, isDark, saveFile, textView } from "./views.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -13,6 +13,12 @@ const stated = Number(new URLSearchParams(location.search).get("seconds")) * 100
 const COMPILE_LIMIT = stated || 20_000;
 const RUN_LIMIT = stated || 60_000;
 
+/** Most bytes of a text in the editor. A larger one is compiled without being shown there. */
+const LARGEST_EDITED = 400_000;
+
+/** Most problems that are listed. */
+const MOST_PROBLEMS = 200;
+
 /** Pause after the last change before the source is compiled. */
 const PAUSE = 350;
 
@@ -20,7 +26,7 @@ const PAUSE = 350;
 const VIEWS = ["text", "diff", "graph", "dispatches", "facts", "run"];
 
 const state = {
-  /** The bytes of a binary input, or null for the text of the editor. */
+  /** The bytes of a binary or large input, or null for the text of the editor. */
   binary: null,
   binaryName: "",
   reply: null,
@@ -33,7 +39,15 @@ const state = {
 
 let compiler;
 let timer;
-const editor = new SourceEditor(byId("editor"), () => { state.binary = null; compileSoon(); });
+const editor = new SourceEditor(byId("editor"), {
+  onChange() {
+    state.binary = null;
+    byId("source-note").textContent = "";
+    compileSoon();
+  },
+  mostPasted: LARGEST_EDITED,
+  onLargePaste: (text) => takeBytes(new TextEncoder().encode(text), "a pasted text"),
+});
 const runPanel = new RunPanel(runKernel);
 
 // Stages
@@ -68,7 +82,7 @@ function showRail() {
     const button = document.createElement("button");
     button.className = "stage" + (stage.key === chooseBase(stages)?.key ? " base" : "");
     button.setAttribute("aria-current", stage.key === state.shown);
-    const lines = stage.text.split("\n").length - 1;
+    const lines = countLines(stage.text);
     const title = document.createElement("span");
     title.textContent = stage.title;
     const size = document.createElement("small");
@@ -140,7 +154,10 @@ function showAll() {
 
 function showProblems(problems, message) {
   const listed = problems.length > 0 || !message ? problems : [{ severity: "error", message }];
-  byId("problems").replaceChildren(...listed.map((problem) => {
+  const more = listed.length - MOST_PROBLEMS;
+  const rest = document.createElement("li");
+  rest.textContent = `… ${more.toLocaleString("en")} more`;
+  byId("problems").replaceChildren(...listed.slice(0, MOST_PROBLEMS).map((problem) => {
     const item = document.createElement("li");
     const severity = document.createElement("span");
     severity.className = problem.severity;
@@ -154,8 +171,8 @@ function showProblems(problems, message) {
     }
     if (problem.span) item.addEventListener("click", () => editor.show(problem.span));
     return item;
-  }));
-  editor.mark(state.binary ? [] : problems);
+  }), ...(more > 0 ? [rest] : []));
+  editor.mark(state.binary ? [] : problems.slice(0, MOST_PROBLEMS));
 }
 
 function showStatus(text, isBusy = false) {
@@ -244,7 +261,7 @@ function setText(text, name = "") {
 /** Takes the bytes of a file: a text into the editor, anything else as a binary. */
 function takeBytes(bytes, name) {
   Object.assign(state, { shown: null, base: null, module: 0 });
-  const isBinary = bytes.subarray(0, 4096).includes(0) || (bytes[0] === 0x42 && bytes[1] === 0x43);
+  const isBinary = bytes.length > LARGEST_EDITED || bytes.subarray(0, 4096).includes(0) || (bytes[0] === 0x42 && bytes[1] === 0x43);
   if (isBinary) {
     setText("");
     Object.assign(state, { binary: bytes, binaryName: name });

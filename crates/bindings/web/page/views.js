@@ -3,8 +3,26 @@
 import { compareLines, foldRows } from "./difference.js";
 import { colourLine, escapeHtml, hasSemicolonComments } from "./highlight.js";
 
-/** Most lines that a view shows. */
-const MOST_LINES = 30_000;
+/** Most lines that a view shows, and most characters of texts that are compared. */
+const MOST_LINES = 20_000;
+const MOST_COMPARED = 4_000_000;
+
+/** The number of lines of a text that ends with a line break. */
+export function countLines(text) {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
+  return count;
+}
+
+/** The first lines of a text. */
+function takeLines(text, most) {
+  let end = -1;
+  for (let count = 0; count < most; count++) {
+    end = text.indexOf("\n", end + 1);
+    if (end < 0) return text.split("\n");
+  }
+  return text.slice(0, end).split("\n");
+}
 
 const element = (tag, className, html) => {
   const made = document.createElement(tag);
@@ -20,13 +38,14 @@ export const emptyView = (message) => element("div", "empty", escapeHtml(message
 export function textView(title, text, faults = []) {
   const view = element("div", "view");
   view.append(element("h3", "", escapeHtml(title)));
-  const lines = text.split("\n");
+  const lines = takeLines(text, MOST_LINES);
   if (lines.at(-1) === "") lines.pop();
   const semicolon = hasSemicolonComments(text);
   const marked = new Set(faults.map((fault) => fault.span?.line));
-  const rows = lines.slice(0, MOST_LINES).map((line, at) =>
+  const rows = lines.map((line, at) =>
     `<span class="line${marked.has(at + 1) ? " fault" : ""}">${colourLine(line, semicolon) || " "}</span>`);
-  if (lines.length > MOST_LINES) rows.push(`<span class="line gap">… ${lines.length - MOST_LINES} more lines</span>`);
+  const rest = lines.length < MOST_LINES ? 0 : countLines(text) - lines.length;
+  if (rest > 0) rows.push(`<span class="line gap">… ${rest.toLocaleString("en")} more lines</span>`);
   view.append(element("pre", "code numbered", rows.join("")));
   return view;
 }
@@ -37,6 +56,10 @@ export function changesView(before, after) {
   view.append(element("h3", "", `${escapeHtml(before.title)} → ${escapeHtml(after.title)}`));
   if (before.text === after.text) {
     view.append(emptyView("No line differs."));
+    return view;
+  }
+  if (before.text.length + after.text.length > MOST_COMPARED) {
+    view.append(emptyView("The texts are too long to be compared here."));
     return view;
   }
   const semicolon = hasSemicolonComments(after.text);

@@ -113,6 +113,28 @@ try {
   await heavy.click("#run");
   await waitForStatus(heavy, "stopped after 2 seconds");
 
+  // A large text is compiled without being in the editor, and the page does not stand still meanwhile.
+  const large = await openPage(address);
+  await waitForStatus(large, "→");
+  const pause = large.evaluate(() => new Promise((done) => {
+    let [last, longest] = [performance.now(), 0];
+    const end = last + 20_000;
+    const tick = () => {
+      const now = performance.now();
+      longest = Math.max(longest, now - last);
+      last = now;
+      if (now < end) setTimeout(tick, 20);
+      else done(longest);
+    };
+    tick();
+  }));
+  const text = Buffer.from("%1 = OpTypeVoid ; a comment that has some length\n".repeat(400_000));
+  await large.setInputFiles("#file", { name: "large.spvasm", mimeType: "text/plain", buffer: text });
+  await waitForStatus(large, "SPIR-V assembly → .* faults?");
+  assert.equal(await large.inputValue("#editor textarea"), "");
+  const longest = await pause;
+  assert.ok(longest < 10_000, `the page stood still for ${longest} ms`);
+
   // Without the server the page comes from the browser's store.
   await tab.evaluate(() => navigator.serviceWorker.ready.then(() => true));
   await tab.waitForFunction(async () => (await caches.keys()).length > 0 && (await (await caches.open("spirula-playground")).keys()).length > 10);
