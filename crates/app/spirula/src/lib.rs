@@ -32,6 +32,8 @@ mod relocate;
 mod signature;
 mod stages;
 mod vulkan;
+#[cfg(feature = "wgsl-output")]
+mod wgsl_output;
 
 pub use c_library::{CLibraryFiles, CLibraryParts, generate_c_library};
 pub use compile::{
@@ -59,3 +61,5 @@ pub use spirula_tensor::schedule::{
 };
 pub use stages::{StageObserver, list_tensor_stages};
 pub use vulkan::split_rare_types;
+#[cfg(feature = "wgsl-output")]
+pub use wgsl_output::{WgslShader, translate_to_wgsl};

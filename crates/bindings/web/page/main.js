@@ -236,12 +236,12 @@ function takeReply(reply, time) {
   showStatus(`${reply.format} → ${count}, ${bytes.toLocaleString("en")} bytes, ${verdict}, in ${time.toFixed(0)} ms`);
 }
 
-async function runKernel(script) {
+async function runKernel(script, device) {
   showStatus("Running …", true);
   try {
-    const { reply, time } = await compiler.ask({ command: "run", script, seconds: Math.ceil(RUN_LIMIT / 1000), ...readOptions() }, readInput(), RUN_LIMIT);
+    const { reply, time } = await compiler.ask({ command: "run", script, device, seconds: Math.ceil(RUN_LIMIT / 1000), ...readOptions() }, readInput(), RUN_LIMIT);
     const reason = reply.reason ? ` (${reply.reason})` : "";
-    showStatus(reply.error ? reply.error : `ran in ${time.toFixed(0)} ms by ${reply.executor}${reason}, compilation included`);
+    showStatus(reply.error ? reply.error : `ran in ${time.toFixed(0)} ms ${device ? "on WebGPU" : `by ${reply.executor}${reason}`}, compilation included`);
     return { ...reply, time };
   } catch (error) {
     if (!(error instanceof CompilerStopped)) throw error;

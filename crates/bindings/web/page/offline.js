@@ -3,7 +3,7 @@
 const CACHE = "spirula-playground";
 const FILES = [
   ".", "style.css", "icon.svg", "main.js", "compiler.js", "difference.js", "editor.js", "examples.json", "highlight.js", "permalink.js",
-  "run_panel.js", "views.js", "worker.js", "spirula.wasm",
+  "gpu.js", "run_panel.js", "views.js", "worker.js", "spirula.wasm",
   ...["heat.fut", "mandelbrot.ll", "ripples.mlir", "julia.wgsl", "rotate.spvasm"].flatMap(
     (file) => [`examples/${file}`, `examples/${file.replace(/\.[^.]*$/, ".run")}`]),
 ];

@@ -9,6 +9,7 @@ export class RunPanel {
   #area = document.createElement("textarea");
   #results = document.createElement("div");
   #button = document.createElement("button");
+  #device = document.createElement("select");
   #isEdited = false;
   #template = "";
 
@@ -26,12 +27,15 @@ export class RunPanel {
     this.#button.textContent = "Run";
     this.#button.addEventListener("click", async () => {
       this.#button.disabled = true;
-      this.#show(await run(this.script));
+      this.#show(await run(this.script, this.#device.value === "WebGPU"));
       this.#button.disabled = false;
     });
     const row = document.createElement("div");
     row.className = "row";
-    row.append(this.#button, help);
+    this.#device.setAttribute("aria-label", "Where it runs");
+    this.#device.append(new Option("by WebAssembly", "WebAssembly"), new Option("on WebGPU", "WebGPU"));
+    this.#device.hidden = !navigator.gpu;
+    row.append(this.#button, this.#device, help);
     this.#results.className = "run";
     this.#results.style.padding = "0";
     this.element.append(row, this.#area, this.#results);
@@ -63,8 +67,17 @@ export class RunPanel {
       this.#results.replaceChildren(problem);
       return;
     }
-    this.#results.replaceChildren(...reply.results.map(showArray));
+    const comparison = reply.comparison ? [describeComparison(reply.comparison)] : [];
+    this.#results.replaceChildren(...comparison, ...reply.results.map(showArray));
   }
+}
+
+function describeComparison(text) {
+  const note = document.createElement("p");
+  note.className = "note";
+  note.style.margin = "0";
+  note.textContent = `On WebGPU: ${text}.`;
+  return note;
 }
 
 /** An array with its numbers, and a picture where it has two dimensions. */

@@ -23,6 +23,19 @@ function answer(request, input) {
   return JSON.parse(json);
 }
 
+/** Runs a shader on WebGPU. Its results are compared with those of WebAssembly. */
+async function runOnDevice(request, input) {
+  const launch = answer({ ...request, command: "launch" }, input);
+  if (launch.error) return launch;
+  const { launchShader, DeviceRefusal } = await import("./gpu.js");
+  try {
+    return answer({ ...request, device_buffers: await launchShader(launch) }, input);
+  } catch (error) {
+    if (error instanceof DeviceRefusal) return { error: `WebGPU: ${error.message}` };
+    throw error;
+  }
+}
+
 /** The reason why the module stopped, in words. */
 function describeCrash(error) {
   if (/call stack|recursion/.test(error.message)) return "the input is nested too deeply";
@@ -92,7 +105,8 @@ self.onmessage = async ({ data }) => {
   }
   const began = performance.now();
   try {
-    const reply = answer(data.request, data.input);
+    const { device, ...request } = data.request;
+    const reply = device ? await runOnDevice(request, data.input) : answer(request, data.input);
     self.postMessage({ id: data.id, reply, time: performance.now() - began });
   } catch (error) {
     // Memory of the module is in an unknown state now, so the page starts another worker.

@@ -8,6 +8,7 @@
 //! | `{"command": "describe"}` | input languages, passes, presets and target environments |
 //! | `{"command": "compile", …}` | stages, modules, passes and diagnostics of a compilation |
 //! | `{"command": "run", "script": …}` | arrays that a kernel or program has written |
+//! | `{"command": "launch", "script": …}` | a shader in WGSL with its buffers, which JavaScript runs on WebGPU |
 //!
 //! A reply without success is `{"error": …}`, with the diagnostics of the input where there are some. The crate keeps no
 //! state, and uses no clocks, files or threads. The page runs it in a worker, which it ends after a time limit.
@@ -16,6 +17,7 @@ mod abi;
 mod compile;
 mod describe;
 mod found_problem;
+mod hex_bytes;
 #[cfg(target_arch = "wasm32")]
 mod host_engine;
 mod module_report;

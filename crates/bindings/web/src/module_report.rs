@@ -1,6 +1,7 @@
 //! Reports of modules: assembly, size, faults, control flow, interface.
 
 use crate::found_problem::FoundProblem;
+use crate::hex_bytes::write_hex;
 use crate::pass_record::{PassRecord, print_module};
 use serde::Serialize;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -79,7 +80,7 @@ impl ModuleReport {
         let drawing = drawing.draw_module_as_svg(&module).ok();
         ModuleReport {
             name,
-            binary: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            binary: write_hex(&bytes),
             version: module.version.to_string(),
             sizes: ModuleSizes {
                 bytes: bytes.len(),

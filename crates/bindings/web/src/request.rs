@@ -3,6 +3,8 @@
 use crate::compile::{PageCompilation, compile_source};
 use crate::describe::describe_compiler;
 use crate::found_problem::FoundProblem;
+#[cfg(feature = "wgsl")]
+use crate::run::prepare_launch;
 use crate::run::{RunRequest, run_source};
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +21,9 @@ enum PageRequest {
     Compile(PageCompilation),
     /// A run on arrays.
     Run(RunRequest),
+    /// The launch of a shader on WebGPU.
+    #[cfg(feature = "wgsl")]
+    Launch(RunRequest),
 }
 
 /// A reply without success.
@@ -73,6 +78,10 @@ pub fn answer_request(request: &[u8], input: &[u8]) -> String {
         Ok(PageRequest::Describe) => print_reply(&describe_compiler()),
         Ok(PageRequest::Compile(options)) => {
             compile_source(&options, input).and_then(|reply| print_reply(&reply))
+        }
+        #[cfg(feature = "wgsl")]
+        Ok(PageRequest::Launch(options)) => {
+            prepare_launch(&options, input).and_then(|reply| print_reply(&reply))
         }
         Ok(PageRequest::Run(options)) => {
             run_source(&options, input).and_then(|reply| print_reply(&reply))

@@ -26,7 +26,8 @@ const address = `http://127.0.0.1:${server.address().port}/`;
 
 const browser = await chromium.launch({
   executablePath: chromiumPath,
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+  // WebGPU runs on the processor.
+  args: ["--headless", "--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--disable-background-networking"],
 });
 const faults = [];
 
@@ -66,6 +67,29 @@ try {
     const { results } = await ask({ command: "run", passes: example.passes, script: example.script }, example.source);
     assert.deepEqual(await tab.locator(".result pre").allTextContents(), results.map((result) => result.text), example.title);
     assert.equal(await tab.locator(".result canvas").count(), results.length, example.title);
+  }
+
+  // Shaders run on WebGPU, and are compared with WebAssembly; other inputs are refused in words.
+  assert.ok(await tab.evaluate(() => navigator.gpu?.requestAdapter().then(Boolean)), "the browser has no WebGPU device");
+  for (const [at, example] of examples.entries()) {
+    await tab.selectOption("#example", String(at));
+    await tab.waitForFunction((text) => document.querySelector("#editor textarea").value === text, example.source.toString());
+    await waitForStatus(tab, "→.*valid");
+    await tab.click("[data-view=run]");
+    await tab.selectOption(".run select", "WebGPU");
+    await tab.click("#run");
+    if (/\.(wgsl|spvasm)$/.test(example.file)) {
+      await waitForStatus(tab, "^ran in .* on WebGPU");
+      const comparison = await tab.textContent(".run .run .note");
+      const differing = comparison.match(/(\d+) of (\d+) numbers differ/);
+      // Real numbers are rounded otherwise by WebGPU, which may contract them, so that few pixels have another colour.
+      if (differing && example.file.endsWith(".wgsl")) assert.ok(differing[1] < 0.02 * differing[2], comparison);
+      else assert.match(comparison, /all \d+ numbers equal/, example.title);
+    } else {
+      await waitForStatus(tab, "WebGPU");
+      assert.equal(await tab.locator(".run .mark-error").count(), 1, example.title);
+    }
+    await tab.selectOption(".run select", "WebAssembly");
   }
 
   // A problem is shown at its line.

@@ -28,6 +28,9 @@ for (const example of readExamples(page)) {
   const ran = await ask({ command: "run", passes, script }, source);
   assert.equal(ran.error, undefined, example.title);
   assert.equal(ran.executor, "WebAssembly", `${example.title}: ${ran.reason}`);
+  const launch = await ask({ command: "launch", passes, script }, source);
+  if (/\.(wgsl|spvasm)$/.test(example.file)) assert.match(launch.source, /@compute/, example.title);
+  else assert.match(launch.error, /WebAssembly/, example.title);
   const interpreted = await ask({ command: "run", passes, script, interpret: true }, source);
   assert.equal(interpreted.executor, "the interpreter");
   assert.deepEqual(interpreted.results, ran.results, example.title);

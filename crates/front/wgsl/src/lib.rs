@@ -1,7 +1,13 @@
-//! WGSL to SPIR-V: naga reads and validates the source, and writes the words of a module.
+//! WGSL to SPIR-V and back: naga reads and validates one of them, and writes the other.
 //!
 //! Faults of the source have the place that naga gives them. Accesses outside of buffers are undefined, as in other
 //! SPIR-V: the CPU device's checks find them.
+
+#[cfg(feature = "output")]
+mod output;
+
+#[cfg(feature = "output")]
+pub use output::write_source;
 
 use naga::back::pipeline_constants::process_overrides;
 use naga::back::spv::{Options, WriterFlags, write_vec};

@@ -67,6 +67,7 @@ pub(super) fn run_module(
         let (line, value) = inputs.lines[number];
         WrittenArray {
             name: line.name.clone(),
+            buffer: Some(number),
             value: value.with_bytes(inputs.buffers[number].clone()),
         }
     });
@@ -172,7 +173,7 @@ impl<'s> GatheredInputs<'s> {
 }
 
 /// The bytes of push constants, each aligned to its elements.
-fn gather_push_constants(script: &RunScript) -> Vec<u8> {
+pub(super) fn gather_push_constants(script: &RunScript) -> Vec<u8> {
     let mut out = Vec::new();
     for value in &script.push {
         let align = (value.element.size() as usize).max(1);

@@ -1,16 +1,23 @@
 //! Runs: kernels and programs on arrays that a script describes, by WebAssembly or the interpreter.
 
+mod device_comparison;
+#[cfg(feature = "wgsl")]
+mod device_launch;
 mod kernel;
 mod program;
 mod run_array;
 mod script;
 mod template;
 
+#[cfg(feature = "wgsl")]
+pub(crate) use device_launch::prepare_launch;
 pub(crate) use template::{describe_kernels, describe_program};
 
 use crate::compile::{PageCompilation, compile_output};
 use crate::found_problem::FoundProblem;
+use crate::hex_bytes::read_hex;
 use crate::request::RequestFailure;
+use device_comparison::DeviceComparison;
 use run_array::RunArray;
 use script::{RunScript, RunScriptFault};
 use serde::{Deserialize, Serialize};
@@ -39,8 +46,25 @@ pub(crate) struct RunRequest {
     /// The seconds that a launch may take, by an estimate of its steps.
     #[serde(default = "usual_seconds")]
     seconds: u64,
+    /// The buffers of a launch on WebGPU in hexadecimal digits, which are shown and compared with the results of this run.
+    #[serde(default)]
+    device_buffers: Option<Vec<String>>,
     #[serde(flatten)]
     compile: PageCompilation,
+}
+
+impl RunRequest {
+    /// The bytes of buffers that a device has written.
+    fn read_device_buffers(&self) -> Result<Option<Vec<Vec<u8>>>, RequestFailure> {
+        let Some(buffers) = &self.device_buffers else {
+            return Ok(None);
+        };
+        let bytes: Option<Vec<Vec<u8>>> = buffers.iter().map(|digits| read_hex(digits)).collect();
+        let message = "the buffers of the device are no hexadecimal digits";
+        bytes
+            .map(Some)
+            .ok_or_else(|| RequestFailure::from_message(message))
+    }
 }
 
 fn usual_seconds() -> u64 {
@@ -56,6 +80,9 @@ pub(crate) struct RunReply {
     /// The reason why some are interpreted.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// How the results of a device differ from those of the executor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<String>,
 }
 
 /// An array that a run has written.
@@ -75,6 +102,8 @@ struct ArrayResult {
 #[derive(Clone, Debug, PartialEq)]
 struct WrittenArray {
     name: String,
+    /// The buffer of a launch that it is; none for a result of a program.
+    buffer: Option<usize>,
     value: RunArray,
 }
 
@@ -98,10 +127,12 @@ pub(crate) fn run_source(request: &RunRequest, input: &[u8]) -> Result<RunReply,
     let script = RunScript::from_text(&request.script).map_err(refuse_script)?;
     let executor = make_executor(request);
     let report = executor.report();
-    let results = match compile_output(&request.compile, input)? {
+    let device_buffers = request.read_device_buffers()?;
+    let mut results = match compile_output(&request.compile, input)? {
         CompileOutput::Module(module) => kernel::run_module(&module, &script, executor)?,
         CompileOutput::Program(program) => program::run_program(&program, &script, executor)?,
     };
+    let comparison = device_buffers.map(|buffers| take_device_results(&mut results, &buffers));
     let report = report.borrow().clone();
     Ok(RunReply {
         results: results.iter().map(WrittenArray::show).collect(),
@@ -111,7 +142,22 @@ pub(crate) fn run_source(request: &RunRequest, input: &[u8]) -> Result<RunReply,
             _ => "WebAssembly and the interpreter",
         },
         reason: report.reason,
+        comparison,
     })
+}
+
+/// Replaces results by those that a device has written, and describes how they differ.
+fn take_device_results(results: &mut [WrittenArray], buffers: &[Vec<u8>]) -> String {
+    let mut comparison = DeviceComparison::default();
+    for result in results {
+        let written = result.buffer.and_then(|number| buffers.get(number));
+        let mut bytes = written.cloned().unwrap_or_default();
+        bytes.resize(result.value.bytes.len(), 0);
+        let found = result.value.with_bytes(bytes);
+        comparison.add_array(&found, &result.value);
+        result.value = found;
+    }
+    comparison.describe()
 }
 
 /// The executor of a run. Only in WebAssembly is there an engine for it.
@@ -215,6 +261,7 @@ mod tests {
                 device.read_buffer(*buffer, 0, &mut bytes).unwrap();
                 WrittenArray {
                     name: line.name.clone(),
+                    buffer: Some(number),
                     value: value.with_bytes(bytes),
                 }
             });
@@ -296,6 +343,7 @@ mod tests {
         let request = RunRequest {
             interpret: false,
             seconds: 1,
+            device_buffers: None,
             script: "numbers: u32[2] = 0".to_owned(),
             compile: PageCompilation::default(),
         };

@@ -61,6 +61,7 @@ pub(super) fn call_program<M: KernelMachine>(
         .filter_map(|(number, result)| {
             Some(WrittenArray {
                 name: format!("result {number}"),
+                buffer: None,
                 value: RunArray::from_program(result?),
             })
         })

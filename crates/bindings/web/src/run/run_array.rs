@@ -215,7 +215,7 @@ impl RunArray {
     }
 
     /// The bits of each element.
-    fn elements(&self) -> impl Iterator<Item = u64> + '_ {
+    pub(super) fn elements(&self) -> impl Iterator<Item = u64> + '_ {
         let size = (self.element.size() as usize).max(1);
         self.bytes.chunks(size).map(|bytes| {
             let mut word = [0; 8];
@@ -225,7 +225,7 @@ impl RunArray {
     }
 
     /// The number of an element's bits.
-    fn read_number(&self, bits: u64) -> f64 {
+    pub(super) fn read_number(&self, bits: u64) -> f64 {
         match self.element {
             ScalarType::F16 => f16_to_f32(bits as u16).into(),
             ScalarType::F32 => f32::from_bits(bits as u32).into(),
