@@ -19,6 +19,7 @@
 //! Features:
 //!
 //! - `wgsl`: WGSL is an input language, by the front end of naga.
+//! - `wgsl-output`: modules are also written as WGSL, by naga.
 
 mod c_library;
 mod compile;

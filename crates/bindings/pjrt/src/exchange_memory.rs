@@ -3,7 +3,7 @@
 //! A device that cannot import memory of the host copies through buffers of the driver.
 
 use crate::error::PluginResult;
-use crate::host_pool::{HostMemory, HostPool, LEAST_BYTES};
+use crate::host_pool::{HostPool, HostPoolMemory, LEAST_BYTES};
 use spirula_exchange::frame::ByteBlock;
 use spirula_runtime::{BufferHandle, ComputeDevice, DeviceError};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Imports and blocks of a device.
 pub struct ExchangeMemory {
     pool: Arc<HostPool>,
-    imports: Vec<HostMemoryImport>,
+    imports: Vec<HostPoolImport>,
     /// Blocks that copies to the device read, until the device is idle.
     read_blocks: Vec<ByteBlock>,
     /// Whether the device has not refused an import.
@@ -19,9 +19,9 @@ pub struct ExchangeMemory {
 }
 
 /// Memory of the host as a buffer of the device.
-struct HostMemoryImport {
+struct HostPoolImport {
     buffer: BufferHandle,
-    memory: Arc<HostMemory>,
+    memory: Arc<HostPoolMemory>,
 }
 
 /// Elements that the device sent, and the buffer that still has them.
@@ -131,7 +131,7 @@ impl ExchangeMemory {
     fn find_or_import(
         &mut self,
         device: &mut ComputeDevice,
-        memory: &Arc<HostMemory>,
+        memory: &Arc<HostPoolMemory>,
     ) -> PluginResult<Option<BufferHandle>> {
         let mut imports = self.imports.iter();
         if let Some(known) = imports.find(|known| Arc::ptr_eq(&known.memory, memory)) {
@@ -143,7 +143,7 @@ impl ExchangeMemory {
         match imported {
             Ok(buffer) => {
                 let memory = memory.clone();
-                self.imports.push(HostMemoryImport { buffer, memory });
+                self.imports.push(HostPoolImport { buffer, memory });
                 Ok(Some(buffer))
             }
             Err(DeviceError::Unsupported(_)) => {
@@ -158,7 +158,7 @@ impl ExchangeMemory {
     fn wait_idle(&mut self, device: &mut ComputeDevice) -> PluginResult<()> {
         device.wait_idle()?;
         self.read_blocks.clear();
-        let is_retired = |import: &mut HostMemoryImport| import.memory.is_retired();
+        let is_retired = |import: &mut HostPoolImport| import.memory.is_retired();
         for import in self.imports.extract_if(.., is_retired) {
             device.destroy_buffer(import.buffer)?;
         }

@@ -20,8 +20,8 @@ pub const LEAST_BYTES: usize = 128 << 10;
 /// Most bytes of free memory that the pool keeps.
 const MOST_FREE_BYTES: usize = 1 << 30;
 
-/// Memory of the host. Whoever has a lease of it, or a device that it orders, alone accesses the bytes.
-pub struct HostMemory {
+/// Memory of the host. Only the holder of a lease accesses the bytes, and devices by its order.
+pub struct HostPoolMemory {
     address: NonNull<u8>,
     layout: Layout,
     is_leased: AtomicBool,
@@ -30,12 +30,12 @@ pub struct HostMemory {
 }
 
 // SAFETY: the value owns its bytes, and leases order the accesses to them.
-unsafe impl Send for HostMemory {}
+unsafe impl Send for HostPoolMemory {}
 // SAFETY: a shared reference gives the address alone.
-unsafe impl Sync for HostMemory {}
+unsafe impl Sync for HostPoolMemory {}
 
-impl HostMemory {
-    fn new(length: usize) -> PluginResult<HostMemory> {
+impl HostPoolMemory {
+    fn new(length: usize) -> PluginResult<HostPoolMemory> {
         let missing = || {
             let message = format!("the host has no memory for {length} bytes");
             PluginError::new(PjrtErrorCode::RESOURCE_EXHAUSTED, message)
@@ -45,7 +45,7 @@ impl HostMemory {
         let layout = layout.ok_or_else(missing)?;
         // SAFETY: the size is not 0.
         let address = unsafe { alloc_zeroed(layout) };
-        Ok(HostMemory {
+        Ok(HostPoolMemory {
             address: NonNull::new(address).ok_or_else(missing)?,
             layout,
             is_leased: AtomicBool::new(true),
@@ -78,7 +78,7 @@ impl HostMemory {
     }
 }
 
-impl Drop for HostMemory {
+impl Drop for HostPoolMemory {
     fn drop(&mut self) {
         // SAFETY: the memory is of this layout, and has no other user.
         unsafe { dealloc(self.address.as_ptr(), self.layout) }
@@ -87,13 +87,13 @@ impl Drop for HostMemory {
 
 /// Memory that one holder may write.
 pub struct HostLease {
-    memory: Arc<HostMemory>,
+    memory: Arc<HostPoolMemory>,
     length: usize,
 }
 
 impl HostLease {
     /// The memory.
-    pub fn memory(&self) -> &Arc<HostMemory> {
+    pub fn memory(&self) -> &Arc<HostPoolMemory> {
         &self.memory
     }
 
@@ -126,7 +126,7 @@ impl Drop for HostLease {
 /// The memory of a process for exchanges.
 #[derive(Default)]
 pub struct HostPool {
-    memories: Mutex<Vec<Arc<HostMemory>>>,
+    memories: Mutex<Vec<Arc<HostPoolMemory>>>,
 }
 
 impl HostPool {
@@ -141,7 +141,7 @@ impl HostPool {
             Some(memory) => memory.clone(),
             None => {
                 retire_free(&mut memories, length);
-                let memory = Arc::new(HostMemory::new(length)?);
+                let memory = Arc::new(HostPoolMemory::new(length)?);
                 memories.push(memory.clone());
                 memory
             }
@@ -180,9 +180,9 @@ impl HostPool {
     }
 
     /// The memory that has these bytes, and their place in it.
-    pub fn find_memory(&self, bytes: &[u8]) -> Option<(Arc<HostMemory>, usize)> {
+    pub fn find_memory(&self, bytes: &[u8]) -> Option<(Arc<HostPoolMemory>, usize)> {
         let start = bytes.as_ptr() as usize;
-        let place = |memory: &Arc<HostMemory>| {
+        let place = |memory: &Arc<HostPoolMemory>| {
             let place = start.checked_sub(memory.address.as_ptr() as usize)?;
             let is_within = place.checked_add(bytes.len())? <= memory.size();
             is_within.then(|| (memory.clone(), place))
@@ -190,14 +190,14 @@ impl HostPool {
         self.lock().iter().find_map(place)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<HostMemory>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<HostPoolMemory>>> {
         self.memories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Gives up the oldest free memory, so that the rest and so many bytes are within the limit.
-fn retire_free(memories: &mut Vec<Arc<HostMemory>>, length: usize) {
-    let is_free = |memory: &Arc<HostMemory>| !memory.is_leased.load(Ordering::Relaxed);
+fn retire_free(memories: &mut Vec<Arc<HostPoolMemory>>, length: usize) {
+    let is_free = |memory: &Arc<HostPoolMemory>| !memory.is_leased.load(Ordering::Relaxed);
     let free = memories.iter().filter(|memory| is_free(memory));
     let mut total: usize = free.map(|memory| memory.size()).sum();
     memories.retain(|memory| {

@@ -2,6 +2,10 @@
 //!
 //! Faults of the source have the place that naga gives them. Accesses outside of buffers are undefined, as in other
 //! SPIR-V: the CPU device's checks find them.
+//!
+//! Features:
+//!
+//! - `output`: WGSL is written, too.
 
 #[cfg(feature = "output")]
 mod output;

@@ -253,10 +253,8 @@ mod tests {
             },
         });
         launched.unwrap();
-        let results = buffers
-            .iter()
-            .zip(&inputs.lines)
-            .map(|(buffer, (line, value))| {
+        let results = buffers.iter().zip(&inputs.lines).enumerate().map(
+            |(number, (buffer, (line, value)))| {
                 let mut bytes = vec![0; value.bytes.len()];
                 device.read_buffer(*buffer, 0, &mut bytes).unwrap();
                 WrittenArray {
@@ -264,7 +262,8 @@ mod tests {
                     buffer: Some(number),
                     value: value.with_bytes(bytes),
                 }
-            });
+            },
+        );
         results.collect()
     }
 

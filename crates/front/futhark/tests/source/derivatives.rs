@@ -5,15 +5,16 @@ use super::{check_text, run_soac_each, run_source};
 use spirula_futhark::compile::CheckedSource;
 use spirula_program::{ProgramValue, ScalarType};
 
-/// Runs a program on several inputs.
-type ProgramRunner = fn(&CheckedSource, &[Vec<ProgramValue>]) -> RunResults;
-
-/// The printed results for each input.
-type RunResults = Result<Vec<Result<String, String>>, String>;
+/// Runs a program on several inputs. Returns the printed results for each.
+type ProgramRunner =
+    fn(&CheckedSource, &[Vec<ProgramValue>]) -> Result<Vec<Result<String, String>>, String>;
 
 const RUNNERS: [(&str, ProgramRunner); 2] = [("source", run_source_each), ("soac", run_soac_each)];
 
-fn run_source_each(checked: &CheckedSource, inputs: &[Vec<ProgramValue>]) -> RunResults {
+fn run_source_each(
+    checked: &CheckedSource,
+    inputs: &[Vec<ProgramValue>],
+) -> Result<Vec<Result<String, String>>, String> {
     let results = inputs.iter().map(|input| run_source(checked, input));
     Ok(results.collect())
 }
