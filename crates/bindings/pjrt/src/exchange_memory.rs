@@ -90,33 +90,25 @@ impl ExchangeMemory {
         let mut offset = 0;
         for part in parts.iter().filter(|part| !part.is_empty()) {
             let size = part.len() as u64;
-            match self.find_source(device, part, sent)? {
-                Some((from, from_offset)) => {
-                    device.copy_buffer(from, from_offset, target, offset, size)?;
-                    self.read_blocks.push(part.clone());
-                }
-                None => device.write_buffer(target, offset, part)?,
+            if let Some((source, place)) = find_sent(part, sent) {
+                device.copy_buffer(source, place, target, offset, size)?;
+            } else if let Some((import, place)) = self.find_import(device, part)? {
+                device.copy_buffer(import, place, target, offset, size)?;
+                self.read_blocks.push(part.clone());
+            } else {
+                device.write_buffer(target, offset, part)?;
             }
             offset += size;
         }
         Ok(())
     }
 
-    /// The buffer of the device that has a block, and the block's place in it.
-    fn find_source(
+    /// The import that has a block, and the block's place in it.
+    fn find_import(
         &mut self,
         device: &mut ComputeDevice,
         part: &ByteBlock,
-        sent: Option<&SentElements>,
     ) -> PluginResult<Option<(BufferHandle, u64)>> {
-        if let Some(SentElements {
-            block,
-            source: Some(source),
-        }) = sent
-            && let Some(place) = find_place(part, block)
-        {
-            return Ok(Some((*source, place as u64)));
-        }
         if part.len() < LEAST_BYTES || !self.can_import {
             return Ok(None);
         }
@@ -166,11 +158,14 @@ impl ExchangeMemory {
     }
 }
 
-/// The place of a block in another one that it is a part of.
-fn find_place(part: &ByteBlock, whole: &ByteBlock) -> Option<usize> {
-    let place = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
-    let is_within = place.checked_add(part.len())? <= whole.len();
-    is_within.then_some(place)
+/// The buffer of the device that has a part of what it sent, and the part's place in it.
+fn find_sent(part: &ByteBlock, sent: Option<&SentElements>) -> Option<(BufferHandle, u64)> {
+    let SentElements { block, source } = sent?;
+    let place = (part.as_ptr() as usize).checked_sub(block.as_ptr() as usize)?;
+    let is_within = place.checked_add(part.len())? <= block.len();
+    source
+        .filter(|_| is_within)
+        .map(|source| (source, place as u64))
 }
 
 #[cfg(test)]
@@ -209,6 +204,9 @@ mod tests {
             assert!(first.download_buffer(own_target).unwrap() == found);
         }
         assert!(memories.iter().all(|memory| memory.imports.len() <= 4));
+        // The first device ends its reads at its next exchange, and keeps nothing of its own.
+        assert_eq!(memories[0].read_blocks.len(), 0);
+        assert_eq!(memories[1].read_blocks.len(), 4);
     }
 
     #[test]
