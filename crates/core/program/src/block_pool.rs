@@ -103,13 +103,7 @@ impl<B> BlockPool<B> {
             same.map(|(at, resting)| (resting.kept, *size, at))
         });
         let (_, size, at) = oldest.min()?;
-        let same = self.pieces.get_mut(&size)?;
-        let resting = same.remove(at)?;
-        if same.is_empty() {
-            self.pieces.remove(&size);
-        }
-        self.bytes -= size;
-        Some(resting.piece)
+        self.remove_at(size, at)
     }
 
     /// Marks all blocks as unused. They are then reused in the order of their allocation, so that equal requests get equal
@@ -136,17 +130,19 @@ impl<B> BlockPool<B> {
     }
 
     fn remove_piece(&mut self, size: u64) -> Option<PooledBlock<B>> {
+        let last = self.pieces.get(&size)?.len().checked_sub(1)?;
+        self.remove_at(size, if self.rests { 0 } else { last })
+    }
+
+    /// Takes the block of a size at a place among those of this size.
+    fn remove_at(&mut self, size: u64, at: usize) -> Option<PooledBlock<B>> {
         let same = self.pieces.get_mut(&size)?;
-        let piece = if self.rests {
-            same.pop_front()
-        } else {
-            same.pop_back()
-        };
+        let resting = same.remove(at)?;
         if same.is_empty() {
             self.pieces.remove(&size);
         }
         self.bytes -= size;
-        piece.map(|resting| resting.piece)
+        Some(resting.piece)
     }
 }
 
