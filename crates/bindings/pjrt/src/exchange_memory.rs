@@ -3,7 +3,7 @@
 //! A device that cannot import memory of the host copies through buffers of the driver.
 
 use crate::error::PluginResult;
-use crate::host_pool::{HostPool, HostPoolMemory, LEAST_BYTES};
+use crate::host_pool::{HostPool, HostPoolMemory, LEAST_BYTES, find_place};
 use spirula_exchange::frame::ByteBlock;
 use spirula_runtime::{BufferHandle, ComputeDevice, DeviceError};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct SentElements {
 }
 
 impl ExchangeMemory {
-    /// The memory of a device with these modes of access, before its first exchange.
+    /// The memory of a device before its first exchange.
     pub fn new(pool: Arc<HostPool>) -> ExchangeMemory {
         ExchangeMemory {
             pool,
@@ -161,11 +161,8 @@ impl ExchangeMemory {
 /// The buffer of the device that has a part of what it sent, and the part's place in it.
 fn find_sent(part: &ByteBlock, sent: Option<&SentElements>) -> Option<(BufferHandle, u64)> {
     let SentElements { block, source } = sent?;
-    let place = (part.as_ptr() as usize).checked_sub(block.as_ptr() as usize)?;
-    let is_within = place.checked_add(part.len())? <= block.len();
-    source
-        .filter(|_| is_within)
-        .map(|source| (source, place as u64))
+    let place = find_place(part, block.as_ptr(), block.len())?;
+    source.map(|source| (source, place as u64))
 }
 
 #[cfg(test)]

@@ -15,10 +15,13 @@ pub fn make_zeros(count: u64) -> PluginResult<Vec<u8>> {
         zeros.resize(count, 0);
         Some(zeros)
     });
-    reserved.ok_or_else(|| {
-        let message = format!("the host has no memory for {count} bytes");
-        PluginError::new(PjrtErrorCode::RESOURCE_EXHAUSTED, message)
-    })
+    reserved.ok_or_else(|| missing_memory(count))
+}
+
+/// The error that the host has no memory for so many bytes.
+pub fn missing_memory(count: u64) -> PluginError {
+    let message = format!("the host has no memory for {count} bytes");
+    PluginError::new(PjrtErrorCode::RESOURCE_EXHAUSTED, message)
 }
 
 /// Whether elements at these strides follow each other as in the memory of the device.

@@ -105,9 +105,14 @@ impl CallMemory {
         }
     }
 
-    /// The result for the program.
-    fn into_result(self) -> ForeignResult {
-        match self {
+    /// The result for the program. `sent` is the operand of the same exchange.
+    fn into_result(
+        self,
+        session: &mut DeviceSession<'_>,
+        exchanges: &mut ExchangeMemory,
+        sent: Option<&SentElements>,
+    ) -> PluginResult<ForeignResult> {
+        let result = match self {
             CallMemory::Host(words, length) => {
                 let mut bytes = Vec::with_capacity(words.len() * 16);
                 for word in &words {
@@ -116,10 +121,11 @@ impl CallMemory {
                 bytes.truncate(length);
                 ForeignResult::Bytes(bytes)
             }
-            CallMemory::Received(parts) => ForeignResult::Bytes(parts.concat()),
+            CallMemory::Received(parts) => upload_parts(session, exchanges, &parts, sent)?,
             CallMemory::Sent(_) | CallMemory::Device(_) => ForeignResult::Bytes(Vec::new()),
             CallMemory::Array(value, _) => ForeignResult::Array(value),
-        }
+        };
+        Ok(result)
     }
 }
 
@@ -344,10 +350,7 @@ impl PreparedHostCall {
             Ok(()) => {
                 let sent = self.operands.iter().find_map(CallMemory::as_sent);
                 let results = self.results.into_iter();
-                let results = results.map(|memory| match memory {
-                    CallMemory::Received(parts) => upload_parts(session, exchanges, &parts, sent),
-                    memory => Ok(memory.into_result()),
-                });
+                let results = results.map(|memory| memory.into_result(session, exchanges, sent));
                 let results = match results.collect::<PluginResult<Vec<_>>>() {
                     Ok(results) => results,
                     Err(error) => return Err(abandon_call(session, program, self.paused, error)),

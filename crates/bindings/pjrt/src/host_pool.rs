@@ -3,8 +3,8 @@
 //! Memory is kept and used again. To map memory, and to import it, takes longer than to copy elements. A lease has the memory for
 //! itself until it becomes a block; the memory is free again when nobody has the block any more.
 
-use crate::error::{PluginError, PluginResult};
-use crate::generated::PjrtErrorCode;
+use crate::error::PluginResult;
+use crate::host_array::missing_memory;
 use spirula_exchange::frame::ByteBlock;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
@@ -36,10 +36,7 @@ unsafe impl Sync for HostPoolMemory {}
 
 impl HostPoolMemory {
     fn new(length: usize) -> PluginResult<HostPoolMemory> {
-        let missing = || {
-            let message = format!("the host has no memory for {length} bytes");
-            PluginError::new(PjrtErrorCode::RESOURCE_EXHAUSTED, message)
-        };
+        let missing = || missing_memory(length as u64);
         let size = length.max(1).checked_next_multiple_of(PAGE);
         let layout = size.and_then(|size| Layout::from_size_align(size, PAGE).ok());
         let layout = layout.ok_or_else(missing)?;
@@ -71,10 +68,7 @@ impl HostPoolMemory {
     /// Leases the memory if it is free and suits so many bytes.
     fn lease(&self, length: usize) -> bool {
         let is_fit = (length..=length.saturating_mul(2).max(PAGE)).contains(&self.size());
-        let exchange = |memory: &AtomicBool| {
-            memory.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
-        };
-        is_fit && exchange(&self.is_leased).is_ok()
+        is_fit && !self.is_leased.swap(true, Ordering::Acquire)
     }
 }
 
@@ -181,18 +175,23 @@ impl HostPool {
 
     /// The memory that has these bytes, and their place in it.
     pub fn find_memory(&self, bytes: &[u8]) -> Option<(Arc<HostPoolMemory>, usize)> {
-        let start = bytes.as_ptr() as usize;
-        let place = |memory: &Arc<HostPoolMemory>| {
-            let place = start.checked_sub(memory.address.as_ptr() as usize)?;
-            let is_within = place.checked_add(bytes.len())? <= memory.size();
-            is_within.then(|| (memory.clone(), place))
+        let find = |memory: &Arc<HostPoolMemory>| {
+            let place = find_place(bytes, memory.address.as_ptr(), memory.size())?;
+            Some((memory.clone(), place))
         };
-        self.lock().iter().find_map(place)
+        self.lock().iter().find_map(find)
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<HostPoolMemory>>> {
         self.memories.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The place of bytes in memory of a length; `None` if they are not within.
+pub fn find_place(bytes: &[u8], start: *const u8, length: usize) -> Option<usize> {
+    let place = (bytes.as_ptr() as usize).checked_sub(start as usize)?;
+    let is_within = place.checked_add(bytes.len())? <= length;
+    is_within.then_some(place)
 }
 
 /// Gives up the oldest free memory, so that the rest and so many bytes are within the limit.
