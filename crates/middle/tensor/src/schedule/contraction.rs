@@ -141,8 +141,6 @@ pub(crate) fn plan_reads(op: &StructuredOp, profile: &ScheduleProfile) -> Option
     }
     let sizes =
         [&contraction.rows, &contraction.columns].map(|axes| multiply_extents(&extents, axes));
-    let direct = direct_tile::choose_direct_splits(op, profile, &contraction, sizes);
-    let [down, across] = choose_staged_splits(op, profile, &contraction, &extents);
     if CrossLaneAxes::from_op(op, profile).is_some() {
         return Some(ContractionReads {
             contraction,
@@ -155,6 +153,8 @@ pub(crate) fn plan_reads(op: &StructuredOp, profile: &ScheduleProfile) -> Option
     if direct_tile::is_scattered_row(op, profile, &contraction) {
         return None;
     }
+    let direct = direct_tile::choose_direct_splits(op, profile, &contraction, sizes);
+    let [down, across] = choose_staged_splits(op, profile, &contraction, &extents);
     let matrices = strategies::plan_matrix_tiling(op, profile);
     let tiles = match &matrices {
         Some(tiling) => tiling.counts,

@@ -18,8 +18,8 @@ use spirula_program::{ScalarOp, ScalarType};
 /// then contiguous, which gains more from the memory than sums in registers do.
 const TILES: u64 = 8;
 
-/// The splits of a contraction along its rows and columns, whose numbers are `sizes`; none if its factors should be
-/// staged in the workgroup's memory.
+/// The splits of a contraction that is no scattered row along its rows and columns, whose numbers are `sizes`; none if its factors
+/// should be staged in the workgroup's memory.
 pub(super) fn choose_direct_splits(
     op: &StructuredOp,
     profile: &ScheduleProfile,
@@ -31,11 +31,7 @@ pub(super) fn choose_direct_splits(
     let [lanes, invocations] = profile.tile;
     let [along_rows, along_columns] = contraction.factors;
     let is_read = is_in_place(&op.body, along_rows) && is_plain_element(&op.body, along_columns);
-    // Without rows nothing is read twice: a copy pays only for a factor that does not lie as the columns do.
-    let is_shared =
-        !contraction.rows.is_empty() || is_along_columns(op, contraction, along_columns);
-    let is_grid = !contraction.columns.is_empty() && is_shared;
-    let fits = is_read && is_grid && !contraction.steps.is_empty();
+    let fits = is_read && !contraction.columns.is_empty() && !contraction.steps.is_empty();
     if most < 2 || !fits || columns < lanes {
         return None;
     }
