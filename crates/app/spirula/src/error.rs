@@ -43,8 +43,9 @@ impl CompileError {
 
     pub(crate) fn from_diagnostics(
         stage: CompileStage,
-        diagnostics: Vec<SourceDiagnostic>,
+        diagnostics: impl Into<Vec<SourceDiagnostic>>,
     ) -> Self {
+        let diagnostics = diagnostics.into();
         CompileError { stage, diagnostics }
     }
 }

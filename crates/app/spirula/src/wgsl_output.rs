@@ -1,6 +1,6 @@
 //! WGSL of modules, by naga's back end.
 
-use crate::error::{CompileError, CompileStage};
+use crate::error::CompileError;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_legalize::device::{DescriptorLocation, move_push_constants};
 use spirula_opt::{PassPipeline, PipelineOptions, optimise_module};
@@ -33,8 +33,7 @@ pub fn translate_to_wgsl(module: &SpirvModule) -> Result<WgslShader, CompileErro
     optimise_module(&mut module, &pipeline, &mut PipelineOptions::default())
         .map_err(|error| refuse(error.to_string()))?;
     let source = spirula_wgsl::write_source(&module.to_words());
-    let source = source
-        .map_err(|fault| CompileError::from_diagnostics(CompileStage::Translate, vec![fault]))?;
+    let source = source.map_err(CompileError::from_translate_fault)?;
     Ok(WgslShader {
         source,
         module,
@@ -61,6 +60,5 @@ fn replace_push_constants(
 }
 
 fn refuse(message: String) -> CompileError {
-    let fault = SourceDiagnostic::error(SourceLocation::Unknown, message);
-    CompileError::from_diagnostics(CompileStage::Translate, vec![fault])
+    CompileError::from_translate_fault(SourceDiagnostic::error(SourceLocation::Unknown, message))
 }

@@ -81,13 +81,13 @@ impl PythonFailure {
     /// A failure with places in an input.
     pub fn from_diagnostics(
         kind: FailureKind,
-        diagnostics: Vec<SourceDiagnostic>,
+        diagnostics: impl Into<Vec<SourceDiagnostic>>,
         source: &NamedSource,
     ) -> PythonFailure {
         PythonFailure {
             kind,
             message: String::new(),
-            diagnostics,
+            diagnostics: diagnostics.into(),
             source: Some(source.clone()),
         }
     }

@@ -111,7 +111,7 @@ impl ModuleArgument<'_> {
             parse_text(&source.bytes, &options)
         };
         let words = words.map_err(|errors| {
-            PythonFailure::from_diagnostics(FailureKind::Read, errors.into_vec(), &source)
+            PythonFailure::from_diagnostics(FailureKind::Read, errors, &source)
         })?;
         Ok((words, source))
     }
@@ -170,10 +170,7 @@ pub fn assemble(
     match assembled {
         Ok(module) => Ok(PythonModule::new(module, source)),
         Err(errors) => {
-            Err(
-                PythonFailure::from_diagnostics(FailureKind::Read, errors.into_vec(), &source)
-                    .into(),
-            )
+            Err(PythonFailure::from_diagnostics(FailureKind::Read, errors, &source).into())
         }
     }
 }
@@ -223,9 +220,8 @@ pub fn verify_module(
     }
     let (words, source) = module.to_words(options.target.version)?;
     let verified = py.detach(|| verify::verify_words(words, &options).map(drop));
-    Ok(verified.map_err(|faults| {
-        PythonFailure::from_diagnostics(FailureKind::Verify, faults.into_vec(), &source)
-    })?)
+    Ok(verified
+        .map_err(|faults| PythonFailure::from_diagnostics(FailureKind::Verify, faults, &source))?)
 }
 
 /// Passes of the optimiser: names of passes and presets, separated by commas or as a list.

@@ -63,11 +63,14 @@ impl CommandFailure {
     }
 
     /// An input has faults.
-    pub fn from_diagnostics(input: InputFile, diagnostics: Vec<SourceDiagnostic>) -> Self {
+    pub fn from_diagnostics(
+        input: InputFile,
+        diagnostics: impl Into<Vec<SourceDiagnostic>>,
+    ) -> Self {
         CommandFailure::Input {
             name: input.name,
             bytes: input.bytes,
-            diagnostics,
+            diagnostics: diagnostics.into(),
         }
     }
 }

@@ -17,10 +17,7 @@ pub fn run_as(args: &AsArgs) -> CommandResult {
     };
     match assemble_text(&input.bytes, &options) {
         Ok(words) => files::write_binary(&args.output, &binary::to_bytes(&words)),
-        Err(diagnostics) => Err(CommandFailure::from_diagnostics(
-            input,
-            diagnostics.into_vec(),
-        )),
+        Err(diagnostics) => Err(CommandFailure::from_diagnostics(input, diagnostics)),
     }
 }
 

@@ -35,7 +35,7 @@ pub fn run_val(args: &ValArgs) -> CommandResult {
             report_work(|| format!("{} is valid for {}", input.name, options.target));
             Ok(())
         }
-        Err(faults) => Err(CommandFailure::from_diagnostics(input, faults.into_vec())),
+        Err(faults) => Err(CommandFailure::from_diagnostics(input, faults)),
     }
 }
 

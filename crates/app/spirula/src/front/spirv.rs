@@ -51,8 +51,8 @@ fn read_binary(bytes: &[u8]) -> Result<SourceProgram, CompileError> {
 
 fn read_text(bytes: &[u8]) -> Result<SourceProgram, CompileError> {
     let words = text::parse_assembly(decode_utf8(bytes)?, &text::ParseOptions::default());
-    let words = words
-        .map_err(|faults| CompileError::from_diagnostics(CompileStage::Read, faults.into_vec()))?;
+    let words =
+        words.map_err(|faults| CompileError::from_diagnostics(CompileStage::Read, faults))?;
     let module = SpirvModule::from_words(words).map_err(CompileError::from_read_fault)?;
     Ok(SourceProgram::Module(Box::new(module)))
 }
