@@ -88,7 +88,7 @@ fn list_angles() -> Vec<f32> {
             all.extend([angle, -angle]);
         }
     }
-    for quarters in (1..4000_u16).step_by(7) {
+    for quarters in (1..4000).step_by(7).chain((4000..u16::MAX).step_by(61)) {
         all.push(f32::from(quarters) * std::f32::consts::FRAC_PI_2);
     }
     all
