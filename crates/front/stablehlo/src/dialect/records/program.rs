@@ -31,14 +31,14 @@ attribute_record! {
 }
 
 attribute_record! {
-    /// Attributes of `composite`.
+    /// Attributes of `composite`. The version has 32 bits, or 64 where StableHLO's serialisation has added the default.
     struct CompositeAttributes<'m> {
         decomposition: SymbolName<'m>,
     }
     unread {
         name: StringValue<'m>,
         composite_attributes: Option<MlirAttr>,
-        version: Option<i32>,
+        version: Option<MlirAttr>,
     }
 }
 
