@@ -1,8 +1,10 @@
-//! Dead code elimination: operations and results of structured operations that nothing uses.
+//! Dead code elimination: operations, and results and reductions of structured operations, that nothing uses.
 //!
 //! Loops are kept, because it is not known whether they end. Assertions are kept too, and branches that contain either.
 
-use crate::ir::{OpKind, TensorFunction, TensorOp, TensorValue};
+use crate::ir::{
+    NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, TensorFunction, TensorOp, TensorValue,
+};
 
 /// Marks used values from the end of each block backwards, then removes the rest.
 pub(super) fn eliminate_dead_code(function: &mut TensorFunction) {
@@ -84,6 +86,66 @@ fn retain_live(mut op: TensorOp, effects: &[bool], live: &[bool]) -> Option<Tens
             is_live(&op.results[at - 1])
         });
         op.results.retain(is_live);
+        remove_dead_reductions(structured);
     }
     Some(op)
+}
+
+/// Removes reductions on which no result depends. One of them stays, because reduced axes need it.
+fn remove_dead_reductions(op: &mut StructuredOp) {
+    let starts = number_accumulators(op);
+    let mut roots: Vec<ScalarNode> = op.yields.iter().map(|y| y.value).collect();
+    let positions = op.yields.iter().flat_map(|y| y.destination.indices());
+    roots.extend(positions);
+    let mut is_live = vec![op.is_scan(); op.reductions.len()];
+    // A reduction may depend on those before it.
+    for (at, reduction) in op.reductions.iter().enumerate().rev() {
+        let own = starts[at]..starts[at] + reduction.values.len() as u32;
+        let needed = op.body.mark_reachable(&roots);
+        let mut nodes = op.body.node_ids().filter(|n| needed[n.index()]);
+        is_live[at] |= nodes.any(|node| match op.body.node(node) {
+            NodeData::Reduced(number) => own.contains(number),
+            _ => false,
+        });
+        if is_live[at] {
+            roots.extend(reduction.initial.iter().chain(&reduction.values));
+        }
+    }
+    if is_live.iter().all(|live| *live) || !is_live.contains(&true) {
+        return;
+    }
+    let mut live = is_live.iter().copied();
+    op.reductions.retain(|_| live.next().unwrap_or(true));
+    renumber_accumulators(op, &starts, &is_live);
+}
+
+/// The number of the first accumulator of each reduction.
+fn number_accumulators(op: &StructuredOp) -> Vec<u32> {
+    let mut next = 0;
+    let starts = op.reductions.iter().map(|reduction| {
+        let start = next;
+        next += reduction.values.len() as u32;
+        start
+    });
+    starts.collect()
+}
+
+/// Numbers the accumulators of the reductions that stayed, of those that began at `starts`.
+fn renumber_accumulators(op: &mut StructuredOp, starts: &[u32], is_live: &[bool]) {
+    let kept = starts.iter().zip(is_live).filter(|(_, live)| **live);
+    let pairs: Vec<(u32, u32)> = kept
+        .map(|(start, _)| *start)
+        .zip(number_accumulators(op))
+        .collect();
+    let mut body = NodeGraph::default();
+    let copies = body.import_nodes(&op.body, &op.collect_roots(), |body, node, data| {
+        let NodeData::Reduced(number) = data else {
+            return None;
+        };
+        let (before, now) = pairs.iter().rev().find(|(before, _)| before <= number)?;
+        Some(body.intern_accumulator(now + number - before, op.body.ty(node)))
+    });
+    op.body = body;
+    let mut copies = copies.into_iter();
+    op.replace_roots(|_| copies.next());
 }
