@@ -9,6 +9,7 @@
 //! part of a reduction before its readers are visited.
 
 use super::epilogue_fusion;
+use super::fuse_row_reductions::is_fusible_map;
 use super::fusion_cost::{
     FusionConsumer, FusionProducer, estimate_fusion_cost, is_fusion_profitable,
 };
@@ -18,7 +19,7 @@ use crate::ir::{
     DenseTensorType, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, TensorFunction,
     TensorValue,
 };
-use crate::schedule::ScheduleProfile;
+use crate::schedule::{ScheduleProfile, match_contraction};
 use spirula_program::ScalarOp;
 
 /// Most nodes of a fused body.
@@ -138,6 +139,9 @@ fn fuse_value(
         op: consumer,
         value,
     };
+    if is_normalised_factor(function, uses, to, profile) {
+        return None;
+    }
     let pays = |op: &StructuredOp, result: usize| {
         is_fusion_profitable(function, uses, FusionProducer { op, result }, to, profile)
     };
@@ -160,6 +164,21 @@ fn fuse_value(
         }
         _ => None,
     }
+}
+
+/// Whether a value is a factor of a contraction whose rows are normalised. Row fusion makes one kernel of the normalisation, while
+/// a product that computes the factor needs the results of each reduction from a kernel of its own. Processors store such factors
+/// later, where that pays.
+fn is_normalised_factor(
+    function: &TensorFunction,
+    uses: &TensorUses,
+    consumer: FusionConsumer<'_>,
+    profile: &ScheduleProfile,
+) -> bool {
+    let maker = uses.defining_op(consumer.value);
+    !profile.is_processor()
+        && match_contraction(consumer.op).is_some()
+        && maker.is_some_and(|(at, _)| is_fusible_map(function, uses, at, profile))
 }
 
 /// Number of quotients and remainders of index arithmetic.

@@ -37,6 +37,18 @@ pub(super) fn fuse_rows(function: &mut TensorFunction, profile: &ScheduleProfile
             }
         }
     }
+    // Reductions that were fused would be joined with their siblings.
+    super::dce::eliminate_dead_code(function);
+}
+
+/// Whether an operation is a map that will be fused with the reductions that it reads: storing its result takes no dispatch more.
+pub(super) fn is_fusible_map(
+    function: &TensorFunction,
+    uses: &TensorUses,
+    at: TensorOpPosition,
+    profile: &ScheduleProfile,
+) -> bool {
+    profile.rows > 1 && fuse_map_rows(function, uses, at, profile).is_some()
 }
 
 /// A map with the reductions whose results it reads, if they are over the same rows.
