@@ -25,6 +25,9 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 /// Fewest rows and columns of a tile of products in parts.
 const LEAST_OF_PARTS: u64 = 64;
 
+/// Fewest rows and columns of a product in parts.
+const LEAST_SIDE_OF_PARTS: u64 = 128;
+
 /// Points of sums that products in parts are quicker for, even if there are fewer of them.
 const LONG_SUM: u64 = 512;
 
@@ -178,7 +181,7 @@ impl MatmulTiles {
     }
 
     /// Whether tiles are so large, and results so many, that products of parts are quicker than products of `f32`. Sums cost
-    /// the more at their end, the shorter they are.
+    /// the more at their end, the shorter they are. Parts of a factor cost the more, the fewer rows or columns use them.
     fn are_worth_parts(&self, matrices: &MatrixProfile, batches: u64, busy: u64) -> bool {
         let results = batches * self.extents[0] * self.extents[1];
         let whole_tiles = results.div_ceil(matrices.tile[0] * matrices.tile[1]);
@@ -187,7 +190,8 @@ impl MatmulTiles {
         } else {
             busy + busy / 2
         };
-        self.tile[0].min(self.tile[1]) >= LEAST_OF_PARTS && whole_tiles >= enough
+        let is_wide = self.extents[0].min(self.extents[1]) >= LEAST_SIDE_OF_PARTS;
+        is_wide && self.tile[0].min(self.tile[1]) >= LEAST_OF_PARTS && whole_tiles >= enough
     }
 
     /// Bytes of the workgroup's memory that tiles and spilled sums take.
