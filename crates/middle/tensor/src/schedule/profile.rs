@@ -55,6 +55,9 @@ pub struct ScheduleProfile {
     pub memory: u64,
     /// Sizes of tiles along the reduction, the best first.
     pub steps: &'static [u64],
+    /// Most points of the reduction of a tile where workgroups are few; a power of two. 1 for those of `steps`, and for devices
+    /// that have no latency to hide.
+    pub deep: u64,
     /// Most iterations along the reduction of a tile that are unrolled.
     pub unroll: u64,
     /// Whether the next tile is read into registers while the current one is used.
@@ -125,6 +128,7 @@ impl ScheduleProfile {
         kept: 16,
         memory: 16 << 10,
         steps: &[16, 8, 12, 10, 7, 9, 5, 6, 4],
+        deep: 1,
         unroll: 4,
         prefetch: false,
         fma: true,
@@ -159,6 +163,7 @@ impl ScheduleProfile {
         kept: 32,
         memory: 16 << 10,
         steps: &[8, 16, 12, 10, 7, 9, 5, 6, 4],
+        deep: 16,
         unroll: 4,
         prefetch: true,
         fma: false,

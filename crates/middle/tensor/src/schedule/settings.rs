@@ -71,6 +71,7 @@ impl ScheduleProfile {
         "points", "most points of an invocation along each side of a tile", &[2, 4, 8], |p| Some(p.points), |p, n| p.points = n;
         "direct", "the same where factors are read where they are, 1 to put them into the workgroup's memory", &[1, 4, 8], |p| Some(p.direct), |p, n| p.direct = n;
         "adjacent", "points of an invocation that lie next to each other", &[1, 2, 4], |p| Some(p.adjacent), |p, n| p.adjacent = n;
+        "deep", "most points of the fold of a tile where workgroups are few, 1 for as many as elsewhere", &[1, 16], |p| Some(p.deep), |p, n| p.deep = n;
         "unroll", "most rounds along the fold of a tile that are written out", &[1, 2, 4, 8], |p| Some(p.unroll), |p, n| p.unroll = n;
         "prefetch", "2 to read a tile while the one before is used, 1 not to", &[1, 2], |p| encode_flag(p.prefetch), |p, n| p.prefetch = n > 1;
         "fma", "2 to add products to sums with one rounding, 1 not to", &[1, 2], |p| encode_flag(p.fma), |p, n| p.fma = n > 1;

@@ -61,25 +61,75 @@ pub(super) fn multiply_extents(extents: &[u64], axes: &[usize]) -> u64 {
     axes.iter().map(|at| extents[*at]).product()
 }
 
+/// Workgroups for each that keeps the device busy, below which they are few.
+const FEW_WORKGROUPS: u64 = 4;
+
+/// Number of tiles of a contraction.
+fn count_tiles(contraction: &ContractionAxes, extents: &[u64], splits: [&TileSplit; 2]) -> u64 {
+    let of = |axes: &[usize]| multiply_extents(extents, axes);
+    let sides = [of(&contraction.rows), of(&contraction.columns)];
+    let batches = extents.iter().product::<u64>() / (sides[0] * sides[1] * of(&contraction.steps));
+    let counts = splits
+        .iter()
+        .zip(sides)
+        .map(|(split, side)| split.tile_count(side));
+    batches * counts.product::<u64>()
+}
+
+/// Whether the tiles of a contraction are so few that a processor of the device has only some workgroups at once.
+pub(super) fn has_few_tiles(
+    profile: &ScheduleProfile,
+    contraction: &ContractionAxes,
+    extents: &[u64],
+    splits: [&TileSplit; 2],
+) -> bool {
+    count_tiles(contraction, extents, splits) < FEW_WORKGROUPS * profile.busy
+}
+
+/// Fewest points of an invocation that make good use of what it reads.
+const ENOUGH_POINTS: u64 = 32;
+
 /// Tiles along rows and columns of a contraction whose factors are staged in the workgroup's memory.
-/// They are smaller where there would be too few, or where they would not fit.
+/// They are smaller where there would be too few, or where they would not fit. Where tiles are few, or invocations have few
+/// points, half as many invocations have more points each, because these share what they read.
 pub(super) fn choose_staged_splits(
     op: &StructuredOp,
     profile: &ScheduleProfile,
     contraction: &ContractionAxes,
     extents: &[u64],
 ) -> [TileSplit; 2] {
+    let split =
+        |invocations| split_among_invocations(op, profile, contraction, extents, invocations);
+    let most = profile.tile[1];
+    let [down, across] = split(most);
+    let is_few = || has_few_tiles(profile, contraction, extents, [&down, &across]);
+    if profile.deep > 1 && (down.points * across.points < ENOUGH_POINTS || is_few()) {
+        split((most / 2).max(1))
+    } else {
+        [down, across]
+    }
+}
+
+/// The tiles for workgroups of a number of invocations.
+fn split_among_invocations(
+    op: &StructuredOp,
+    profile: &ScheduleProfile,
+    contraction: &ContractionAxes,
+    extents: &[u64],
+    invocations: u64,
+) -> [TileSplit; 2] {
     let of = |axes: &[usize]| multiply_extents(extents, axes);
     let (rows, columns) = (of(&contraction.rows), of(&contraction.columns));
-    let [most_across, invocations] = profile.tile;
     let across = if contraction.rows.is_empty() {
         invocations
     } else if contraction.columns.is_empty() {
         1
     } else {
-        columns.next_power_of_two().min(most_across)
+        columns
+            .next_power_of_two()
+            .min(profile.tile[0])
+            .min(invocations)
     };
-    let batches = extents.iter().product::<u64>() / (rows * columns * of(&contraction.steps));
     let sizes = |points: u64| {
         [
             TileSplit::from_extent(rows, invocations / across, points),
@@ -87,7 +137,7 @@ pub(super) fn choose_staged_splits(
         ]
     };
     let is_few = |[down, across]: &[TileSplit; 2]| {
-        batches * down.tile_count(rows) * across.tile_count(columns) < profile.busy
+        count_tiles(contraction, extents, [down, across]) < profile.busy
     };
     let round = choose_step_size(of(&contraction.steps), profile.steps);
     let widest = contraction.factors.map(|node| op.body.ty(node).size());

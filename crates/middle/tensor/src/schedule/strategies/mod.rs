@@ -101,6 +101,7 @@ pub const STRATEGIES: &[ScheduleStrategy] = &[
             "points",
             "direct",
             "adjacent",
+            "deep",
             "unroll",
             "prefetch",
             "fma",

@@ -10,8 +10,8 @@ use crate::schedule::distribute::{assign_loops, group_tile_rows};
 use crate::schedule::promote::promote_factors;
 use crate::schedule::streaming_tile::StreamingTile;
 use crate::schedule::tile_loops::{
-    add_batch_loop, add_line_loops, add_tile, add_tile_loops, add_untiled_folds,
-    choose_staged_splits, choose_step_size, multiply_extents, sum_scaled_counters,
+    TileSplit, add_batch_loop, add_line_loops, add_tile, add_tile_loops, add_untiled_folds,
+    choose_staged_splits, choose_step_size, has_few_tiles, multiply_extents, sum_scaled_counters,
 };
 use crate::schedule::{
     AxisTile, ContractionAxes, DispatchStep, LoopMapping, SchedulePlan, ScheduleRequest,
@@ -91,7 +91,14 @@ impl SchedulePlan for TiledPlan {
             _ => &contraction.steps,
         };
         let mut folds = add_untiled_folds(nest, tiled, &extents);
-        let (outer, inner) = add_step_loops(nest, tiled, &extents);
+        let total = multiply_extents(&extents, tiled);
+        let size = choose_step_size(total, nest.profile.steps);
+        let size = if is_direct {
+            size
+        } else {
+            deepen_step(nest, contraction, &extents, [&down, &across], size)
+        };
+        let (outer, inner) = add_step_loops(nest, tiled, &extents, size);
 
         let (mut tiles, mut invocations, mut points) = (Vec::new(), Vec::new(), Vec::new());
         for loops in [rows, columns].into_iter().flatten() {
@@ -138,10 +145,41 @@ impl SchedulePlan for TiledPlan {
     }
 }
 
+/// A larger number of places of a tile of the reduced axes where workgroups are so few that nothing else hides the time that a
+/// tile takes to arrive.
+fn deepen_step(
+    nest: &TensorLoopNest,
+    contraction: &ContractionAxes,
+    extents: &[u64],
+    splits: [&TileSplit; 2],
+    size: u64,
+) -> u64 {
+    let profile = &nest.profile;
+    if !has_few_tiles(profile, contraction, extents, splits) {
+        return size;
+    }
+    let total = multiply_extents(extents, &contraction.steps);
+    let widths = contraction.factors.map(|node| nest.op.body.ty(node).size());
+    let sides = splits
+        .iter()
+        .zip(widths)
+        .map(|(split, width)| split.size() * width);
+    let bytes: u64 = sides.sum();
+    let mut deep = profile.deep;
+    while deep > size && (!total.is_multiple_of(deep) || deep * bytes > profile.memory) {
+        deep /= 2;
+    }
+    deep.max(size)
+}
+
 /// Loops of the reduced axes: one over their tiles, and those over the places of a tile, a few of which are unrolled.
-fn add_step_loops(nest: &mut TensorLoopNest, axes: &[usize], extents: &[u64]) -> (u32, Vec<u32>) {
+fn add_step_loops(
+    nest: &mut TensorLoopNest,
+    axes: &[usize],
+    extents: &[u64],
+    size: u64,
+) -> (u32, Vec<u32>) {
     let total = multiply_extents(extents, axes);
-    let size = choose_step_size(total, nest.profile.steps);
     let outer = nest.add_loop(total.div_ceil(size), LoopMapping::Sequential);
     let most = nest.profile.unroll;
     let unrolled = (1..=most)
