@@ -1,5 +1,6 @@
 //! Contractions: sums of products whose factors each lack one of the parallel axes.
 
+use super::subgroup_fold::has_idle_invocations;
 use super::tile_loops::{choose_staged_splits, multiply_extents};
 use super::{CrossLaneAxes, ScheduleProfile, direct_tile, strategies};
 use crate::ir::{AxisKind, NodeData, ScalarNode, StructuredOp};
@@ -131,6 +132,17 @@ pub(crate) struct ContractionReads {
     pub is_in_parts: bool,
 }
 
+/// Most points of a contraction that is reduced as other operations are.
+const SMALL: u64 = 1 << 18;
+
+/// Whether a contraction is so small that a device has an invocation for each of a few of its points. Tiles would be few, and
+/// each would wait for many steps.
+pub(crate) fn is_small_contraction(op: &StructuredOp, profile: &ScheduleProfile) -> bool {
+    let axes: Vec<usize> = (0..op.axes.len()).collect();
+    let points = multiply_static_extents(op, &axes);
+    points.is_some_and(|points| points <= SMALL) && has_idle_invocations(op, profile)
+}
+
 /// How the factors of an operation will be read, if it is a contraction that is tiled.
 pub(crate) fn plan_reads(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ContractionReads> {
     let extents = op.axes.iter().map(|axis| axis.extent.as_static());
@@ -150,7 +162,8 @@ pub(crate) fn plan_reads(op: &StructuredOp, profile: &ScheduleProfile) -> Option
             is_in_parts: false,
         });
     }
-    if direct_tile::is_scattered_row(op, profile, &contraction) {
+    if direct_tile::is_scattered_row(op, profile, &contraction) || is_small_contraction(op, profile)
+    {
         return None;
     }
     let direct = direct_tile::choose_direct_splits(op, profile, &contraction, sizes);

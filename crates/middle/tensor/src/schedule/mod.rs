@@ -37,7 +37,8 @@ mod workgroup_fold;
 
 pub(crate) use adjacent_points::is_adjacent;
 pub(crate) use contraction::{
-    ContractionAxes, ContractionReads, find_node_axes, match_contraction, plan_reads,
+    ContractionAxes, ContractionReads, find_node_axes, is_small_contraction, match_contraction,
+    plan_reads,
 };
 pub(crate) use direct_tile::{is_along_columns, is_in_place};
 pub use dispatch::{

@@ -8,8 +8,8 @@
 use super::dispatch::nest_loops;
 use super::tile_loops::{has_shuffles, sum_scaled_nodes};
 use super::workgroup_fold::{MOST_UNROLLED_NODES, count_fold_lanes};
-use super::{DispatchStep, LoopMapping, ScheduleRequest, TensorLoopNest};
-use crate::ir::{AxisKind, ScalarNode, unflatten_index};
+use super::{DispatchStep, LoopMapping, ScheduleProfile, ScheduleRequest, TensorLoopNest};
+use crate::ir::{AxisKind, ScalarNode, StructuredOp, unflatten_index};
 use spirula_program::ScalarOp;
 
 /// Whether each result of a reduction is worth a subgroup, and no more.
@@ -17,6 +17,28 @@ pub(super) fn is_worth_subgroup(request: &ScheduleRequest<'_>) -> bool {
     let profile = request.profile;
     let is_short = request.fold_length() <= profile.kept * profile.subgroup;
     is_short && request.result_count() >= profile.chunks && has_shuffles(request.op, profile)
+}
+
+/// Fewest points of a reduction that are worth several invocations where others would be idle.
+const SPREAD: u64 = 16;
+
+/// Whether a reduction is so short, and has so few results, that a device has idle invocations for all its points. One
+/// invocation would wait for each element in turn, so that each result gets a subgroup, wherever its elements are.
+pub(super) fn has_idle_invocations(op: &StructuredOp, profile: &ScheduleProfile) -> bool {
+    let count = |kind: AxisKind| {
+        let axes = op.axes.iter().filter(|axis| axis.kind == kind);
+        let mut extents = axes.map(|axis| axis.extent.as_static());
+        extents.try_fold(1u64, |n, extent| n.checked_mul(extent?))
+    };
+    let (Some(results), Some(length)) = (count(AxisKind::Parallel), count(AxisKind::Reduction))
+    else {
+        return false;
+    };
+    !profile.is_processor()
+        && !op.is_scan()
+        && has_shuffles(op, profile)
+        && (SPREAD..=profile.kept * profile.subgroup).contains(&length)
+        && results.saturating_mul(profile.subgroup) <= profile.busy_invocations()
 }
 
 /// The loops of a reduction that is split across a subgroup.

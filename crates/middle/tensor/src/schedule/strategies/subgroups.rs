@@ -2,7 +2,7 @@
 
 use super::cooperative::is_long_fold;
 use crate::schedule::dispatch::nest_loops;
-use crate::schedule::subgroup_fold::{SubgroupFold, is_worth_subgroup};
+use crate::schedule::subgroup_fold::{SubgroupFold, has_idle_invocations, is_worth_subgroup};
 use crate::schedule::{DispatchStep, FoldSharing, SchedulePlan, ScheduleRequest, TensorLoopNest};
 
 #[derive(Debug, Default)]
@@ -11,9 +11,13 @@ struct SubgroupsPlan {
     cluster: Option<u64>,
 }
 
-/// Suits short reductions with very many results, on devices with shuffles.
+/// Suits short reductions with very many results or with few, on devices with shuffles.
 pub(super) fn plan_subgroups(request: &ScheduleRequest<'_>) -> Option<Box<dyn SchedulePlan>> {
-    let suits = is_long_fold(request) && is_worth_subgroup(request);
+    let suits = if is_long_fold(request) {
+        is_worth_subgroup(request)
+    } else {
+        has_idle_invocations(request.op, request.profile)
+    };
     suits.then(|| Box::new(SubgroupsPlan::default()) as Box<dyn SchedulePlan>)
 }
 

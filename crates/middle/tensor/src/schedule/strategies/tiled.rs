@@ -15,7 +15,7 @@ use crate::schedule::tile_loops::{
 };
 use crate::schedule::{
     AxisTile, ContractionAxes, DispatchStep, LoopMapping, SchedulePlan, ScheduleRequest,
-    StagingPlan, TensorLoopNest, direct_tile, is_adjacent, match_contraction,
+    StagingPlan, TensorLoopNest, direct_tile, is_adjacent, is_small_contraction, match_contraction,
 };
 
 #[derive(Debug)]
@@ -36,6 +36,7 @@ pub(super) fn plan_tiled(request: &ScheduleRequest<'_>) -> Option<Box<dyn Schedu
     let contraction = match_contraction(request.op)?;
     if is_weighted_sum(&contraction, request)
         || direct_tile::is_scattered_row(request.op, request.profile, &contraction)
+        || is_small_contraction(request.op, request.profile)
     {
         return None;
     }
