@@ -12,9 +12,11 @@ use crate::plugin::is_processor;
 use spirula_runtime::{ComputeDevice, DeviceOptions};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::{self, ThreadId};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Stack of a device's thread: compilers of kernels recurse.
 const STACK: usize = 16 << 20;
@@ -89,6 +91,10 @@ pub struct DeviceQueue {
 
 struct QueueShared {
     jobs: Mutex<JobList>,
+    /// Number of jobs that were ever added.
+    added: AtomicU64,
+    /// Time for which the thread polls for the next job before it sleeps. To wake it takes as long as a small program.
+    poll_time: Duration,
     /// Wakes the thread for jobs, and for the end.
     wake: Condvar,
     /// Wakes those that wait for the end of the thread.
@@ -137,6 +143,8 @@ impl DeviceQueue {
         let state = DeviceState::new(device, options, pool);
         let shared = Arc::new(QueueShared {
             jobs: Mutex::default(),
+            added: AtomicU64::new(0),
+            poll_time: choose_poll_time(is_host),
             wake: Condvar::new(),
             ended: Condvar::new(),
             state: Mutex::new(state),
@@ -191,6 +199,7 @@ impl DeviceQueue {
         } else {
             let work: JobWork = Box::new(work);
             jobs.waiting.push_back(DeviceJob { promise, work });
+            self.shared.added.fetch_add(1, Ordering::Release);
             let is_busy = jobs.is_busy;
             drop(jobs);
             if !is_busy {
@@ -256,6 +265,19 @@ impl Drop for DeviceQueue {
         if handle.thread().id() != thread::current().id() {
             self.shared.join_thread(handle);
         }
+    }
+}
+
+/// Processors below which a thread that polls would take the place of the program.
+const MANY_PROCESSORS: usize = 4;
+
+/// The time for which the thread of a device polls for jobs. A device that is the host's own processor needs it for the work.
+fn choose_poll_time(is_host: bool) -> Duration {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    if is_host || processors < MANY_PROCESSORS {
+        Duration::ZERO
+    } else {
+        Duration::from_micros(100)
     }
 }
 
@@ -364,11 +386,28 @@ impl QueueShared {
     fn run_next<'a>(&'a self, mut jobs: MutexGuard<'a, JobList>) -> MutexGuard<'a, JobList> {
         match jobs.take_next() {
             Some(job) => self.run_taken(jobs, job),
-            None => {
-                let woken = self.wake.wait(jobs);
-                woken.unwrap_or_else(PoisonError::into_inner)
-            }
+            None => self.wait_for_job(jobs),
         }
+    }
+
+    /// Polls for a job for a moment, then sleeps until it is woken.
+    fn wait_for_job<'a>(&'a self, jobs: MutexGuard<'a, JobList>) -> MutexGuard<'a, JobList> {
+        let seen = self.added.load(Ordering::Acquire);
+        let jobs = if self.poll_time.is_zero() || jobs.is_closed || jobs.is_busy {
+            jobs
+        } else {
+            drop(jobs);
+            let start = Instant::now();
+            while self.added.load(Ordering::Acquire) == seen && start.elapsed() < self.poll_time {
+                std::hint::spin_loop();
+            }
+            self.lock_jobs()
+        };
+        if jobs.is_closed || self.added.load(Ordering::Acquire) != seen {
+            return jobs;
+        }
+        let woken = self.wake.wait(jobs);
+        woken.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run_taken<'a>(
