@@ -71,8 +71,8 @@ enum Task {
     Web(web::WebOptions),
     /// Make the Python package as a wheel, or test it
     Wheel(wheel::WheelOptions),
-    /// Count words per sentence in the documents
-    Words,
+    /// Count words per sentence in the documents, and list long sentences
+    Words(words::WordOptions),
 }
 
 fn main() -> ExitCode {
@@ -108,7 +108,9 @@ fn main() -> ExitCode {
         Task::Wheel(options) => {
             find_repository_root().and_then(|root| wheel::run_wheel(&root, &options))
         }
-        Task::Words => find_repository_root().and_then(|root| words::print_word_counts(&root)),
+        Task::Words(options) => {
+            find_repository_root().and_then(|root| words::print_words(&root, &options))
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -15,7 +15,7 @@ mod manifest;
 mod packages;
 mod recipes;
 mod sentences;
-mod source;
+pub mod source;
 mod subjects;
 mod type_names;
 mod unsafe_code;
