@@ -15,6 +15,7 @@ mod module;
 mod module_match;
 mod module_type;
 pub mod name_record;
+mod name_use;
 mod operator;
 mod own_name;
 mod pattern;

@@ -176,9 +176,7 @@ impl SourceChecker<'_> {
             plain.push((*name, field.type_id));
         }
         let names = &self.program.names;
-        sized.sort_by(|(left, _), (right, _)| {
-            super::types::compare_fields(&names[*left], &names[*right])
-        });
+        super::types::sort_fields(&mut sized, names);
         let type_id = self.program.types.record(plain, names);
         let sized = self.add_sized(SizedType::Record(sized));
         Ok(WrittenType {

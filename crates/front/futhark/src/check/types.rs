@@ -78,6 +78,27 @@ pub fn compare_fields(left: &str, right: &str) -> Ordering {
     }
 }
 
+/// Brings named parts into the canonical order of fields. The names alone are sorted, so that parts of all types share
+/// one sort.
+pub fn sort_fields<T>(parts: &mut Vec<(SourceNameId, T)>, names: &StringInterner<SourceNameId>) {
+    if parts
+        .is_sorted_by(|(left, _), (right, _)| compare_fields(&names[*left], &names[*right]).is_le())
+    {
+        return;
+    }
+    let ids: Vec<_> = parts.iter().map(|(name, _)| *name).collect();
+    let mut unsorted: Vec<_> = parts.drain(..).map(Some).collect();
+    let order = order_fields(&ids, names).into_iter();
+    parts.extend(order.filter_map(|position| unsorted[position].take()));
+}
+
+/// The positions of names in the canonical order of fields.
+fn order_fields(ids: &[SourceNameId], names: &StringInterner<SourceNameId>) -> Vec<usize> {
+    let mut order: Vec<_> = (0..ids.len()).collect();
+    order.sort_by(|left, right| compare_fields(&names[ids[*left]], &names[ids[*right]]));
+    order
+}
+
 /// All types of a program.
 #[derive(Clone, Debug, Default)]
 pub struct TypeTable {
@@ -160,7 +181,7 @@ impl TypeTable {
         mut fields: Vec<(SourceNameId, TypeId)>,
         names: &StringInterner<SourceNameId>,
     ) -> TypeId {
-        fields.sort_by(|(left, _), (right, _)| compare_fields(&names[*left], &names[*right]));
+        sort_fields(&mut fields, names);
         self.intern(TypeForm::Record(fields))
     }
 

@@ -4,7 +4,7 @@ use super::ConsumptionChecker;
 use super::alias_graph::{AliasOrigin, ConsumptionEvent, ConsumptionWay};
 use super::alias_tree::AliasTree;
 use super::ownership::{OwnershipForm, OwnershipId};
-use crate::check::types::{TypeForm, TypeId, compare_fields};
+use crate::check::types::{TypeForm, TypeId, sort_fields};
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{
     DefinitionId, LocalId, ProgramPlace, TypedBinding, TypedExpressionId, TypedIndex, TypedKind,
@@ -249,8 +249,7 @@ impl ConsumptionChecker<'_> {
             .iter()
             .map(|(name, field)| (*name, self.check_expression(*field)));
         let mut parts: Vec<_> = parts.collect();
-        let names = &self.program.names;
-        parts.sort_by(|(left, _), (right, _)| compare_fields(&names[*left], &names[*right]));
+        sort_fields(&mut parts, &self.program.names);
         AliasTree::Record(parts.into())
     }
 

@@ -218,10 +218,7 @@ impl ConsumptionChecker<'_> {
                     .iter()
                     .map(|(name, field)| (*name, self.loop_ownership(*field, consumed)));
                 let mut parts: Vec<_> = parts.collect();
-                let names = &program.names;
-                parts.sort_by(|(left, _), (right, _)| {
-                    crate::check::types::compare_fields(&names[*left], &names[*right])
-                });
+                crate::check::types::sort_fields(&mut parts, &program.names);
                 self.ownerships.intern(OwnershipForm::Record(parts))
             }
             _ => self.plain_ownership(node.type_id),
@@ -339,10 +336,7 @@ impl ConsumptionChecker<'_> {
                     )
                 });
                 let mut parts: Vec<_> = parts.collect();
-                let names = &program.names;
-                parts.sort_by(|(left, _), (right, _)| {
-                    crate::check::types::compare_fields(&names[*left], &names[*right])
-                });
+                crate::check::types::sort_fields(&mut parts, &program.names);
                 AliasTree::Record(parts.into())
             }
             _ => self.merge_trees(initial, body),

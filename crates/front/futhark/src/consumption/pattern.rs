@@ -68,10 +68,7 @@ impl ConsumptionChecker<'_> {
                     .iter()
                     .map(|(name, field)| (*name, self.pattern_ownership(*field)))
                     .collect();
-                let names = &self.program.names;
-                parts.sort_by(|(left, _), (right, _)| {
-                    crate::check::types::compare_fields(&names[*left], &names[*right])
-                });
+                crate::check::types::sort_fields(&mut parts, &self.program.names);
                 self.ownerships.intern(OwnershipForm::Record(parts))
             }
             TypedPatternKind::Ascribed(inner) => self.pattern_ownership(*inner),

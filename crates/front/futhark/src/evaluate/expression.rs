@@ -3,7 +3,7 @@
 use super::pattern::are_equal;
 use super::value::{EvaluatedValue, FunctionValue, VariableFrame};
 use super::{EvaluateResult, ProgramEvaluator};
-use crate::check::types::{PrimitiveType, compare_fields};
+use crate::check::types::{PrimitiveType, sort_fields};
 use crate::syntax::tree::{NumberType, SourceNameId};
 use crate::typed::{
     DefinitionId, LocalId, ProgramPlace, TypedBinding, TypedExpressionId, TypedKind, TypedLambda,
@@ -47,20 +47,12 @@ impl ProgramEvaluator<'_> {
                 let value = self.evaluate_builtin(*intrinsic, types)?;
                 self.instantiate(id, value, frame)
             }
-            TypedKind::Record(fields) => {
-                let mut values = Vec::with_capacity(fields.len());
-                for (name, field) in fields {
-                    values.push((*name, self.evaluate(*field, frame)?));
-                }
-                Ok(self.make_record(values))
-            }
+            TypedKind::Record(fields) => self.evaluate_record(fields, frame),
             TypedKind::Array(elements) => self.evaluate_array(id, elements, frame),
             TypedKind::Constructor(name, payload) => {
                 let payload = payload.iter().map(|&part| self.evaluate(part, frame));
-                Ok(EvaluatedValue::Sum(
-                    *name,
-                    Rc::new(payload.collect::<EvaluateResult<_>>()?),
-                ))
+                let payload = payload.collect::<EvaluateResult<_>>()?;
+                Ok(EvaluatedValue::Sum(*name, Rc::new(payload)))
             }
             TypedKind::Projection(record, field) => {
                 let record = self.evaluate(*record, frame)?;
@@ -77,27 +69,17 @@ impl ProgramEvaluator<'_> {
             }
             TypedKind::Lambda(lambda) => Ok(self.make_closure(id, lambda, frame)),
             TypedKind::If(condition, accept, reject) => {
-                let taken = if self.evaluate(*condition, frame)?.is_true() {
-                    accept
-                } else {
-                    reject
-                };
-                self.evaluate(*taken, frame)
+                let is_accepted = self.evaluate(*condition, frame)?.is_true();
+                self.evaluate(if is_accepted { *accept } else { *reject }, frame)
             }
             TypedKind::Let(bindings, body) => {
-                for binding in bindings {
-                    self.evaluate_binding(binding, frame)?;
-                }
+                let mut bindings = bindings.iter();
+                bindings.try_for_each(|binding| self.evaluate_binding(binding, frame))?;
                 self.evaluate(*body, frame)
             }
             TypedKind::Match(subject, cases) => self.evaluate_match(*subject, cases, frame),
             TypedKind::Loop(typed_loop) => self.evaluate_loop(typed_loop, frame),
-            TypedKind::Assert(condition, body) => {
-                if !self.evaluate(*condition, frame)?.is_true() {
-                    return Err(self.fail("Assertion is false"));
-                }
-                self.evaluate(*body, frame)
-            }
+            TypedKind::Assert(condition, body) => self.evaluate_assert(*condition, *body, frame),
             TypedKind::Update {
                 source,
                 steps,
@@ -116,15 +98,38 @@ impl ProgramEvaluator<'_> {
                 last,
             } => {
                 let first = self.evaluate(*first, frame)?;
-                let second = second
-                    .map(|second| self.evaluate(second, frame))
-                    .transpose()?;
+                let second = second.map(|second| self.evaluate(second, frame));
+                let second = second.transpose()?;
                 let last = self.evaluate(*last, frame)?;
                 self.place = Some(expression.place);
                 self.evaluate_range(&first, second.as_ref(), *bound, &last)
             }
             TypedKind::Attributed(_, body) => self.evaluate(*body, frame),
         }
+    }
+
+    fn evaluate_record(
+        &mut self,
+        fields: &[(SourceNameId, TypedExpressionId)],
+        frame: &mut VariableFrame,
+    ) -> EvaluateResult<EvaluatedValue> {
+        let mut values = Vec::with_capacity(fields.len());
+        for (name, field) in fields {
+            values.push((*name, self.evaluate(*field, frame)?));
+        }
+        Ok(self.make_record(values))
+    }
+
+    fn evaluate_assert(
+        &mut self,
+        condition: TypedExpressionId,
+        body: TypedExpressionId,
+        frame: &mut VariableFrame,
+    ) -> EvaluateResult<EvaluatedValue> {
+        if !self.evaluate(condition, frame)?.is_true() {
+            return Err(self.fail("Assertion is false"));
+        }
+        self.evaluate(body, frame)
     }
 
     /// The value of a local variable, instantiated for the place of its use.
@@ -198,8 +203,7 @@ impl ProgramEvaluator<'_> {
         &self,
         mut values: Vec<(SourceNameId, EvaluatedValue)>,
     ) -> EvaluatedValue {
-        let names = &self.program.names;
-        values.sort_by(|(left, _), (right, _)| compare_fields(&names[*left], &names[*right]));
+        sort_fields(&mut values, &self.program.names);
         EvaluatedValue::Record(Rc::new(values))
     }
 

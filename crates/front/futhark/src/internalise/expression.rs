@@ -2,10 +2,11 @@
 
 use super::value::{StaticFrame, StaticFunction, StaticValue};
 use super::{InternaliseResult, SourceInternaliser};
-use crate::check::types::{PrimitiveType, TypeId, TypeParameterId, compare_fields};
+use crate::check::types::{PrimitiveType, TypeId, TypeParameterId, sort_fields};
 use crate::syntax::tree::{NumberType, SourceNameId};
 use crate::typed::{
-    DefinitionId, LocalId, ProgramPlace, TypedBinding, TypedExpressionId, TypedKind, TypedLambda,
+    DefinitionId, LocalId, ProgramPlace, SizedTypeId, TypedBinding, TypedExpressionId, TypedIndex,
+    TypedKind, TypedLambda, TypedStep,
 };
 use rustc_hash::FxHashMap;
 use spirula_program::{ScalarLiteral, ScalarType as MachineType};
@@ -52,20 +53,13 @@ impl SourceInternaliser<'_> {
                 Ok(self.instantiate(id, value, frame))
             }
             TypedKind::Intrinsic(intrinsic, arguments) => {
-                let arguments = arguments
-                    .iter()
-                    .map(|&argument| self.concretise(argument, &frame.types));
+                let arguments = arguments.iter();
+                let arguments = arguments.map(|argument| self.concretise(*argument, &frame.types));
                 let arguments: Vec<_> = arguments.collect();
                 let value = self.internalise_intrinsic(*intrinsic, arguments)?;
                 Ok(self.instantiate(id, value, frame))
             }
-            TypedKind::Record(fields) => {
-                let mut values = Vec::with_capacity(fields.len());
-                for (name, field) in fields {
-                    values.push((*name, self.internalise(*field, frame)?));
-                }
-                Ok(self.make_record(values))
-            }
+            TypedKind::Record(fields) => self.internalise_record(fields, frame),
             TypedKind::Array(elements) => self.internalise_array(id, elements, frame),
             TypedKind::Constructor(name, payload) => {
                 self.internalise_constructor(id, *name, payload, frame)
@@ -75,22 +69,14 @@ impl SourceInternaliser<'_> {
                 self.project(record, *field)
             }
             TypedKind::Index(array, indices) => {
-                let array = self.internalise(*array, frame)?;
-                let indices = self.internalise_indices(indices, frame)?;
-                self.place = Some(expression.place);
-                self.index_value(array, &indices)
+                self.internalise_index(*array, indices, expression.place, frame)
             }
             TypedKind::Application(function, arguments) => {
                 self.internalise_application(id, *function, arguments, frame)
             }
             TypedKind::Lambda(lambda) => Ok(self.make_closure(id, lambda, frame)),
             TypedKind::If(condition, accept, reject) => {
-                let condition = self.internalise_operand(*condition, frame)?;
-                self.choose(
-                    condition,
-                    &mut |internaliser| internaliser.internalise(*accept, &mut frame.clone()),
-                    &mut |internaliser| internaliser.internalise(*reject, &mut frame.clone()),
-                )
+                self.internalise_if(*condition, *accept, *reject, frame)
             }
             TypedKind::Let(bindings, body) => self.internalise_let(bindings, *body, frame),
             TypedKind::Match(subject, cases) => {
@@ -105,20 +91,10 @@ impl SourceInternaliser<'_> {
                 source,
                 steps,
                 value,
-            } => {
-                let source = self.internalise(*source, frame)?;
-                let value = self.internalise(*value, frame)?;
-                let steps = self.internalise_steps(steps, frame)?;
-                self.place = Some(expression.place);
-                self.update_value(source, &steps, value)
-            }
+            } => self.internalise_update(*source, steps, *value, expression.place, frame),
             TypedKind::Ascription(value, _) => self.internalise(*value, frame),
             TypedKind::Coercion(value, sized) => {
-                let value = self.internalise(*value, frame)?;
-                self.place = Some(expression.place);
-                let value = self.coerce(*sized, value, frame)?;
-                let certificates = self.builder.take_certificates();
-                Ok(self.certify(value, &certificates))
+                self.internalise_coercion(*value, *sized, expression.place, frame)
             }
             TypedKind::Range {
                 first,
@@ -127,9 +103,8 @@ impl SourceInternaliser<'_> {
                 last,
             } => {
                 let first = self.internalise(*first, frame)?;
-                let second = second
-                    .map(|second| self.internalise(second, frame))
-                    .transpose()?;
+                let second = second.map(|second| self.internalise(second, frame));
+                let second = second.transpose()?;
                 let last = self.internalise(*last, frame)?;
                 self.place = Some(expression.place);
                 self.make_range(first, second, *bound, last)
@@ -138,6 +113,78 @@ impl SourceInternaliser<'_> {
                 self.internalise_attributed(attribute, *body, frame)
             }
         }
+    }
+
+    fn internalise_record(
+        &mut self,
+        fields: &[(SourceNameId, TypedExpressionId)],
+        frame: &mut StaticFrame,
+    ) -> InternaliseResult<StaticValue> {
+        let mut values = Vec::with_capacity(fields.len());
+        for (name, field) in fields {
+            values.push((*name, self.internalise(*field, frame)?));
+        }
+        Ok(self.make_record(values))
+    }
+
+    fn internalise_if(
+        &mut self,
+        condition: TypedExpressionId,
+        accept: TypedExpressionId,
+        reject: TypedExpressionId,
+        frame: &mut StaticFrame,
+    ) -> InternaliseResult<StaticValue> {
+        let condition = self.internalise_operand(condition, frame)?;
+        self.choose(
+            condition,
+            &mut |internaliser| internaliser.internalise(accept, &mut frame.clone()),
+            &mut |internaliser| internaliser.internalise(reject, &mut frame.clone()),
+        )
+    }
+
+    /// Elements of an array. Faults of the access belong to the expression at `place`.
+    fn internalise_index(
+        &mut self,
+        array: TypedExpressionId,
+        indices: &[TypedIndex],
+        place: ProgramPlace,
+        frame: &mut StaticFrame,
+    ) -> InternaliseResult<StaticValue> {
+        let array = self.internalise(array, frame)?;
+        let indices = self.internalise_indices(indices, frame)?;
+        self.place = Some(place);
+        self.index_value(array, &indices)
+    }
+
+    /// A value whose sizes are checked to be others. Faults belong to the expression at `place`.
+    fn internalise_coercion(
+        &mut self,
+        value: TypedExpressionId,
+        sized: SizedTypeId,
+        place: ProgramPlace,
+        frame: &mut StaticFrame,
+    ) -> InternaliseResult<StaticValue> {
+        let value = self.internalise(value, frame)?;
+        self.place = Some(place);
+        let value = self.coerce(sized, value, frame)?;
+        let certificates = self.builder.take_certificates();
+        Ok(self.certify(value, &certificates))
+    }
+
+    /// A value with a part replaced. Faults of the steps belong to the update at `place`.
+    fn internalise_update(
+        &mut self,
+        source: TypedExpressionId,
+        steps: &[TypedStep],
+        value: TypedExpressionId,
+        place: ProgramPlace,
+        frame: &mut StaticFrame,
+    ) -> InternaliseResult<StaticValue> {
+        let source = self.internalise(source, frame)?;
+        let value = self.internalise(value, frame)?;
+        let steps = self.internalise_steps(steps, frame)?;
+        self.place = Some(place);
+        self.update_value(source, &steps, value)
     }
 
     /// An array of elements of one shape. An array without elements has the sizes of its type.
@@ -269,8 +316,7 @@ impl SourceInternaliser<'_> {
 
     /// A record of its fields.
     pub(super) fn make_record(&self, mut values: Vec<(SourceNameId, StaticValue)>) -> StaticValue {
-        let names = &self.program.names;
-        values.sort_by(|(left, _), (right, _)| compare_fields(&names[*left], &names[*right]));
+        sort_fields(&mut values, &self.program.names);
         StaticValue::Record(values)
     }
 

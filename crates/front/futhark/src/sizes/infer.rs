@@ -69,24 +69,10 @@ impl SizeInference<'_> {
                 let size = self.table.add_constant(bytes.len() as i64);
                 self.with_outer_size(shape, size)
             }
-            TypedKind::Hole => match self.sealed.get(&id).cloned() {
-                Some(used) => self.instantiate(id, &used.scheme, &used.types),
-                None => {
-                    let request = self.absorbing(SizeOrigin::Anonymous);
-                    let shape = self.shape_type(type_id, request);
-                    self.record.shapes.insert(id, shape);
-                    Ok(shape)
-                }
-            },
+            TypedKind::Hole => self.infer_hole(id, type_id),
             TypedKind::Local(local, arguments) => self.infer_local(id, *local, arguments),
             TypedKind::Global(definition, arguments) => {
-                if let Some(used) = self.sealed.get(&id).cloned() {
-                    return self.instantiate_sealed(id, &used, *definition);
-                }
-                match self.table.definitions.get(definition).cloned() {
-                    Some(scheme) => self.instantiate(id, &scheme, arguments),
-                    None => Ok(self.table.add_any()),
-                }
+                self.infer_global(id, *definition, arguments)
             }
             TypedKind::Intrinsic(_, _) => match self.sealed.get(&id).cloned() {
                 Some(used) => self.instantiate(id, &used.scheme, &used.types),
@@ -124,19 +110,7 @@ impl SizeInference<'_> {
                 steps,
                 value,
             } => self.infer_update(*source, steps, *value),
-            TypedKind::Ascription(value, sized) => {
-                let shape = self.infer(*value)?;
-                let request = self.request(SizeOrigin::Anonymous);
-                let mut unwritten = UnwrittenSizes::Found(request);
-                let written = self.read_sized(*sized, &mut unwritten, &FxHashMap::default());
-                match self.unify(written, shape, self.place) {
-                    Ok(()) => Ok(shape),
-                    Err(clash) => {
-                        let place = self.program.expressions[*value].place;
-                        Err(self.fail_clash(clash, place, "the expression", written, shape))
-                    }
-                }
-            }
+            TypedKind::Ascription(value, sized) => self.infer_ascription(*value, *sized),
             TypedKind::Coercion(value, sized) => self.infer_coercion(id, *value, *sized),
             TypedKind::Range {
                 first,
@@ -162,6 +136,49 @@ impl SizeInference<'_> {
                 Ok(self.table.add_array(size, element))
             }
             _ => Ok(shape),
+        }
+    }
+
+    fn infer_hole(&mut self, id: TypedExpressionId, type_id: TypeId) -> SizeResult<ShapedTypeId> {
+        if let Some(used) = self.sealed.get(&id).cloned() {
+            return self.instantiate(id, &used.scheme, &used.types);
+        }
+        let request = self.absorbing(SizeOrigin::Anonymous);
+        let shape = self.shape_type(type_id, request);
+        self.record.shapes.insert(id, shape);
+        Ok(shape)
+    }
+
+    fn infer_global(
+        &mut self,
+        id: TypedExpressionId,
+        definition: DefinitionId,
+        arguments: &[TypeId],
+    ) -> SizeResult<ShapedTypeId> {
+        if let Some(used) = self.sealed.get(&id).cloned() {
+            return self.instantiate_sealed(id, &used, definition);
+        }
+        match self.table.definitions.get(&definition).cloned() {
+            Some(scheme) => self.instantiate(id, &scheme, arguments),
+            None => Ok(self.table.add_any()),
+        }
+    }
+
+    fn infer_ascription(
+        &mut self,
+        value: TypedExpressionId,
+        sized: SizedTypeId,
+    ) -> SizeResult<ShapedTypeId> {
+        let shape = self.infer(value)?;
+        let request = self.request(SizeOrigin::Anonymous);
+        let mut unwritten = UnwrittenSizes::Found(request);
+        let written = self.read_sized(sized, &mut unwritten, &FxHashMap::default());
+        match self.unify(written, shape, self.place) {
+            Ok(()) => Ok(shape),
+            Err(clash) => {
+                let place = self.program.expressions[value].place;
+                Err(self.fail_clash(clash, place, "the expression", written, shape))
+            }
         }
     }
 

@@ -49,13 +49,7 @@ impl HostStepLowering<'_> {
                 let to = self.scalar_register(*to)?;
                 self.push_step(HostStep::IsUnique(to, memory));
             }
-            StmtKind::Static { to, data } => {
-                let to = self.memory_reference(*to)?;
-                let bytes = static_bytes(data)
-                    .ok_or_else(|| self.unsupported_diagnostic("so much constant data"))?;
-                self.data.push(bytes.into());
-                self.push_step(HostStep::Data(to, self.data.len() - 1));
-            }
+            StmtKind::Static { to, data } => self.lower_static(*to, data)?,
             StmtKind::Read { to, from } => {
                 let index = self.lower_expr(from.index)?;
                 let memory = self.memory_reference(from.memory)?;
@@ -103,6 +97,15 @@ impl HostStepLowering<'_> {
                 return Err(self.unsupported_diagnostic("a statement of kernels on the host"));
             }
         }
+        Ok(())
+    }
+
+    fn lower_static(&mut self, to: VarId, data: &StaticData) -> Result<(), SourceDiagnostic> {
+        let to = self.memory_reference(to)?;
+        let bytes = static_bytes(data)
+            .ok_or_else(|| self.unsupported_diagnostic("so much constant data"))?;
+        self.data.push(bytes.into());
+        self.push_step(HostStep::Data(to, self.data.len() - 1));
         Ok(())
     }
 

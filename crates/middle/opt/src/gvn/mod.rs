@@ -6,6 +6,7 @@ mod alias_analysis;
 mod conditions;
 mod dominator_walk;
 mod quotients;
+mod stored_values;
 
 pub use alias_analysis::{
     AliasAnalysis, MemoryEvent, MemoryLocation, WriterScope, is_chain, is_plain,

@@ -117,38 +117,18 @@ impl ActivitySet {
             SoacOperation::If(_, accept, reject) => {
                 for body in [accept, reject] {
                     self.visit_body(builder, body);
-                    self.mark_results(builder, &statement.results, body);
+                    self.follow_operands(builder, &statement.results, &body.results);
                 }
                 false
             }
             SoacOperation::Loop(parameters, _, body) => {
-                let ids: Vec<_> = parameters.iter().map(|(id, _)| *id).collect();
-                for (id, initial) in parameters {
-                    if self.has_operand(*initial) {
-                        self.insert(builder, *id);
-                    }
-                }
-                loop {
-                    self.visit_body(builder, body);
-                    if !self.mark_results(builder, &ids, body) {
-                        break;
-                    }
-                }
-                for (&id, &result) in ids.iter().zip(&statement.results) {
-                    if self.contains(id) {
-                        self.insert(builder, result);
-                    }
-                }
+                self.visit_loop(builder, statement, parameters, body);
                 false
             }
             SoacOperation::Map(_, arrays, function) => {
-                for (&parameter, &array) in function.parameters.iter().zip(arrays) {
-                    if self.has_operand(array) {
-                        self.insert(builder, parameter);
-                    }
-                }
+                self.follow_operands(builder, &function.parameters, arrays);
                 self.visit_body(builder, &function.body);
-                self.mark_results(builder, &statement.results, &function.body);
+                self.follow_operands(builder, &statement.results, &function.body.results);
                 false
             }
             SoacOperation::Reduce(_, arrays, neutral, function, _)
@@ -162,11 +142,7 @@ impl ActivitySet {
             }
             SoacOperation::Accumulate(accumulator, _, values) => {
                 let targets = self.targets.get(accumulator).cloned().unwrap_or_default();
-                for (&target, &value) in targets.iter().zip(values) {
-                    if self.has_operand(value) {
-                        self.insert(builder, target);
-                    }
-                }
+                self.follow_operands(builder, &targets, values);
                 false
             }
             SoacOperation::WithAccumulators(accumulation) => {
@@ -190,20 +166,43 @@ impl ActivitySet {
         })
     }
 
-    /// Makes the variables active for which a body has active results.
-    fn mark_results(
+    /// Makes the variables active whose operands are. Returns whether there was such a variable that was not active before.
+    fn follow_operands(
         &mut self,
         builder: &SoacBuilder,
         ids: &[SoacVariableId],
-        body: &SoacBody,
+        operands: &[SoacOperand],
     ) -> bool {
         let mut has_changed = false;
-        for (&id, &result) in ids.iter().zip(&body.results) {
-            if self.has_operand(result) {
+        for (&id, &operand) in ids.iter().zip(operands) {
+            if self.has_operand(operand) {
                 has_changed |= self.insert(builder, id);
             }
         }
         has_changed
+    }
+
+    /// Visits the body of a loop until no further parameter becomes active.
+    fn visit_loop(
+        &mut self,
+        builder: &SoacBuilder,
+        statement: &SoacStatement,
+        parameters: &[(SoacVariableId, SoacOperand)],
+        body: &SoacBody,
+    ) {
+        let (ids, initial): (Vec<_>, Vec<_>) = parameters.iter().copied().unzip();
+        self.follow_operands(builder, &ids, &initial);
+        loop {
+            self.visit_body(builder, body);
+            if !self.follow_operands(builder, &ids, &body.results) {
+                break;
+            }
+        }
+        for (&id, &result) in ids.iter().zip(&statement.results) {
+            if self.contains(id) {
+                self.insert(builder, result);
+            }
+        }
     }
 
     fn visit_histogram(
@@ -234,7 +233,7 @@ impl ActivitySet {
             }
         }
         self.visit_body(builder, &accumulation.body);
-        self.mark_results(builder, rest, &accumulation.body);
+        self.follow_operands(builder, rest, &accumulation.body.results);
         for accumulator in &accumulation.accumulators {
             let targets = self.find_targets(accumulator.variable).to_vec();
             let written = targets
@@ -278,7 +277,7 @@ impl ActivitySet {
                 }
             }
             self.visit_body(builder, &function.body);
-            if !self.mark_results(builder, left, &function.body) {
+            if !self.follow_operands(builder, left, &function.body.results) {
                 break;
             }
         }

@@ -49,13 +49,7 @@ impl AliasTable {
                 roots
             }
             SoacOperation::Histogram(histogram) => {
-                let mut consumed = Vec::new();
-                for (&result, &target) in results.iter().zip(&histogram.targets) {
-                    let roots = self.find_roots(target);
-                    self.set(result, roots.clone());
-                    consumed.extend(roots);
-                }
-                consumed
+                self.visit_targets(results, histogram.targets.iter().copied())
             }
             SoacOperation::If(_, accept, reject) => {
                 let mut consumed = self.visit_body(accept);
@@ -81,10 +75,7 @@ impl AliasTable {
                 consumed
             }
             SoacOperation::Map(_, arrays, function) => {
-                for (&parameter, &array) in function.parameters.iter().zip(arrays) {
-                    let roots = self.find_roots(array);
-                    self.set(parameter, roots);
-                }
+                self.link(&function.parameters, arrays);
                 self.visit_body(&function.body)
             }
             SoacOperation::Reduce(_, _, _, function, _)
@@ -94,18 +85,9 @@ impl AliasTable {
                 let accumulators = accumulation.accumulators.iter();
                 let targets = accumulators.flat_map(|accumulator| &accumulator.targets);
                 let targets: Vec<_> = targets.copied().collect();
-                for (&result, &target) in results.iter().zip(&targets) {
-                    let roots = self.find_roots(target);
-                    self.set(result, roots.clone());
-                    consumed.extend(roots);
-                }
-                for (&result, &value) in results[targets.len()..]
-                    .iter()
-                    .zip(&accumulation.body.results)
-                {
-                    let roots = self.find_roots(value);
-                    self.set(result, roots);
-                }
+                let (written, plain) = results.split_at(targets.len());
+                consumed.extend(self.visit_targets(written, targets));
+                self.link(plain, &accumulation.body.results);
                 consumed
             }
             SoacOperation::Call(..) => {
@@ -116,5 +98,28 @@ impl AliasTable {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Notes that variables may be views of operands.
+    fn link(&mut self, variables: &[SoacVariableId], operands: &[SoacOperand]) {
+        for (&variable, &operand) in variables.iter().zip(operands) {
+            let roots = self.find_roots(operand);
+            self.set(variable, roots);
+        }
+    }
+
+    /// Notes that results are written in place of targets. Returns the arrays that are consumed.
+    fn visit_targets(
+        &mut self,
+        results: &[SoacVariableId],
+        targets: impl IntoIterator<Item = SoacOperand>,
+    ) -> Vec<SoacVariableId> {
+        let mut consumed = Vec::new();
+        for (&result, target) in results.iter().zip(targets) {
+            let roots = self.find_roots(target);
+            self.set(result, roots.clone());
+            consumed.extend(roots);
+        }
+        consumed
     }
 }

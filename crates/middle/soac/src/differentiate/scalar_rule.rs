@@ -277,16 +277,19 @@ impl<A: ScalarAlgebra> Formula<'_, A> {
                 self.multiply(result, &digamma)
             }
             ScalarOp::LGamma => self.digamma(operand),
-            ScalarOp::Erf | ScalarOp::Erfc => {
-                let square = self.square(operand);
-                let power = self.negate(&square);
-                let bell = self.unary(ScalarOp::Exp, &power);
-                let sign = if op == ScalarOp::Erf { 1.0 } else { -1.0 };
-                self.scale(sign * 2.0 / PI.sqrt(), &bell)
-            }
+            ScalarOp::Erf => self.scale_bell(2.0 / PI.sqrt(), operand),
+            ScalarOp::Erfc => self.scale_bell(-2.0 / PI.sqrt(), operand),
             _ => return self.inverse_partial(op, operand),
         };
         PartialDerivative::Factor(factor)
+    }
+
+    /// The bell curve `exp(-x * x)`, scaled.
+    fn scale_bell(&mut self, factor: f64, operand: &A::Scalar) -> A::Scalar {
+        let square = self.square(operand);
+        let power = self.negate(&square);
+        let bell = self.unary(ScalarOp::Exp, &power);
+        self.scale(factor, &bell)
     }
 
     /// The derivatives of the inverses of the trigonometric and hyperbolic functions. Others have none.
@@ -364,15 +367,7 @@ impl<A: ScalarAlgebra> Formula<'_, A> {
             | ScalarOp::UMod
             | ScalarOp::UModSafe
             | ScalarOp::NextAfter => vec![One, Zero],
-            ScalarOp::FMod => {
-                let quotient = self.divide(left, right);
-                let zero = self.number(0.0);
-                let is_negative = self.binary(ScalarOp::FLt, &quotient, &zero);
-                let up = self.unary(ScalarOp::Ceil, &quotient);
-                let down = self.unary(ScalarOp::Floor, &quotient);
-                let whole = self.select(&is_negative, &up, &down);
-                vec![One, Factor(self.negate(&whole))]
-            }
+            ScalarOp::FMod => self.remainder_partials(left, right),
             ScalarOp::Pow => {
                 let one = self.number(1.0);
                 let before = self.subtract(right, &one);
@@ -390,25 +385,14 @@ impl<A: ScalarAlgebra> Formula<'_, A> {
                 vec![Factor(self.binary(ScalarOp::SQuotSafe, &one, &power)), Zero]
             }
             ScalarOp::SMin | ScalarOp::UMin | ScalarOp::FMin => {
-                let less = comparison(op);
-                let takes_left = self.binary(less, left, right);
+                let takes_left = self.binary(comparison(op), left, right);
                 vec![Where(takes_left.clone()), Unless(takes_left)]
             }
             ScalarOp::SMax | ScalarOp::UMax | ScalarOp::FMax => {
-                let less = comparison(op);
-                let takes_left = self.binary(less, right, left);
+                let takes_left = self.binary(comparison(op), right, left);
                 vec![Where(takes_left.clone()), Unless(takes_left)]
             }
-            ScalarOp::Atan2 | ScalarOp::Atan2Pi => {
-                let (first, second) = (self.square(left), self.square(right));
-                let mut sum = self.add(&first, &second);
-                if op == ScalarOp::Atan2Pi {
-                    sum = self.scale(std::f64::consts::PI, &sum);
-                }
-                let by_right = self.divide(left, &sum);
-                let by_left = self.divide(right, &sum);
-                vec![Factor(by_left), Factor(self.negate(&by_right))]
-            }
+            ScalarOp::Atan2 | ScalarOp::Atan2Pi => self.angle_partials(op, left, right),
             ScalarOp::Hypot => {
                 let by_left = self.divide(left, result);
                 vec![Factor(by_left), Factor(self.divide(right, result))]
@@ -426,6 +410,40 @@ impl<A: ScalarAlgebra> Formula<'_, A> {
             }
             _ => vec![Zero, Zero],
         }
+    }
+
+    /// The remainder falls by the truncated quotient for each unit of the divisor.
+    fn remainder_partials(
+        &mut self,
+        left: &A::Scalar,
+        right: &A::Scalar,
+    ) -> Vec<PartialDerivative<A::Scalar>> {
+        let quotient = self.divide(left, right);
+        let zero = self.number(0.0);
+        let is_negative = self.binary(ScalarOp::FLt, &quotient, &zero);
+        let up = self.unary(ScalarOp::Ceil, &quotient);
+        let down = self.unary(ScalarOp::Floor, &quotient);
+        let whole = self.select(&is_negative, &up, &down);
+        let slope = self.negate(&whole);
+        vec![PartialDerivative::One, PartialDerivative::Factor(slope)]
+    }
+
+    /// The angle of a point, in radians or in half turns.
+    fn angle_partials(
+        &mut self,
+        op: ScalarOp,
+        left: &A::Scalar,
+        right: &A::Scalar,
+    ) -> Vec<PartialDerivative<A::Scalar>> {
+        let (first, second) = (self.square(left), self.square(right));
+        let mut sum = self.add(&first, &second);
+        if op == ScalarOp::Atan2Pi {
+            sum = self.scale(std::f64::consts::PI, &sum);
+        }
+        let by_right = self.divide(left, &sum);
+        let by_left = self.divide(right, &sum);
+        let by_right = self.negate(&by_right);
+        [by_left, by_right].map(PartialDerivative::Factor).into()
     }
 
     fn quotient_partials(

@@ -212,15 +212,10 @@ impl FunctionEvaluator<'_> {
     ) -> Result<Vec<SoacValue>, String> {
         let single = match operation {
             SoacOperation::Scalar(operator, operands) => {
-                let bits: Vec<u64> = self
-                    .get_all(operands)?
-                    .iter()
-                    .map(|value| value.bits()[0])
-                    .collect();
-                SoacValue::Scalar(ScalarLiteral::new(
-                    operator.to,
-                    operator.eval_operands(&bits),
-                ))
+                let operands = self.get_all(operands)?;
+                let bits: Vec<u64> = operands.iter().map(|value| value.bits()[0]).collect();
+                let bits = operator.eval_operands(&bits);
+                SoacValue::Scalar(ScalarLiteral::new(operator.to, bits))
             }
             SoacOperation::Parameter(_, default) => {
                 SoacValue::Scalar(ScalarLiteral::from_i64(default.unwrap_or(0)))
@@ -241,10 +236,8 @@ impl FunctionEvaluator<'_> {
             SoacOperation::Concat(arrays) => self.evaluate_concat(arrays)?,
             SoacOperation::Reshape(array, sizes) => {
                 let array = self.get(*array)?;
-                let shape = sizes
-                    .iter()
-                    .map(|&size| self.get_int64(size))
-                    .collect::<Result<Vec<_>, _>>()?;
+                let shape = sizes.iter().map(|&size| self.get_int64(size));
+                let shape = shape.collect::<Result<Vec<_>, _>>()?;
                 SoacValue::from_elements(array.element(), shape, array.bits())
             }
             SoacOperation::Rearrange(array, permutation) => {
@@ -252,12 +245,8 @@ impl FunctionEvaluator<'_> {
             }
             SoacOperation::Manifest(array) => self.get(*array)?,
             SoacOperation::If(condition, accept, reject) => {
-                let taken = if self.get(*condition)?.bits()[0] != 0 {
-                    accept
-                } else {
-                    reject
-                };
-                return self.evaluate_body(taken);
+                let is_accepted = self.get(*condition)?.bits()[0] != 0;
+                return self.evaluate_body(if is_accepted { accept } else { reject });
             }
             SoacOperation::Loop(parameters, form, body) => {
                 return self.evaluate_loop(parameters, *form, body);

@@ -329,10 +329,8 @@ impl SchedulePlan for MatmulPlan {
         let across = nest.add_loop(counts[1], LoopMapping::Repeated);
         let point = nest.add_loop(points, LoopMapping::Unrolled);
         nest.add_loop(subgroups * matrices.subgroup, LoopMapping::Invocation(0));
-        let outer = nest.add_loop(
-            tiles.extents[2].div_ceil(tiles.tile[2]),
-            LoopMapping::Sequential,
-        );
+        let depths = tiles.extents[2].div_ceil(tiles.tile[2]);
+        let outer = nest.add_loop(depths, LoopMapping::Sequential);
 
         let within = sum_scaled_counters(nest, &[(lane, points), (point, 1)]);
         let within = unflatten_index(&mut nest.points, within, &[m as i64, n as i64]);
