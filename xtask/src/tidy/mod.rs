@@ -65,6 +65,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-diagnostics",
             "spirula-entity",
             "spirula-spirv",
+            "spirula-text",
         ],
     ),
     (
@@ -74,13 +75,14 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-entity",
             "spirula-program",
             "spirula-tensor",
+            "spirula-text",
         ],
     ),
     (
         "spirula-partition",
         &["spirula-diagnostics", "spirula-entity", "spirula-stablehlo"],
     ),
-    ("spirula-triton", &["spirula-diagnostics"]),
+    ("spirula-triton", &["spirula-diagnostics", "spirula-text"]),
     ("spirula-wgsl", &["spirula-diagnostics"]),
     ("spirula-glslang", &["spirula-diagnostics"]),
     (
@@ -154,6 +156,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-resource",
             "spirula-scalar",
             "spirula-legalize",
+            "spirula-text",
         ],
     ),
     (
@@ -176,6 +179,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-soac",
             "spirula-stablehlo",
             "spirula-tensor",
+            "spirula-text",
             "spirula-triton",
             "spirula-wgsl",
             "spirula-legalize",
@@ -184,7 +188,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("spirula-package", &["spirula-diagnostics"]),
     (
         "spirula-language-server",
-        &["spirula-diagnostics", "spirula-futhark"],
+        &["spirula-diagnostics", "spirula-futhark", "spirula-text"],
     ),
     (
         "spirula-document",
@@ -210,11 +214,12 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-runtime",
             "spirula-schedule",
             "spirula-stablehlo",
+            "spirula-text",
         ],
     ),
     ("spirula-c", &["spirula-diagnostics", "spirula-spirv"]),
     ("spirula-futhark-c", &["spirula-program", "spirula-runtime"]),
-    ("spirula-clang", &[]),
+    ("spirula-clang", &["spirula-text"]),
     (
         "spirula-opencl-icd",
         &[
@@ -234,6 +239,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-runtime",
             "spirula-schedule",
             "spirula-stablehlo",
+            "spirula-text",
         ],
     ),
     (
@@ -264,6 +270,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-program",
             "spirula-scalar",
             "spirula-spirv",
+            "spirula-text",
         ],
     ),
     ("spirula-testing", &["spirula-diagnostics", "spirula-spirv"]),

@@ -1,5 +1,7 @@
 //! Paths of files as URIs (RFC 8089), and back.
 
+use spirula_text::hex::read_hex_byte;
+
 /// The path that a URI of a file stands for, with slashes. None for other URIs.
 pub(crate) fn read_file_uri(uri: &str) -> Option<String> {
     let rest = uri.strip_prefix("file://")?;
@@ -8,8 +10,7 @@ pub(crate) fn read_file_uri(uri: &str) -> Option<String> {
     let mut at = 0;
     while let Some(&byte) = path.as_bytes().get(at) {
         if byte == b'%' {
-            let digits = path.get(at + 1..at + 3)?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            bytes.push(read_hex_byte(&path.as_bytes()[at + 1..])?);
             at += 3;
         } else {
             bytes.push(byte);
@@ -63,5 +64,6 @@ mod tests {
         assert_eq!(read_file_uri("untitled:x"), None);
         assert_eq!(read_file_uri("file:///%4"), None);
         assert_eq!(read_file_uri("file:///%ff"), None);
+        assert_eq!(read_file_uri("file:///%+f"), None);
     }
 }

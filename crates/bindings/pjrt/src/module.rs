@@ -23,6 +23,7 @@ use spirula_runtime::DeviceInfo;
 use spirula_schedule::choose_device_profile;
 use spirula_stablehlo::memory_layout::EntryLayouts;
 use spirula_stablehlo::mlir::{MlirAttr, MlirModule};
+use spirula_text::hex::write_hex;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -369,10 +370,7 @@ pub fn compute_fingerprint(code: &[u8], options: &ProgramOptions, device: &Devic
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    write_hex(&hash.finalize())
 }
 
 /// The types of arguments and results.

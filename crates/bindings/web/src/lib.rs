@@ -17,7 +17,6 @@ mod abi;
 mod compile;
 mod describe;
 mod found_problem;
-mod hex_bytes;
 #[cfg(target_arch = "wasm32")]
 mod host_engine;
 mod module_report;

@@ -1,7 +1,6 @@
 //! Reports of modules: assembly, size, faults, control flow, interface.
 
 use crate::found_problem::FoundProblem;
-use crate::hex_bytes::write_hex;
 use crate::pass_record::{PassRecord, print_module};
 use serde::Serialize;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -10,6 +9,7 @@ use spirula_spirv::draw::GraphvizOptions;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::entry_points;
 use spirula_spirv::verify::{self, VerifyOptions};
+use spirula_text::hex::write_hex;
 
 /// Most bytes of a drawing. Larger ones are left out, as a page could not show them.
 pub(crate) const LARGEST_DRAWING: usize = 8 << 20;

@@ -5,8 +5,9 @@
 
 use crate::compiler::{ClangCompiler, ClangOutput};
 use crate::error::ClangError;
-use crate::job::{ClangJob, format_digest};
+use crate::job::ClangJob;
 use sha2::{Digest, Sha256};
+use spirula_text::hex::write_hex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -127,7 +128,7 @@ pub fn write_file(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()
 
 fn compute_digest(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
-    Some(format_digest(&Sha256::digest(bytes)))
+    Some(write_hex(&Sha256::digest(bytes)))
 }
 
 impl CachedOutput {

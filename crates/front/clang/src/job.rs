@@ -1,6 +1,7 @@
 //! Jobs of Clang: a source with its headers and options.
 
 use sha2::{Digest, Sha256};
+use spirula_text::hex::write_hex;
 
 /// A source to compile.
 #[derive(Clone, Debug, Default)]
@@ -92,7 +93,7 @@ impl ClangJob {
         let extensions = self.list_extension_options();
         extensions.iter().for_each(|option| add(option));
         add(&self.write_prelude());
-        format_digest(&hash.finalize())
+        write_hex(&hash.finalize())
     }
 
     /// The options by which Clang has the extensions and features of the device, and no others.
@@ -131,11 +132,6 @@ impl ClangJob {
         let names = HEADER_EXTENSIONS.iter().copied();
         names.filter(|name| !self.extensions.contains(name))
     }
-}
-
-/// The hexadecimal digits of a digest.
-pub(crate) fn format_digest(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! the cached output of a small kernel and to run it.
 
 use crate::cache::write_file;
-use crate::job::format_digest;
 use sha2::{Digest, Sha256};
+use spirula_text::hex::write_hex;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::UNIX_EPOCH;
@@ -39,7 +39,7 @@ fn compute_stamp(program: &Path) -> Option<String> {
     let facts = std::fs::metadata(&place).ok()?;
     let changed = facts.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     let text = format!("{} {} {}", place.display(), facts.len(), changed.as_nanos());
-    Some(format_digest(&Sha256::digest(text)))
+    Some(write_hex(&Sha256::digest(text)))
 }
 
 /// The file of a program, which may be a name that the system looks for.

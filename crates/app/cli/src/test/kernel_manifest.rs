@@ -21,6 +21,7 @@ use spirula_runtime::{
     BufferHandle, ComputeDevice, IndexSpace, KernelArgument, KernelHandle, KernelLaunch,
     LaunchInputs,
 };
+use spirula_text::hex::write_hex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -282,7 +283,7 @@ fn make_initial_contents(
     let bytes = generate_elements(element, count, &parse_buffer_fill(element, init)?)
         .map_err(TestOutcome::failed)?;
     let hash = Sha256::digest(&bytes);
-    let hash: String = hash[..8].iter().map(|b| format!("{b:02x}")).collect();
+    let hash = write_hex(&hash[..8]);
     if hash == golden.initial {
         Ok((element, bytes))
     } else {

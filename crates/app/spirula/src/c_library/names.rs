@@ -1,6 +1,7 @@
 //! Names of C for types and fields. The rules are those of Futhark (`Futhark.CodeGen.Backends.SimpleRep`).
 
 use md5::{Digest, Md5};
+use spirula_text::hex::write_hex;
 
 /// Whether a name is an identifier of C.
 fn is_identifier(name: &str) -> bool {
@@ -83,10 +84,7 @@ pub fn opaque_name(type_name: &str) -> String {
     let readable = TypeNameReader { rest: type_name }.read_whole();
     let readable = readable.filter(|name| is_valid(name));
     let name = readable.or_else(|| is_valid(type_name).then(|| type_name.to_owned()));
-    let name = name.unwrap_or_else(|| {
-        let hash = Md5::digest(type_name);
-        hash.iter().map(|byte| format!("{byte:02x}")).collect()
-    });
+    let name = name.unwrap_or_else(|| write_hex(&Md5::digest(type_name)));
     format!("opaque_{name}")
 }
 

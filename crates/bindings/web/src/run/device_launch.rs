@@ -4,13 +4,13 @@ use super::kernel::{gather_inputs, gather_push_constants};
 use super::script::RunScript;
 use super::{RunRequest, refuse_script};
 use crate::compile::compile_output;
-use crate::hex_bytes::write_hex;
 use crate::request::RequestFailure;
 use serde::Serialize;
 use spirula::CompileOutput;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{BindingKind, EntryInterface, entry_points};
+use spirula_text::hex::write_hex;
 
 /// A launch that JavaScript runs.
 #[derive(Serialize)]

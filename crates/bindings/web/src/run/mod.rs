@@ -15,7 +15,6 @@ pub(crate) use template::{describe_kernels, describe_program};
 
 use crate::compile::{PageCompilation, compile_output};
 use crate::found_problem::FoundProblem;
-use crate::hex_bytes::read_hex;
 use crate::request::RequestFailure;
 use device_comparison::DeviceComparison;
 use run_array::RunArray;
@@ -24,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use spirula::CompileOutput;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_interpreter::{KernelExecutor, StepLimits, WasmEngine};
+use spirula_text::hex::read_hex;
 
 /// Steps of a second that only loops without work exceed. A launch that needs more steps than the seconds of a run allow is stopped at
 /// the place that it has reached. Others are stopped by the time alone.
@@ -59,7 +59,10 @@ impl RunRequest {
         let Some(buffers) = &self.device_buffers else {
             return Ok(None);
         };
-        let bytes: Option<Vec<Vec<u8>>> = buffers.iter().map(|digits| read_hex(digits)).collect();
+        let bytes: Option<Vec<Vec<u8>>> = buffers
+            .iter()
+            .map(|digits| read_hex(digits.as_bytes()))
+            .collect();
         let message = "the buffers of the device are no hexadecimal digits";
         bytes
             .map(Some)

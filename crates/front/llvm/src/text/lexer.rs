@@ -4,6 +4,7 @@
 //! elements" and the notes on each construct.
 
 use spirula_diagnostics::SourceLocation;
+use spirula_text::hex::read_hex_byte;
 use std::borrow::Cow;
 
 /// Kinds of tokens.
@@ -334,24 +335,17 @@ pub fn unescape_string(quoted: &[u8]) -> Cow<'_, [u8]> {
     if !quoted.contains(&b'\\') {
         return Cow::Borrowed(quoted);
     }
-    let digit = |at: usize| quoted.get(at).and_then(|&byte| (byte as char).to_digit(16));
     let mut out = Vec::with_capacity(quoted.len());
     let mut at = 0;
     while at < quoted.len() {
-        match (quoted[at], digit(at + 1), digit(at + 2)) {
-            (b'\\', Some(high), Some(low)) => {
-                out.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            (b'\\', ..) if quoted.get(at + 1) == Some(&b'\\') => {
-                out.push(b'\\');
-                at += 2;
-            }
-            (byte, ..) => {
-                out.push(byte);
-                at += 1;
-            }
-        }
+        let escaped = quoted[at..].strip_prefix(b"\\");
+        let (byte, length) = match escaped.and_then(read_hex_byte) {
+            Some(byte) => (byte, 3),
+            None if escaped.is_some_and(|rest| rest.starts_with(b"\\")) => (b'\\', 2),
+            None => (quoted[at], 1),
+        };
+        out.push(byte);
+        at += length;
     }
     Cow::Owned(out)
 }

@@ -3,6 +3,7 @@
 use super::{location, text_place};
 use crate::TritonResult;
 use spirula_diagnostics::SourceDiagnostic;
+use spirula_text::hex::read_hex_byte;
 
 /// A place in a text, which moves forward.
 #[derive(Clone, Debug)]
@@ -175,9 +176,7 @@ impl<'a> TextCursor<'a> {
 
     fn read_escape(&mut self) -> TritonResult<u8> {
         let rest = self.rest();
-        if let Some(digits) = rest.get(..2)
-            && let Ok(byte) = u8::from_str_radix(digits, 16)
-        {
+        if let Some(byte) = read_hex_byte(rest.as_bytes()) {
             self.at += 2;
             return Ok(byte);
         }
@@ -212,4 +211,15 @@ impl<'a> TextCursor<'a> {
 /// Whether a character continues a word.
 pub(super) fn is_word_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '.'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TextCursor;
+
+    #[test]
+    fn escapes_are_two_digits_or_one_character() {
+        let mut cursor = TextCursor::new(r#""\41\n\+1" rest"#);
+        assert_eq!(cursor.read_string().unwrap(), "A\n+1");
+    }
 }

@@ -3,6 +3,7 @@
 use crate::cli::args::RunArgs;
 use crate::cli::{CommandFailure, files};
 use spirula_runtime::{CaseInput, IndexSpace, LaunchMismatch};
+use spirula_text::hex::write_hex;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -60,7 +61,7 @@ fn write_reproducer_files(
     for (number, input) in parted.case.inputs.iter().enumerate() {
         let text = match input {
             CaseInput::Local(bytes) => format!("local={bytes}"),
-            CaseInput::Bytes(bytes) => format!("hex={}", format_hex_bytes(bytes)),
+            CaseInput::Bytes(bytes) => format!("hex={}", write_hex(bytes)),
             CaseInput::Buffer(place, bytes) => {
                 let name = format!("{number}.bin");
                 files::write_binary(&folder.join(&name), bytes)?;
@@ -74,7 +75,7 @@ fn write_reproducer_files(
         let _ = write!(
             command,
             " \\\n  --push hex={}",
-            format_hex_bytes(&parted.case.push)
+            write_hex(&parted.case.push)
         );
     }
     command.push_str(" \"$@\"\n");
@@ -107,8 +108,4 @@ fn format_size_arguments(size: &IndexSpace) -> String {
 fn join_sizes<T: ToString>(sizes: &[T], of: usize) -> String {
     let sizes: Vec<_> = sizes.iter().take(of).map(ToString::to_string).collect();
     sizes.join(",")
-}
-
-fn format_hex_bytes(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

@@ -5,6 +5,7 @@
 //! every token, unless the name of a function says otherwise.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_text::hex::read_hex_byte;
 
 /// Results of parsers.
 pub(crate) type MlirParseResult<T> = Result<T, Box<SourceDiagnostic>>;
@@ -316,15 +317,14 @@ impl<'a> MlirCursor<'a> {
 
 /// The byte that an escape means, and the number of its bytes after the backslash.
 fn decode_escape(rest: &[u8]) -> (Option<u8>, usize) {
-    let digit = |at: usize| rest.get(at).and_then(|&byte| (byte as char).to_digit(16));
     match rest.first() {
         Some(b'"') => (Some(b'"'), 1),
         Some(b'\\') => (Some(b'\\'), 1),
         Some(b'n') => (Some(b'\n'), 1),
         Some(b't') => (Some(b'\t'), 1),
-        _ => match (digit(0), digit(1)) {
-            (Some(high), Some(low)) => (Some((high * 16 + low) as u8), 2),
-            _ => (None, 0),
+        _ => match read_hex_byte(rest) {
+            Some(byte) => (Some(byte), 2),
+            None => (None, 0),
         },
     }
 }

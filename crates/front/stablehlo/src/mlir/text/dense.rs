@@ -8,6 +8,7 @@ use super::cursor::MlirParseResult;
 use super::number::{MlirLiteralValue, NumberStorage};
 use super::parser::MlirParser;
 use crate::mlir::{AttributeKind, DenseElements, MlirType, MlirTypeKind};
+use spirula_text::hex::read_hex;
 
 /// Storage of the elements of one tensor.
 struct DenseLayout {
@@ -168,13 +169,7 @@ impl MlirParser<'_> {
     pub fn hexadecimal_string(&mut self) -> MlirParseResult<Vec<u8>> {
         let start = self.cursor.skip_to_start();
         let text = self.cursor.raw_string()?;
-        let digit = |byte: u8| (byte as char).to_digit(16);
-        let pair = |pair: &[u8]| Some((digit(pair[0])? * 16 + digit(pair[1])?) as u8);
-        let bytes = text
-            .strip_prefix(b"0x")
-            .filter(|digits| digits.len() % 2 == 0)
-            .and_then(|digits| digits.chunks(2).map(pair).collect());
-        match bytes {
+        match text.strip_prefix(b"0x").and_then(read_hex) {
             Some(bytes) => Ok(bytes),
             None => {
                 let place = self.cursor.location_since(start);

@@ -9,6 +9,7 @@ use super::device::{OwnedHandle, VulkanDevice};
 use super::error::VulkanCallResult;
 use crate::DeviceError;
 use ash::vk;
+use spirula_text::hex::write_hex;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -186,13 +187,12 @@ fn create_pipeline_cache(
 
 /// Name of the file for a device and a version of its driver.
 fn format_file_name(properties: &vk::PhysicalDeviceProperties) -> String {
-    let uuid = properties.pipeline_cache_uuid.map(|b| format!("{b:02x}"));
     format!(
         "vulkan-{:08x}-{:08x}-{:08x}-{}.pipelines",
         properties.vendor_id,
         properties.device_id,
         properties.driver_version,
-        uuid.concat()
+        write_hex(&properties.pipeline_cache_uuid)
     )
 }
 
