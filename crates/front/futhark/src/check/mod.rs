@@ -9,6 +9,7 @@ mod declaration;
 mod duplicates;
 pub mod environment;
 mod expression;
+pub(crate) mod fault_list;
 mod function;
 mod mismatch;
 mod module;

@@ -3,34 +3,13 @@
 use super::ConsumptionChecker;
 use super::alias_graph::{AliasId, AliasOrigin, ConsumptionId, ConsumptionWay};
 use super::ownership::{OwnershipForm, OwnershipId};
-use crate::check::SourceFault;
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{LocalId, ProgramPlace, TypedExpressionId};
-use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// The advice where memory must not be shared.
 const COPY_HINT: &str = "use a copy, which shares no memory: `copy x`";
 
 impl ConsumptionChecker<'_> {
-    /// Adds a fault, unless one was reported at its place.
-    fn report(
-        &mut self,
-        place: ProgramPlace,
-        message: String,
-        decorate: impl FnOnce(SourceDiagnostic) -> SourceDiagnostic,
-    ) {
-        let key = (place.file, place.range.start, place.range.end);
-        if self.faults.len() >= 100 || !self.places.insert(key) {
-            return;
-        }
-        let location =
-            SourceLocation::from_text_range(place.range.start as usize, place.range.end as usize);
-        self.faults.push(SourceFault {
-            file: place.file,
-            diagnostic: decorate(SourceDiagnostic::error(location, message)),
-        });
-    }
-
     fn local_name(&self, local: LocalId) -> &str {
         &self.program.names[self.program.locals[local].name]
     }
@@ -102,7 +81,7 @@ impl ConsumptionChecker<'_> {
         };
         let note = self.describe_event(event);
         let hint = format!("consume a copy instead: `copy {name}`");
-        self.report(place, message, |fault| {
+        self.faults.report(place, message, |fault| {
             let fault = fault.with_label("used here").with_note(note);
             fault.with_hint(hint)
         });
@@ -122,7 +101,7 @@ impl ConsumptionChecker<'_> {
         let consumed = self.describe_consumed(set, before);
         let note = self.describe_event(before);
         let message = format!("{consumed} is consumed again");
-        self.report(place, message, |fault| {
+        self.faults.report(place, message, |fault| {
             let fault = fault.with_label("consumed here").with_note(note);
             fault.with_hint(COPY_HINT)
         });
@@ -154,7 +133,7 @@ impl ConsumptionChecker<'_> {
             ConsumptionWay::Update => "updated in place",
             ConsumptionWay::LoopStart => "consumed by the loop",
         };
-        self.report(event.place, message, |fault| {
+        self.faults.report(event.place, message, |fault| {
             fault.with_label(label).with_note(reason).with_hint(hint)
         });
     }
@@ -175,7 +154,7 @@ impl ConsumptionChecker<'_> {
             )
         });
         let message = format!("{subject} consumes a value, which the function would keep");
-        self.report(place, message, |fault| {
+        self.faults.report(place, message, |fault| {
             let fault = match note {
                 Some(note) => fault.with_note(note),
                 None => fault,
@@ -202,7 +181,7 @@ impl ConsumptionChecker<'_> {
         let message =
             "the argument is consumed, but another argument shares memory with it".to_owned();
         let note = format!("the argument at {other} may have the memory of {shared}, too");
-        self.report(place, message, |fault| {
+        self.faults.report(place, message, |fault| {
             fault
                 .with_label("consumed here")
                 .with_note(note)
@@ -214,7 +193,7 @@ impl ConsumptionChecker<'_> {
     pub(super) fn report_shared_parts(&mut self, event: ConsumptionId) {
         let place = self.graph.event(event).place;
         let message = "the argument is consumed, but its parts share memory (it is self-aliased)";
-        self.report(place, message.to_owned(), |fault| {
+        self.faults.report(place, message.to_owned(), |fault| {
             fault.with_hint(COPY_HINT)
         });
     }
@@ -236,7 +215,7 @@ impl ConsumptionChecker<'_> {
             _ => "it consumes more, or its result may share more memory, than the caller expects",
         };
         let message = "the argument is a function that is incompatible regarding consuming";
-        self.report(place, message.to_owned(), |fault| {
+        self.faults.report(place, message.to_owned(), |fault| {
             fault
                 .with_note(reason)
                 .with_hint("pass a function that consumes a copy: `\\x -> f (copy x)`")
@@ -260,14 +239,15 @@ impl ConsumptionChecker<'_> {
             self.ownerships.describe(found),
             self.ownerships.describe(expected)
         );
-        self.report(place, message, |fault| fault.with_note(note));
+        self.faults
+            .report(place, message, |fault| fault.with_note(note));
     }
 
     /// The new value of an update in place shares memory with what is updated.
     pub(super) fn report_update_overlap(&mut self, place: ProgramPlace) {
         let message =
             "the new value of the in-place update may share memory with the array that is updated";
-        self.report(place, message.to_owned(), |fault| {
+        self.faults.report(place, message.to_owned(), |fault| {
             fault.with_hint(COPY_HINT)
         });
     }
@@ -275,7 +255,7 @@ impl ConsumptionChecker<'_> {
     /// A constant has a unique type.
     pub(super) fn report_unique_constant(&mut self, place: ProgramPlace) {
         let message = "a constant cannot have a unique type, as all functions share it";
-        self.report(place, message.to_owned(), |fault| {
+        self.faults.report(place, message.to_owned(), |fault| {
             fault.with_hint("write its type without `*`, and use `copy` where it is consumed")
         });
     }
@@ -286,7 +266,7 @@ impl ConsumptionChecker<'_> {
         let message = format!(
             "the result is unique, but it is aliased to {described}, which is not consumable"
         );
-        self.report(place, message, |fault| {
+        self.faults.report(place, message, |fault| {
             fault.with_label("may share memory").with_hint(COPY_HINT)
         });
     }
@@ -294,7 +274,7 @@ impl ConsumptionChecker<'_> {
     /// A unique part of a result shares memory with another part.
     pub(super) fn report_shared_result(&mut self, place: ProgramPlace) {
         let message = "a unique part of the result is aliased to some other component of it";
-        self.report(place, message.to_owned(), |fault| {
+        self.faults.report(place, message.to_owned(), |fault| {
             fault.with_hint(COPY_HINT)
         });
     }
@@ -304,7 +284,8 @@ impl ConsumptionChecker<'_> {
         let described = self.describe_root(root);
         let message =
             format!("the result of the function aliases the free variable {described}, a constant");
-        self.report(place, message, |fault| fault.with_hint(COPY_HINT));
+        self.faults
+            .report(place, message, |fault| fault.with_hint(COPY_HINT));
     }
 
     /// The next value of a consumed variable of a loop is memory from outside.
@@ -320,7 +301,7 @@ impl ConsumptionChecker<'_> {
             "the loop consumes `{name}`, but the next value of `{name}` aliases {described}"
         );
         let note = format!("{described} is bound outside of the loop");
-        self.report(place, message, |fault| {
+        self.faults.report(place, message, |fault| {
             fault.with_note(note).with_hint(COPY_HINT)
         });
     }
@@ -336,7 +317,8 @@ impl ConsumptionChecker<'_> {
         let message = format!(
             "the loop consumes `{name}` or `{other}`, but the next value of `{name}` aliases previously returned value of `{other}`"
         );
-        self.report(place, message, |fault| fault.with_hint(COPY_HINT));
+        self.faults
+            .report(place, message, |fault| fault.with_hint(COPY_HINT));
     }
 
     /// The body of a loop uses what its first value consumes.
@@ -351,7 +333,7 @@ impl ConsumptionChecker<'_> {
         let message =
             format!("the loop uses `{name}`, but its first value consumes it or an alias of it");
         let hint = format!("begin the loop with a copy: `copy {name}`");
-        self.report(place, message, |fault| {
+        self.faults.report(place, message, |fault| {
             fault.with_note(note).with_hint(hint)
         });
     }

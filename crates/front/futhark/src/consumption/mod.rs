@@ -15,6 +15,7 @@ mod ownership;
 mod pattern;
 
 use crate::check::SourceFault;
+use crate::check::fault_list::FaultList;
 use crate::source::SourceFiles;
 use crate::typed::{DefinitionId, LocalId, TypedProgram};
 use alias_graph::{AliasGraph, AliasId, ConsumptionId};
@@ -33,15 +34,14 @@ pub(crate) fn check_consumption(program: &TypedProgram, files: &SourceFiles) -> 
         locals: vec![None; program.locals.len()],
         globals: FxHashMap::default(),
         frames: Vec::new(),
-        faults: Vec::new(),
-        places: FxHashSet::default(),
+        faults: FaultList::default(),
         reported: FxHashSet::default(),
     };
     for id in program.definitions.ids() {
         checker.check_definition(id);
     }
     checker.check_ascriptions();
-    checker.faults
+    checker.faults.into_faults()
 }
 
 /// The facts known of a variable.
@@ -77,9 +77,7 @@ struct ConsumptionChecker<'a> {
     globals: FxHashMap<DefinitionId, AliasTree>,
     /// The functions and loops around the expression at hand.
     frames: Vec<AliasFrame>,
-    faults: Vec<SourceFault>,
-    /// The places of faults: a parametric module is checked for each argument.
-    places: FxHashSet<(crate::typed::FileId, u32, u32)>,
+    faults: FaultList,
     /// The consumptions of which a later use was reported.
     reported: FxHashSet<ConsumptionId>,
 }

@@ -15,7 +15,7 @@ impl RestrictionChecker<'_> {
             let message = format!(
                 "Entry point functions may not be polymorphic, but `{name}` is of type `{printed}`"
             );
-            self.report(definition.place, message, |fault| {
+            self.faults.report(definition.place, message, |fault| {
                 fault.with_hint("write the types of its parameters")
             });
             return;
@@ -30,7 +30,7 @@ impl RestrictionChecker<'_> {
             let message = format!(
                 "Entry point functions may not be higher-order, but `{name}` is of type `{printed}`"
             );
-            self.report(definition.place, message, |fault| {
+            self.faults.report(definition.place, message, |fault| {
                 fault.with_hint(
                     "let the entry point call the function with a value in place of the function",
                 )

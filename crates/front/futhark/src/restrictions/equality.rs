@@ -21,7 +21,7 @@ impl RestrictionChecker<'_> {
                 let message =
                     format!("values of type `{whole}` have no equality and cannot be compared");
                 let note = format!("`{part}` is not known here, or a function");
-                self.report(node.place, message, |fault| {
+                self.faults.report(node.place, message, |fault| {
                     fault
                         .with_note(note)
                         .with_hint("take a function that compares as a parameter")

@@ -46,11 +46,12 @@ impl RestrictionChecker<'_> {
             Ok(Some(witness)) => {
                 let message = format!("the match has unmatched cases: no case matches `{witness}`");
                 let hint = format!("add a case for `{witness}`, or a last case `_`");
-                self.report(place, message, |fault| fault.with_hint(hint));
+                self.faults
+                    .report(place, message, |fault| fault.with_hint(hint));
             }
             Err(MatrixFault::TooLarge) => {
                 let message = "the match has too many combinations of patterns to check them all";
-                self.report(place, message.to_owned(), |fault| {
+                self.faults.report(place, message.to_owned(), |fault| {
                     fault.with_hint("split it, or add a last case `_`")
                 });
             }
@@ -66,7 +67,7 @@ impl RestrictionChecker<'_> {
         let node = &program.patterns[pattern];
         if let Ok(Some(witness)) = find_unmatched(program, &[pattern], node.type_id) {
             let message = format!("refutable pattern: it does not match `{witness}`");
-            self.report(node.place, message, |fault| {
+            self.faults.report(node.place, message, |fault| {
                 fault.with_hint("use `match`, with a case for each value")
             });
         }

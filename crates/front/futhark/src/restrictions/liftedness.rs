@@ -104,7 +104,8 @@ impl RestrictionChecker<'_> {
             }
             _ => "values that stand here have no function in them",
         };
-        self.report(place, message, |fault| fault.with_hint(hint));
+        self.faults
+            .report(place, message, |fault| fault.with_hint(hint));
     }
 
     /// A part of a type that is more lifted than allowed.

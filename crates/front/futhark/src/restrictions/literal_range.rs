@@ -90,7 +90,7 @@ impl RestrictionChecker<'_> {
         let message = format!("literal {text} is out of bounds for its type `{name}`");
         let note = describe_range(number_type);
         if !is_fixed {
-            self.report(place, message, |fault| {
+            self.faults.report(place, message, |fault| {
                 fault
                     .with_note(note)
                     .with_hint("write a larger type as suffix, or a smaller number")

@@ -17,12 +17,12 @@ mod recursion;
 mod warning;
 
 use crate::check::SourceFault;
+use crate::check::fault_list::FaultList;
 use crate::check::types::{TypeId, TypeParameterId};
 use crate::source::SourceFiles;
 use crate::syntax::tree::TypeLiftedness;
 use crate::typed::{FileId, LocalId, ProgramPlace, TypedExpressionId, TypedProgram};
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Faults and warnings of a pass.
 #[derive(Debug, Default)]
@@ -38,11 +38,10 @@ pub(crate) fn check_restrictions(program: &TypedProgram, files: &SourceFiles) ->
     let mut checker = RestrictionChecker {
         program,
         files,
-        faults: Vec::new(),
+        faults: FaultList::default(),
         warnings: Vec::new(),
         warned: FxHashSet::default(),
         inputs: FxHashSet::default(),
-        places: FxHashSet::default(),
         inferred: FxHashMap::default(),
         allowed: FxHashSet::default(),
     };
@@ -58,7 +57,7 @@ pub(crate) fn check_restrictions(program: &TypedProgram, files: &SourceFiles) ->
     }
     checker.warn_of_unused();
     RestrictionReport {
-        faults: checker.faults,
+        faults: checker.faults.into_faults(),
         warnings: checker.warnings,
     }
 }
@@ -67,14 +66,12 @@ pub(crate) fn check_restrictions(program: &TypedProgram, files: &SourceFiles) ->
 struct RestrictionChecker<'a> {
     program: &'a TypedProgram,
     files: &'a SourceFiles,
-    faults: Vec<SourceFault>,
+    faults: FaultList,
     warnings: Vec<SourceFault>,
     /// The places of warnings.
     warned: FxHashSet<(FileId, u32, u32)>,
     /// The variables of the parameters of entry points.
     inputs: FxHashSet<LocalId>,
-    /// The places of faults: a parametric module is checked for each argument.
-    places: FxHashSet<(FileId, u32, u32)>,
     /// The liftedness of type parameters that were inferred, as far as their uses restrict it.
     inferred: FxHashMap<TypeParameterId, TypeLiftedness>,
     /// Types that are known to have at most a liftedness.
@@ -82,25 +79,6 @@ struct RestrictionChecker<'a> {
 }
 
 impl RestrictionChecker<'_> {
-    /// Adds a fault, unless one was reported at its place.
-    fn report(
-        &mut self,
-        place: ProgramPlace,
-        message: String,
-        decorate: impl FnOnce(SourceDiagnostic) -> SourceDiagnostic,
-    ) {
-        let key = (place.file, place.range.start, place.range.end);
-        if self.faults.len() >= 100 || !self.places.insert(key) {
-            return;
-        }
-        let location =
-            SourceLocation::from_text_range(place.range.start as usize, place.range.end as usize);
-        self.faults.push(SourceFault {
-            file: place.file,
-            diagnostic: decorate(SourceDiagnostic::error(location, message)),
-        });
-    }
-
     /// Whether a place is in the prelude, which is correct.
     fn is_prelude(&self, place: ProgramPlace) -> bool {
         self.files.files[place.file].name.starts_with("/prelude/")

@@ -24,7 +24,7 @@ impl RestrictionChecker<'_> {
             let message = format!(
                 "the recursive function `{name}` returns `{printed}`, which is not first-order"
             );
-            self.report(definition.place, message, |fault| {
+            self.faults.report(definition.place, message, |fault| {
                 fault.with_hint("write the function type as further parameters instead")
             });
         }
@@ -78,7 +78,7 @@ impl RestrictionChecker<'_> {
                 let message = format!(
                     "the recursive reference to `{name}` must be a fully saturated application, as it has a higher-order parameter"
                 );
-                self.report(node.place, message, |fault| fault);
+                self.faults.report(node.place, message, |fault| fault);
                 continue;
             }
             let mut skipped = None;
@@ -108,7 +108,7 @@ impl RestrictionChecker<'_> {
             let message = format!(
                 "the recursive application of `{name}` is not fully saturated: it takes {needed} arguments, but {found} are given"
             );
-            self.report(place, message, |fault| fault);
+            self.faults.report(place, message, |fault| fault);
             return;
         }
         for (parameter, &argument) in functional.iter().zip(arguments) {
@@ -120,7 +120,7 @@ impl RestrictionChecker<'_> {
                     "a higher-order argument in the recursive application of `{name}` must be passed unchanged"
                 );
                 let place = self.program.expressions[argument].place;
-                self.report(place, message, |fault| {
+                self.faults.report(place, message, |fault| {
                     fault.with_hint("pass the parameter itself")
                 });
             }

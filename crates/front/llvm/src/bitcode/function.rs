@@ -367,13 +367,6 @@ impl BitcodeBodyReader<'_> {
         }
     }
 
-    /// Adds operands to the pool.
-    pub fn add_operands(&mut self, operands: &[LlvmValue]) -> LlvmPoolRange {
-        let start = self.func.value_pool.len();
-        self.func.value_pool.extend_from_slice(operands);
-        LlvmPoolRange::from_start(start, &self.func.value_pool)
-    }
-
     /// Appends the operands of the collected bundles to those of the call, which are the last ones
     /// in the pool.
     pub fn take_bundles(&mut self) -> Vec<OperandBundle> {
@@ -399,7 +392,7 @@ impl BitcodeBodyReader<'_> {
         extra: InstructionExtra,
         place: SourceLocation,
     ) {
-        let operands = self.add_operands(operands);
+        let operands = self.func.add_operands(operands);
         self.push_inst(
             LlvmInstruction {
                 opcode,

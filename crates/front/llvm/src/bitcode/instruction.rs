@@ -72,7 +72,7 @@ impl BitcodeBodyReader<'_> {
         extra: InstructionExtra,
         ops: &RecordOperands<'_>,
     ) -> LlvmResult<()> {
-        let operands = self.add_operands(operands);
+        let operands = self.func.add_operands(operands);
         self.push_pooled(opcode, flags, ty, operands, extra, ops)
     }
 

@@ -214,6 +214,13 @@ impl LlvmFunction {
         LlvmInst::new(self.blocks[block.index()].insts.to_range().end - 1)
     }
 
+    /// Adds operands to the pool.
+    pub(crate) fn add_operands(&mut self, operands: &[LlvmValue]) -> LlvmPoolRange {
+        let start = self.value_pool.len();
+        self.value_pool.extend_from_slice(operands);
+        LlvmPoolRange::from_start(start, &self.value_pool)
+    }
+
     /// Operands of an instruction; [`LlvmInstruction`] has their order for each opcode.
     pub fn operands(&self, inst: LlvmInst) -> &[LlvmValue] {
         &self.value_pool[self.inst(inst).operands.to_range()]

@@ -1,8 +1,6 @@
 //! Body state: locals, labels and placeholders of the function body that is being parsed.
 
-use crate::ir::{
-    LlvmBlock, LlvmFunction, LlvmMetadata, LlvmPoolRange, LlvmSymbol, LlvmType, LlvmValue,
-};
+use crate::ir::{LlvmBlock, LlvmFunction, LlvmMetadata, LlvmSymbol, LlvmType};
 use crate::{LlvmResult, error_at};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
@@ -94,13 +92,6 @@ impl BodyParseState {
             labels.push(LlvmBlockLabel { place, block: None });
             labels.len() - 1
         })
-    }
-
-    /// Puts operands into the pool.
-    pub fn add_operands(&mut self, operands: &[LlvmValue]) -> LlvmPoolRange {
-        let start = self.func.value_pool.len();
-        self.func.value_pool.extend_from_slice(operands);
-        LlvmPoolRange::from_start(start, &self.func.value_pool)
     }
 
     /// Whether a block of this name is defined.

@@ -51,7 +51,7 @@ impl LlvmParser<'_> {
             .types
             .function_signature(function_type)
             .map_or(LlvmType::VOID, |it| it.0);
-        let operands = self.current_body()?.add_operands(&operands);
+        let operands = self.current_body()?.func.add_operands(&operands);
         let base = operands.start;
         let place_bundle = |(tag, from, len): (LlvmSymbol, u32, u32)| OperandBundle {
             tag,

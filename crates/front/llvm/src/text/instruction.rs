@@ -116,7 +116,7 @@ impl LlvmParser<'_> {
         extra: InstructionExtra,
         start: usize,
     ) -> LlvmResult<()> {
-        let operands = self.current_body()?.add_operands(operands);
+        let operands = self.current_body()?.func.add_operands(operands);
         self.push_instruction(
             LlvmInstruction {
                 opcode,

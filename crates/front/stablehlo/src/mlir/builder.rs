@@ -93,6 +93,18 @@ impl ModuleBuilder {
         &mut self.module
     }
 
+    /// The sizes of a tensor. Empty if they are not known before the program runs.
+    pub fn sizes_of(&self, value: MlirValue) -> Vec<u64> {
+        let sizes = self.module.types.static_shape(self.module.type_of(value));
+        sizes.unwrap_or_default()
+    }
+
+    /// The type of a tensor of the elements of another.
+    pub fn resized_type(&mut self, value: MlirValue, sizes: &[u64]) -> MlirType {
+        let element = self.module.types.element_type(self.module.type_of(value));
+        self.module.types.tensor_type(sizes, element)
+    }
+
     /// Sets attributes of the module itself.
     pub fn set_module_attributes(
         &mut self,

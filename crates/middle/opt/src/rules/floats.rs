@@ -1,7 +1,7 @@
 //! Simplification of floating-point operations: only rules that give the same bits. The exception are subnormal
 //! numbers in shaders that do not promise to preserve them.
 
-use super::SimplifyRule;
+use super::{SimplifyRule, reuse_operand};
 use crate::values::{ModuleValues, SimplifyOutcome};
 use spirula_scalar::FloatEncoding;
 use spirula_scalar::fold::{FoldConstant, FoldType};
@@ -33,16 +33,6 @@ fn is_float_constant(value: Option<FoldConstant>, wanted: f64) -> bool {
         spirula_scalar::FloatRounding::NearestEven,
     );
     known == wanted.to_bits()
-}
-
-fn reuse_operand(
-    facts: &ModuleValues,
-    module: &SpirvModule,
-    inst: Inst,
-    id: Id,
-) -> Option<SimplifyOutcome> {
-    (facts.type_of(module, id) == module.inst(inst).result_type())
-        .then_some(SimplifyOutcome::Value(id))
 }
 
 fn cancel_double_negation(

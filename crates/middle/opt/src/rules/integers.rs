@@ -1,6 +1,6 @@
 //! Simplification of integer operations, at every width.
 
-use super::SimplifyRule;
+use super::{SimplifyRule, reuse_operand};
 use crate::values::{ModuleValues, SimplifyOutcome};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -61,17 +61,6 @@ fn fold_to_zero(
     facts
         .intern_lanes(module, ty, &[0])
         .map(SimplifyOutcome::Value)
-}
-
-/// A value of the operand in the type of the result, which may have another sign.
-fn reuse_operand(
-    facts: &ModuleValues,
-    module: &SpirvModule,
-    inst: Inst,
-    id: Id,
-) -> Option<SimplifyOutcome> {
-    (facts.type_of(module, id) == module.inst(inst).result_type())
-        .then_some(SimplifyOutcome::Value(id))
 }
 
 /// `c + x` is `x + c`.

@@ -31,6 +31,17 @@ const TABLES: &[&[(Op, SimplifyRule)]] = &[
     pointers::RULES,
 ];
 
+/// A value of the operand in the type of the result, which may have another sign.
+fn reuse_operand(
+    facts: &ModuleValues,
+    module: &SpirvModule,
+    inst: Inst,
+    id: Id,
+) -> Option<SimplifyOutcome> {
+    (facts.type_of(module, id) == module.inst(inst).result_type())
+        .then_some(SimplifyOutcome::Value(id))
+}
+
 fn rules_for_opcode(op: Op) -> &'static [SimplifyRule] {
     static BY_OPCODE: OnceLock<Vec<Vec<SimplifyRule>>> = OnceLock::new();
     let all = BY_OPCODE.get_or_init(|| {

@@ -5,20 +5,6 @@ use crate::PartitionResult;
 use spirula_stablehlo::mlir::{AttributeKind, DialectBody, MlirType, MlirValue};
 
 impl LocalEmitter<'_> {
-    /// The sizes of a local tensor.
-    pub(super) fn sizes_of(&self, value: MlirValue) -> Vec<u64> {
-        let module = self.builder.module();
-        let sizes = module.types.static_shape(module.type_of(value));
-        sizes.unwrap_or_default()
-    }
-
-    /// The type of a tensor of the elements of another.
-    pub(super) fn resized_type(&mut self, value: MlirValue, sizes: &[u64]) -> MlirType {
-        let module = self.builder.module_mut();
-        let element = module.types.element_type(module.type_of(value));
-        module.types.tensor_type(sizes, element)
-    }
-
     pub(super) fn type_of(&self, value: MlirValue) -> MlirType {
         self.builder.module().type_of(value)
     }
@@ -43,7 +29,7 @@ impl LocalEmitter<'_> {
         value: MlirValue,
         sizes: &[u64],
     ) -> PartitionResult<MlirValue> {
-        let ty = self.resized_type(value, sizes);
+        let ty = self.builder.resized_type(value, sizes);
         if self.type_of(value) == ty {
             return Ok(value);
         }
@@ -58,7 +44,7 @@ impl LocalEmitter<'_> {
         start: u64,
         limit: u64,
     ) -> PartitionResult<MlirValue> {
-        let mut sizes = self.sizes_of(value);
+        let mut sizes = self.builder.sizes_of(value);
         if start == 0 && limit == sizes[dimension] {
             return Ok(value);
         }
@@ -66,7 +52,7 @@ impl LocalEmitter<'_> {
         starts[dimension] = start;
         limits[dimension] = limit;
         sizes[dimension] = limit - start;
-        let ty = self.resized_type(value, &sizes);
+        let ty = self.builder.resized_type(value, &sizes);
         let lists = [
             ("start_indices", starts),
             ("limit_indices", limits),
@@ -88,12 +74,12 @@ impl LocalEmitter<'_> {
         if let [value] = values {
             return Ok(*value);
         }
-        let mut sizes = self.sizes_of(values[0]);
+        let mut sizes = self.builder.sizes_of(values[0]);
         sizes[dimension] = values
             .iter()
-            .map(|value| self.sizes_of(*value)[dimension])
+            .map(|value| self.builder.sizes_of(*value)[dimension])
             .sum();
-        let ty = self.resized_type(values[0], &sizes);
+        let ty = self.builder.resized_type(values[0], &sizes);
         let dimension = self.integer(dimension as u64);
         self.append_one(
             "stablehlo.concatenate",
@@ -110,7 +96,7 @@ impl LocalEmitter<'_> {
         a: MlirValue,
         b: MlirValue,
     ) -> PartitionResult<MlirValue> {
-        let sizes = self.sizes_of(a);
+        let sizes = self.builder.sizes_of(a);
         let module = self.builder.module_mut();
         let name = module.intern_text("stablehlo.comparison_direction");
         let body = DialectBody::Keyword(module.intern_text(direction));

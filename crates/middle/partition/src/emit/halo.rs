@@ -65,7 +65,7 @@ impl LocalEmitter<'_> {
         let rotated = match rule.and_then(|rule| rule.find_halo(dimension)) {
             Some(halo) if !atoms.is_empty() => self.extend_part(local, halo, &atoms, None)?,
             _ => {
-                let size = self.sizes_of(local)[dimension];
+                let size = self.builder.sizes_of(local)[dimension];
                 let first = self.slice_dimension(local, dimension, by, size)?;
                 let last = self.slice_dimension(local, dimension, 0, by)?;
                 self.concatenate_values(&[first, last], dimension)?
@@ -82,7 +82,7 @@ impl LocalEmitter<'_> {
         atoms: &[MeshAtom],
         fill: Option<MlirValue>,
     ) -> PartitionResult<MlirValue> {
-        let size = self.sizes_of(local)[halo.dimension];
+        let size = self.builder.sizes_of(local)[halo.dimension];
         let count = |number: i64| u64::try_from(number).unwrap_or(0);
         let mut pieces = Vec::new();
         for is_before in [true, false] {
@@ -115,7 +115,7 @@ impl LocalEmitter<'_> {
         local: MlirValue,
         piece: HaloPiece<'_>,
     ) -> PartitionResult<MlirValue> {
-        let size = self.sizes_of(local)[piece.dimension];
+        let size = self.builder.sizes_of(local)[piece.dimension];
         let (start, limit) = if piece.is_before {
             (size - piece.count, size)
         } else {
@@ -123,7 +123,7 @@ impl LocalEmitter<'_> {
         };
         let sent = self.slice_dimension(local, piece.dimension, start, limit)?;
         let ty = self.type_of(sent);
-        let elements: u64 = self.sizes_of(sent).iter().product();
+        let elements: u64 = self.builder.sizes_of(sent).iter().product();
         let types = &self.builder.module().types;
         let width = types.element_bytes(types.element_type(ty)).unwrap_or(0);
         let bytes = elements as f64 * width as f64;
@@ -163,7 +163,7 @@ impl LocalEmitter<'_> {
                 self.set_integer(halo.row, "edge_padding_high", high, properties);
             }
             WindowProperty::Bounds => {
-                let size = self.sizes_of(extended)[halo.dimension].cast_signed();
+                let size = self.builder.sizes_of(extended)[halo.dimension].cast_signed();
                 self.set_integer(halo.row, "start_indices", 0, properties);
                 self.set_integer(halo.row, "limit_indices", size, properties);
             }

@@ -78,14 +78,16 @@ impl LocalEmitter<'_> {
         let mut operands = Vec::new();
         let mut types = Vec::new();
         for (local, value) in partial.results.into_iter().zip(&node.results) {
-            let sizes = self.sizes_of(local);
+            let sizes = self.builder.sizes_of(local);
             types.push(self.type_of(local));
             let elements: u64 = sizes.iter().product();
             let bytes = elements as f64 * self.graph.value(*value).element_bytes as f64;
             self.report
                 .count_collective("all_gather", bytes * (parts - 1) as f64);
             let row = self.reshape_value(local, &[&[1], sizes.as_slice()].concat())?;
-            let ty = self.resized_type(local, &[&[parts], sizes.as_slice()].concat());
+            let ty = self
+                .builder
+                .resized_type(local, &[&[parts], sizes.as_slice()].concat());
             let mut properties = self.collective_properties(partial.atoms, true);
             let dimension = self.integer(0);
             let name = self.builder.module_mut().intern_text("all_gather_dim");
@@ -168,7 +170,7 @@ impl LocalEmitter<'_> {
         let ty = self.type_of(local);
         let types = &self.builder.module().types;
         let element = types.element_bytes(types.element_type(ty)).unwrap_or(0);
-        let bytes = self.sizes_of(local).iter().product::<u64>() as f64 * element as f64;
+        let bytes = self.builder.sizes_of(local).iter().product::<u64>() as f64 * element as f64;
         let share = 1.0 - 1.0 / self.mesh.count(atoms) as f64;
         self.report
             .count_collective("all_reduce", 2.0 * bytes * share);

@@ -50,7 +50,7 @@ impl LocalEmitter<'_> {
             let Some(atoms) = atoms.filter(|atoms| !atoms.is_empty()) else {
                 continue;
             };
-            let size = self.sizes_of(operands[0])[selected.dimension];
+            let size = self.builder.sizes_of(operands[0])[selected.dimension];
             let coordinate = self.device_coordinate(atoms)?;
             let start = self.index_operation("stablehlo.multiply", coordinate, size)?;
             let part = OwnPart {
@@ -106,7 +106,7 @@ impl LocalEmitter<'_> {
 
     /// Whole numbers as elements of a tensor without dimensions, of the type of another's elements.
     fn number_like(&mut self, like: MlirValue, number: u64) -> PartitionResult<MlirValue> {
-        let ty = self.resized_type(like, &[]);
+        let ty = self.builder.resized_type(like, &[]);
         let types = &self.builder.module().types;
         let width = types.element_bytes(types.element_type(ty)).unwrap_or(4);
         let bytes = number.to_le_bytes();
@@ -120,8 +120,8 @@ impl LocalEmitter<'_> {
         components: &[MlirValue],
         like: IndexTensor,
     ) -> PartitionResult<MlirValue> {
-        let sizes = self.sizes_of(like.indices);
-        let ty = self.resized_type(components[0], &sizes);
+        let sizes = self.builder.sizes_of(like.indices);
+        let ty = self.builder.resized_type(components[0], &sizes);
         if like.vector >= sizes.len() {
             return self.broadcast_value(components[0], &[], ty);
         }
@@ -135,7 +135,7 @@ impl LocalEmitter<'_> {
 
     /// Indices as signed numbers of at least 32 bits.
     fn widen_indices(&mut self, indices: MlirValue, width: u32) -> PartitionResult<MlirValue> {
-        let sizes = self.sizes_of(indices);
+        let sizes = self.builder.sizes_of(indices);
         let types = &mut self.builder.module_mut().types;
         let element = types.integer_type(width);
         let ty = types.tensor_type(&sizes, element);
@@ -197,7 +197,7 @@ impl LocalEmitter<'_> {
 
     /// Where a component of indices is inside of a part.
     fn find_inside(&mut self, tensor: IndexTensor, part: OwnPart) -> PartitionResult<MlirValue> {
-        let mut sizes = self.sizes_of(tensor.indices);
+        let mut sizes = self.builder.sizes_of(tensor.indices);
         let mut own = tensor.indices;
         if tensor.vector < sizes.len() {
             let at = part.component as u64;
@@ -283,7 +283,12 @@ impl LocalEmitter<'_> {
             _ => 64,
         };
         let indices = self.widen_indices(operands[at], width)?;
-        let components = self.sizes_of(indices).get(vector).copied().unwrap_or(1);
+        let components = self
+            .builder
+            .sizes_of(indices)
+            .get(vector)
+            .copied()
+            .unwrap_or(1);
         let tensor = IndexTensor { indices, vector };
         operands[at] = self.subtract_starts(tensor, components as usize, parts)?;
         Ok(())
@@ -335,7 +340,7 @@ impl LocalEmitter<'_> {
         own: MlirValue,
         operands: &mut [MlirValue],
     ) -> PartitionResult<()> {
-        let sizes = self.sizes_of(operands[1]);
+        let sizes = self.builder.sizes_of(operands[1]);
         let sizes: Vec<i64> = sizes.iter().map(|size| size.cast_signed()).collect();
         let sizes = self.builder.module_mut().integers_attribute(&sizes);
         let mut sliced = operands.to_vec();
@@ -357,14 +362,14 @@ impl LocalEmitter<'_> {
         let ty = self.type_of(local);
         let others = self.neutral_constant(node, ty, NeutralElement::Zero)?;
         let mut condition = own;
-        if !self.sizes_of(own).is_empty() {
+        if !self.builder.sizes_of(own).is_empty() {
             let numbers = self.source.find_attribute(node.op, "dimension_numbers");
             let offsets = numbers.map(|numbers| self.source.field_integers(numbers, "offset_dims"));
             let offsets = offsets.unwrap_or_default();
-            let rank = self.sizes_of(local).len() as i64;
+            let rank = self.builder.sizes_of(local).len() as i64;
             let outer: Vec<i64> = (0..rank).filter(|at| !offsets.contains(at)).collect();
-            let sizes = self.sizes_of(local);
-            let whole = self.resized_type(own, &sizes);
+            let sizes = self.builder.sizes_of(local);
+            let whole = self.builder.resized_type(own, &sizes);
             condition = self.broadcast_value(own, &outer, whole)?;
         }
         self.select_values(condition, local, others)

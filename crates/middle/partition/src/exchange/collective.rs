@@ -116,7 +116,7 @@ impl ExchangeRewriter<'_> {
         value: MlirValue,
         groups: &DeviceGroups,
     ) -> PartitionResult<MlirValue> {
-        let mut sizes = self.sizes_of(value);
+        let mut sizes = self.builder.sizes_of(value);
         sizes.insert(0, groups.width as u64);
         self.call_exchange(op, ElementMovement::Gather, value, &sizes, groups)
     }
@@ -143,7 +143,7 @@ impl ExchangeRewriter<'_> {
         groups: &DeviceGroups,
     ) -> PartitionResult<MlirValue> {
         let count = groups.width as u64;
-        let sizes = self.sizes_of(value);
+        let sizes = self.builder.sizes_of(value);
         // Two devices receive as many bytes in both ways.
         if count <= 2 || self.bytes_of(value) < MANY_BYTES {
             let rows = self.gather_rows(op, value, groups)?;
@@ -170,7 +170,7 @@ impl ExchangeRewriter<'_> {
         rows: MlirValue,
         sizes: &[u64],
     ) -> PartitionResult<MlirValue> {
-        let count = self.sizes_of(rows)[0];
+        let count = self.builder.sizes_of(rows)[0];
         let mut values = Vec::new();
         for at in 0..count {
             let row = self.slice_rows(op, rows, at, at + 1)?;
@@ -188,7 +188,7 @@ impl ExchangeRewriter<'_> {
         dimension: usize,
         groups: &DeviceGroups,
     ) -> PartitionResult<MlirValue> {
-        let mut sizes = self.sizes_of(value);
+        let mut sizes = self.builder.sizes_of(value);
         let count = groups.width as u64;
         if !sizes[dimension].is_multiple_of(count) {
             return self.error(op, "splits a dimension that its group does not divide");
@@ -197,7 +197,7 @@ impl ExchangeRewriter<'_> {
         sizes.insert(dimension, count);
         let split = self.reshape_value(op, value, &sizes)?;
         let parts = self.move_dimension(op, split, dimension, 0)?;
-        let sizes = self.sizes_of(parts);
+        let sizes = self.builder.sizes_of(parts);
         self.call_exchange(op, ElementMovement::AllToAll, parts, &sizes, groups)
     }
 

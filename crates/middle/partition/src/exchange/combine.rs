@@ -96,7 +96,7 @@ impl ExchangeRewriter<'_> {
         right: MlirValue,
     ) -> PartitionResult<MlirValue> {
         let ty = self.type_of(left);
-        let rank = self.sizes_of(left).len() as i64;
+        let rank = self.builder.sizes_of(left).len() as i64;
         let dimensions: Vec<i64> = (0..rank).collect();
         let module = self.builder.module_mut();
         let dimensions = module.integers_attribute(&dimensions);

@@ -64,7 +64,7 @@ impl ExchangeRewriter<'_> {
         };
         let results: Vec<MlirValue> = self.builder.module().results(branch).collect();
         for (at, result) in results.into_iter().enumerate() {
-            let sizes = self.sizes_of(result);
+            let sizes = self.builder.sizes_of(result);
             let sent =
                 self.call_exchange(op, ElementMovement::Broadcast, result, &sizes, &groups)?;
             self.bind_result(op, at, sent);

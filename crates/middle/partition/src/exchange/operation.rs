@@ -23,20 +23,6 @@ impl ExchangeRewriter<'_> {
         self.builder.module().type_of(value)
     }
 
-    /// The sizes of a tensor.
-    pub(super) fn sizes_of(&self, value: MlirValue) -> Vec<u64> {
-        let module = self.builder.module();
-        let sizes = module.types.static_shape(module.type_of(value));
-        sizes.unwrap_or_default()
-    }
-
-    /// The type of a tensor of the elements of another.
-    pub(super) fn resized_type(&mut self, value: MlirValue, sizes: &[u64]) -> MlirType {
-        let module = self.builder.module_mut();
-        let element = module.types.element_type(module.type_of(value));
-        module.types.tensor_type(sizes, element)
-    }
-
     /// Bytes of a tensor.
     pub(super) fn bytes_of(&self, value: MlirValue) -> u64 {
         let types = &self.builder.module().types;
@@ -77,7 +63,7 @@ impl ExchangeRewriter<'_> {
         value: MlirValue,
         sizes: &[u64],
     ) -> PartitionResult<MlirValue> {
-        let ty = self.resized_type(value, sizes);
+        let ty = self.builder.resized_type(value, sizes);
         if self.type_of(value) == ty {
             return Ok(value);
         }
@@ -95,12 +81,12 @@ impl ExchangeRewriter<'_> {
         if from == to {
             return Ok(value);
         }
-        let sizes = self.sizes_of(value);
+        let sizes = self.builder.sizes_of(value);
         let mut order: Vec<usize> = (0..sizes.len()).collect();
         let moved = order.remove(from);
         order.insert(to, moved);
         let moved: Vec<u64> = order.iter().map(|at| sizes[*at]).collect();
-        let ty = self.resized_type(value, &moved);
+        let ty = self.builder.resized_type(value, &moved);
         let order: Vec<i64> = order.iter().map(|at| *at as i64).collect();
         let order = self.builder.module_mut().integers_attribute(&order);
         let properties = [("permutation", order)];
@@ -115,7 +101,7 @@ impl ExchangeRewriter<'_> {
         start: u64,
         limit: u64,
     ) -> PartitionResult<MlirValue> {
-        let mut sizes = self.sizes_of(value);
+        let mut sizes = self.builder.sizes_of(value);
         if start == 0 && limit == sizes[0] {
             return Ok(value);
         }
@@ -124,7 +110,7 @@ impl ExchangeRewriter<'_> {
         let mut limits: Vec<i64> = sizes.iter().map(|size| size.cast_signed()).collect();
         limits[0] = limit as i64;
         sizes[0] = limit - start;
-        let ty = self.resized_type(value, &sizes);
+        let ty = self.builder.resized_type(value, &sizes);
         let lists = [
             ("start_indices", starts),
             ("limit_indices", limits),
@@ -142,11 +128,11 @@ impl ExchangeRewriter<'_> {
         value: MlirValue,
         size: u64,
     ) -> PartitionResult<MlirValue> {
-        let own = self.sizes_of(value)[0];
+        let own = self.builder.sizes_of(value)[0];
         if own == size {
             return Ok(value);
         }
-        let scalar = self.resized_type(value, &[]);
+        let scalar = self.builder.resized_type(value, &[]);
         let module = self.builder.module_mut();
         let width = module
             .types
@@ -154,7 +140,7 @@ impl ExchangeRewriter<'_> {
         let zero = DenseElements::from_splat(scalar, &vec![0; width.unwrap_or(1)]);
         let zero = module.attributes.intern(AttributeKind::Elements(zero));
         let zero = self.append_one(op, "stablehlo.constant", &[], scalar, &[("value", zero)])?;
-        let ty = self.resized_type(value, &[size]);
+        let ty = self.builder.resized_type(value, &[size]);
         let lists = [
             ("edge_padding_low", 0),
             ("edge_padding_high", (size - own) as i64),
@@ -174,7 +160,7 @@ impl ExchangeRewriter<'_> {
         sizes: &[u64],
         groups: &DeviceGroups,
     ) -> PartitionResult<MlirValue> {
-        let ty = self.resized_type(value, sizes);
+        let ty = self.builder.resized_type(value, sizes);
         let site = i64::from(self.sites);
         self.sites += 1;
         let module = self.builder.module_mut();

@@ -142,7 +142,7 @@ impl ExchangeRewriter<'_> {
                     devices: pairs.clone(),
                     width: 2,
                 };
-                let sizes = self.sizes_of(*value);
+                let sizes = self.builder.sizes_of(*value);
                 let kind = ElementMovement::Permute;
                 *value = self.call_exchange(op, kind, *value, &sizes, &groups)?;
             }
