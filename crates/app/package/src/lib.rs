@@ -1,8 +1,8 @@
 //! Packages of Futhark source.
 //!
-//! A package is a git repository with a manifest, `futhark.pkg`, and its files under `lib/PATH`, where `PATH` is the
-//! path of the package such as `github.com/owner/name`. A release is a tag `vX.Y.Z`. A program that requires packages
-//! names them in a manifest of its own, and gets their files under its `lib`.
+//! A package is a git repository with a manifest, `futhark.pkg`, and its files under `lib/PATH`. `PATH` is the path of
+//! the package such as `github.com/owner/name`. A release is a tag `vX.Y.Z`. A program that requires packages names
+//! them in a manifest of its own, and gets their files under its `lib`.
 //!
 //! - [`PackagePath`], [`PackageVersion`]: names of packages and of their versions.
 //! - [`PackageManifest`]: the file `futhark.pkg`, read and written with its comments.

@@ -1,8 +1,8 @@
 //! The library that C interfaces of compiled Futhark programs call.
 //!
-//! `spirula compile --library` writes an interface in Futhark's own form: a header with a type for each type of the program,
-//! and a source in which each function is a few lines. These lines call the functions of this crate, which know no program.
-//! A context runs the archive that the source embeds.
+//! `spirula compile --library` writes an interface in Futhark's own form. The header has a type for each type of the
+//! program, and each function of the source is a few lines. These lines call the functions of this crate, which know no
+//! program. A context runs the archive that the source embeds.
 //!
 //! The header `include/spirula_futhark.h` is generated from this crate's sources by its test, with `BLESS=1`. Conventions:
 //! - A function that can fail returns [`SPIRULA_FUTHARK_SUCCESS`] or another code, or null. The context has the message, which

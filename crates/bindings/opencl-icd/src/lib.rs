@@ -1,7 +1,7 @@
 //! OpenCL driver: programs of OpenCL run on Spirula's devices.
 //!
-//! The loader of OpenCL finds this library by a vendor file, calls [`clIcdGetPlatformIDsKHR`], and calls all other functions
-//! through the table that every handle points to (`dispatch`).
+//! The loader of OpenCL finds this library by a vendor file and calls [`clIcdGetPlatformIDsKHR`]. It calls all other
+//! functions through the table that every handle points to (`dispatch`).
 //!
 //! - `api`: the functions, a file for each kind of object. `boundary`: answers to C. `handle`: objects that callers hold.
 //!   `callback`, `destructors`: functions of the caller.

@@ -347,8 +347,8 @@ impl MemoryStore {
         })
     }
 
-    /// The buffer on a device that is not the processor, where it is to be read or written by the device itself; `None` on the
-    /// processor, and for images.
+    /// The buffer on a device that is not the processor, where it is to be read or written by the device itself. `None`
+    /// on the processor, and for images.
     ///
     /// # Errors
     /// When there is no memory for it, or a device fails.

@@ -59,8 +59,8 @@ impl DeviceDescription {
     }
 }
 
-/// A device of a client: one that was opened, with a queue of its own, one of several logical devices that share its memory and its
-/// queue, or one of another process.
+/// A device of a client. It was opened and has a queue of its own, or it is one of several logical devices that share
+/// memory and queue. Others belong to another process.
 pub struct Device {
     pub description: DeviceDescription,
     /// The number among the devices of this process; `None` for one of another process, which no job is for.

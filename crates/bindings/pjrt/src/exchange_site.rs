@@ -66,8 +66,8 @@ impl ExchangeSite {
         })
     }
 
-    /// The devices that take part in a group of a device, and the number of the group; `None` for a device that takes part in none.
-    /// All pairs of a permutation are one group.
+    /// The devices that take part in a group of a device, and the number of the group. `None` for a device that takes
+    /// part in none. All pairs of a permutation are one group.
     pub fn find_group(&self, device: usize) -> Option<(u32, Vec<usize>)> {
         if self.kind == ElementMovement::Permute {
             let mut all = self.groups.concat();

@@ -1,17 +1,17 @@
 //! PJRT plugin: JAX and other users of PJRT run their programs on Spirula's devices.
 //!
-//! The library exports [`GetPjrtApi`], the table of functions that PJRT defines. Structs and table are generated from the C
-//! header (`generated`). A function of the table is an implementation of [`boundary::PluginCall`] for its struct of
-//! arguments; every other function answers with the error `UNIMPLEMENTED` and its name.
+//! The library exports [`GetPjrtApi`], the table of functions that PJRT defines. Structs and table are generated from
+//! the C header (`generated`). A function of the table is an implementation of [`boundary::PluginCall`] for its struct
+//! of arguments. Every other function answers with the error `UNIMPLEMENTED` and its name.
 //!
 //! - `boundary`: calls from C: structs bounded by their `struct_size`, and panics caught. `handle`: objects that C refers to.
 //! - `client`, `device`, `memory`, `topology`: the objects of a client.
 //! - `queue`: the thread of a device, which runs all jobs on the device's memory in their order. `event`: their ends.
 //! - `buffer`, `buffer_properties`, `transfer`: arrays that stay on the device.
 //! - `module`, `executable`, `execute`: compiled programs and their executions.
-//! - `module_sharding`, `sharded_run`: programs for several logical devices. They share one memory, so that the program of all
-//!   runs once: arguments are put together of the shards that the devices have, and results are cut into shards. A partitioned
-//!   program takes and gives the shards themselves.
+//! - `module_sharding`, `sharded_run`: programs for several logical devices. They share one memory, so that the program
+//!   of all runs once. Arguments are put together of the shards that the devices have, and results are cut into shards.
+//!   A partitioned program takes and gives the shards themselves.
 //! - `cluster`, `key_value`: the processes of a client, which find each other by a store of the caller. `process_run` runs a program
 //!   for the devices of this process, and `exchange_site` and `group_exchange` move elements to those of others. They pass through memory of
 //!   `host_pool`, to which devices copy directly (`exchange_memory`).

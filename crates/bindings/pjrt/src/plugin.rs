@@ -64,8 +64,8 @@ pub fn platform_of_device(info: &DeviceInfo) -> &'static str {
     }
 }
 
-/// The devices that the option `device` names. Without it, those that the environment names, if they are of the kind of the option
-/// `device_kind`; by default the first of the kind, or the processor.
+/// The devices that the option `device` names. Without it, those that the environment names, if they are of the kind of
+/// the option `device_kind`. By default the first of the kind, or the processor.
 ///
 /// # Errors
 /// When there is no such device, devices are not alike, or an option has another type.

@@ -208,10 +208,10 @@ impl DeviceQueue {
         }
     }
 
-    /// Runs a job and waits for its result. While the device waits for the host, the job runs at once: the host may wait for a
-    /// lock that the caller holds, such as that of Python. A function that is called at the end of a job runs on the device's
-    /// thread; if it waits, the thread runs the jobs before first. Jobs of devices whose threads are in such functions are run by
-    /// other threads meanwhile: this device may exchange elements with them.
+    /// Runs a job and waits for its result. While the device waits for the host, the job runs at once. The host may
+    /// wait for a lock that the caller holds, such as that of Python. A function that is called at the end of a job
+    /// runs on the device's thread. If it waits, the thread runs the jobs before first. Jobs of devices whose threads
+    /// are in such functions are run by other threads meanwhile: this device may exchange elements with them.
     pub fn run<R: Send + 'static>(
         &self,
         job: impl FnOnce(&mut DeviceState) -> PluginResult<R> + Send + 'static,

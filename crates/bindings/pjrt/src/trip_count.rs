@@ -2,8 +2,8 @@
 
 use spirula_stablehlo::mlir::{MlirBlock, MlirModule, MlirOp, MlirValue, ValueDefinition};
 
-/// The number of iterations of a `while`, if it adds a constant to a number that begins with one, as long as the number is less
-/// than a third.
+/// The number of iterations of a `while` that adds a constant to a number as long as this is less than another. The
+/// number begins with a constant.
 pub fn count_iterations(module: &MlirModule, op: MlirOp) -> Option<f64> {
     let blocks: Vec<MlirBlock> = module
         .regions(op)

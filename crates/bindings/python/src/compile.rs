@@ -13,9 +13,10 @@ use std::path::PathBuf;
 
 /// Compiles an input of any format that Spirula reads to a `Module` or a `Program`.
 ///
-/// `source` is a str or bytes: StableHLO (MLIR text or bytecode, jax.export), Futhark source, LLVM IR (text or bitcode), SPIR-V (binary
-/// or assembly), or an archive that `Program.to_bytes` made. StableHLO, Futhark source and archives become a `Program` for
-/// `device`, which is a `Device`, its name, or None for the default one; others become a `Module`.
+/// `source` is a str or bytes: StableHLO (MLIR text or bytecode, jax.export), Futhark source, LLVM
+/// IR (text or bitcode) or SPIR-V (binary or assembly). An archive that `Program.to_bytes` made is
+/// accepted, too. StableHLO, Futhark source and archives become a `Program` for `device`, which is
+/// a `Device`, its name, or None for the default one. Others become a `Module`.
 ///
 /// `target` is an environment such as "vulkan1.3", "opencl3.0" or "spv1.6"; by default it is the one that suits the input.
 /// `function` is the function of StableHLO to compile, by default "main". `shapes` are shapes of its first arguments, a

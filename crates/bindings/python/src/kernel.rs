@@ -24,14 +24,17 @@ use std::sync::Arc;
 ///
 /// A call launches it and waits for its end: `kernel(size, *args, local=None, groups=None, offset=None, push=None)`.
 ///
-/// `size` is the number of invocations, an int or a tuple of up to three; `local` is the size of a workgroup, which the device
-/// chooses otherwise, and `offset` is added to the ids of a kernel. Shaders have workgroups of their own, of which `size` is a
-/// multiple. With a size of None, `groups` is the number of workgroups. `args` are the arguments of a kernel in order, or the resources of a shader by set and binding; those with names
-/// may be given by name. A buffer is a numpy.ndarray, contiguous and of the dtype of the elements, which is changed in place
-/// unless it is read-only, or an `Array` on the device, which is changed there. An int is an address that the device can access; the
-/// processor accesses all memory of the process, and a wrong address may destroy it. A value is a number, an array of numbers, or
-/// bytes. Workgroup memory is a `LocalMemory`. `push` are the push constants of a shader: a sequence with a value for each member,
-/// or bytes.
+/// `size` is the number of invocations, an int or a tuple of up to three. `local` is the size of a
+/// workgroup, which the device chooses otherwise. `offset` is added to the ids of a kernel. Shaders
+/// have workgroups of their own, of which `size` is a multiple. With a size of None, `groups` is
+/// the number of workgroups. `args` are the arguments of a kernel in order, or the resources of a
+/// shader by set and binding. Those with names may be given by name. A buffer is a numpy.ndarray,
+/// contiguous and of the dtype of the elements, which is changed in place unless it is read-only.
+/// It may also be an `Array` on the device, which is changed there. An int is an address that the
+/// device can access; the processor accesses all memory of the process, and a wrong address may
+/// destroy it. A value is a number, an array of numbers, or bytes. Workgroup memory is a
+/// `LocalMemory`. `push` are the push constants of a shader: a sequence with a value for each
+/// member, or bytes.
 ///
 /// Raises ArgumentError for arguments that do not fit, FaultError if the sanitizer finds a fault, and DeviceError if the
 /// device fails.

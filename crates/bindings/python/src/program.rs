@@ -112,8 +112,9 @@ impl PythonProgram {
 
 /// A function of a program.
 ///
-/// It takes its arguments by position or by name: arrays on its device, numpy.ndarray, numbers, or anything that
-/// numpy.asarray takes, of the dtype and shape of the parameter. It returns a tuple of arrays on the device.
+/// It takes its arguments by position or by name, of the dtype and shape of the parameter. They are
+/// arrays on its device, numpy.ndarray, numbers, or anything that numpy.asarray takes. It returns a
+/// tuple of arrays on the device.
 ///
 /// Raises ArgumentError for arguments that do not fit, ProgramError for a failed assertion of the program, and DeviceError
 /// if the device fails.

@@ -1,7 +1,7 @@
 //! Source locations and the diagnostics that point at them.
 //!
-//! Every reader of Spirula reports through this crate, and every IR carries [`SourceLocation`]s, so that a
-//! fault found late can still be shown where it was written.
+//! Every reader of Spirula reports through this crate. Every IR carries [`SourceLocation`]s, so that a fault that is
+//! found late can still be shown where it was written.
 //!
 //! - [`SourceLocation`]: where something stands in its input, text or binary.
 //! - [`SourceDiagnostic`]: what is wrong, where, and what to do about it.

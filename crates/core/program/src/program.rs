@@ -44,9 +44,10 @@ pub struct CopyKernels {
     /// Copies in four dimensions, 256 elements a workgroup. Scalars: number of elements, sizes of the inner three
     /// dimensions; first element and four strides of the target; the same of the source.
     pub strided: usize,
-    /// Transposes matrices in tiles of 32 by 32, one a workgroup. Scalars: rows, columns, tiles in a column and in a row;
-    /// first element of the target, strides from matrix to matrix and from row to row; first element of the source, strides
-    /// from matrix to matrix and from column to column.
+    /// Transposes matrices in tiles of 32 by 32, one a workgroup. The first scalars are rows, columns, tiles in a
+    /// column and in a row. For the target follow the first element, and the strides from matrix to matrix and from row
+    /// to row. For the source follow the first element, and the strides from matrix to matrix and from column to
+    /// column.
     pub tiled: usize,
 }
 

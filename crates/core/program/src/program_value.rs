@@ -65,8 +65,8 @@ impl ProgramValue {
         Self::read_all_as(input, &[])
     }
 
-    /// The same, where numbers without a type have the wanted type of their value, if there is one: a scalar type, and
-    /// whether it has no sign.
+    /// The same, where numbers without a type have the wanted type of their value, if there is one. It is a scalar
+    /// type, and whether it has no sign.
     ///
     /// # Errors
     /// The first fault.
@@ -447,7 +447,7 @@ struct ElementLiteral {
     element: ScalarType,
     unsigned: bool,
     bits: u64,
-    /// Whether the type has the number, or the type of the same width that has or lacks a sign: `-1u8` and `255i8` are
+    /// Whether the type has the number, or the type of the same width that has or lacks a sign. `-1u8` and `255i8` are
     /// patterns of bits.
     fits: bool,
 }

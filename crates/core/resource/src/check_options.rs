@@ -13,8 +13,8 @@ pub struct CheckOptions {
     /// Faults that are not reported. A rule is the name of a kind, or `*`. With `:TEXT` after it, it holds for faults
     /// with this text in the kernel's name or in one of the sites.
     pub suppressed: Vec<String>,
-    /// Whether faults are reported that are often harmless: single reads of values that others change by atomics,
-    /// searches in a structure that changes meanwhile, missing neighbours in a scan.
+    /// Whether faults are reported that are often harmless. They are single reads of values that others change by
+    /// atomics, searches in a structure that changes meanwhile, and missing neighbours in a scan.
     pub strict: bool,
 }
 

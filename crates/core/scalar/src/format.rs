@@ -52,8 +52,8 @@ impl FloatRounding {
 
 /// A binary format of IEEE 754's kind: sign, biased exponent, fraction.
 ///
-/// One `u32` ([`FloatEncoding::to_code`]), so that generated code can pass it: bits of the fraction in the
-/// lowest byte, bits of the exponent in the next, one bit above for a format without infinities.
+/// One `u32` ([`FloatEncoding::to_code`]), so that generated code can pass it. The lowest byte is the number of bits of
+/// the fraction, the next that of the exponent. One bit above marks a format without infinities.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct FloatEncoding(u32);
@@ -76,8 +76,8 @@ impl FloatEncoding {
     pub const BF16: Self = Self::new(8, 7);
     /// 8 bits, 5 of them the exponent's, after IEEE 754's pattern (`Float8E5M2EXT`).
     pub const E5M2: Self = Self::new(5, 2);
-    /// 8 bits, 4 of them the exponent's; no infinities, and one NaN of each sign, so that 448 is the largest number
-    /// (`Float8E4M3EXT`; Micikevicius and others: FP8 Formats for Deep Learning).
+    /// 8 bits, 4 of them the exponent's (`Float8E4M3EXT`). It has no infinities and one NaN of each sign, so that 448
+    /// is the largest number. See Micikevicius and others: FP8 Formats for Deep Learning.
     pub const E4M3: Self = Self(Self::new(4, 3).0 | Self::NO_INFINITY);
     /// IEEE 754 binary32.
     pub const F32: Self = Self::new(8, 23);

@@ -1,15 +1,19 @@
 //! Semantics of scalar operations: the meaning of each operation on each type.
 //!
-//! One set of definitions for everything that computes with scalars: folding of constants and of
-//! specialisation-constant operations ([`fold`]), conversions ([`convert`]), integer operations at
-//! every width ([`int`]), the mathematical functions of OpenCL.std and GLSL.std.450 for `f32`, `f64`
-//! and `f16` ([`math`]), a table of those functions by instruction number with bodies that
-//! generated code can call ([`table`]), some of them for several numbers at once ([`wide`]), and what `printf` makes of scalars ([`printf`]).
+//! One set of definitions for everything that computes with scalars:
+//!
+//! - [`fold`]: folding of constants and of specialisation-constant operations
+//! - [`convert`]: conversions between types
+//! - [`int`]: integer operations at every width
+//! - [`math`]: the mathematical functions of OpenCL.std and GLSL.std.450 for `f32`, `f64` and `f16`
+//! - [`table`]: these functions by instruction number, with bodies that generated code can call
+//! - [`wide`]: some of them for several numbers at once
+//! - [`printf`]: scalars as `printf` prints them
 //!
 //! # Semantics
 //!
-//! Everything is total and gives the same bits on every platform: what SPIR-V leaves undefined is
-//! defined here, and no operation calls the platform's mathematical library.
+//! Everything is total and gives the same bits on every platform. Results that SPIR-V leaves undefined are defined
+//! here, and no operation calls the platform's mathematical library.
 //!
 //! | matter | meaning |
 //! | --- | --- |
@@ -27,11 +31,11 @@
 //!
 //! # Accuracy
 //!
-//! `f32` functions are computed in `f64` and rounded once: at most 0.51 units in the last place, apart
-//! from `rsqrt` and the few composed of rounded operations by definition (`mad`, `mix`, `smoothstep`,
-//! `degrees`, `radians`). `f64` functions are within one to a few units, below the limits of the
-//! OpenCL C specification's table for the full profile. Rounding, remainders, `fma`, `sqrt`, `cbrt`
-//! in `f32`, and the functions on parts of numbers are exact or correctly rounded.
+//! `f32` functions are computed in `f64` and rounded once: at most 0.51 units in the last place. Exceptions are `rsqrt`
+//! and the few that are composed of rounded operations by definition (`mad`, `mix`, `smoothstep`, `degrees`,
+//! `radians`). `f64` functions are within one to a few units, below the limits of the OpenCL C specification's table
+//! for the full profile. Rounding, remainders, `fma`, `sqrt`, `cbrt` in `f32`, and the functions on parts of numbers
+//! are exact or correctly rounded.
 //!
 //! # Invariants
 //!

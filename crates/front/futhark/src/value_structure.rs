@@ -3,8 +3,8 @@
 use crate::check::types::{TypeForm, TypeId, TypeTable};
 use crate::typed::TypedProgram;
 
-/// The structure of the values of a type. Its scalars are plain values, each with a dimension for every array around it;
-/// a value of a sum is the number of its constructor, then the payloads of all constructors.
+/// The structure of the values of a type. Its scalars are plain values, each with a dimension for every array around
+/// it. A value of a sum is the number of its constructor, then the payloads of all constructors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueStructure {
     /// A scalar.

@@ -6,8 +6,8 @@ use crate::ir::{
     LlvmModule, LlvmOpcode, LlvmType, LlvmTypes, ValueKind, Visibility,
 };
 
-/// Kinds of memory in the order of the two-bit fields of a `memory` attribute: arguments,
-/// inaccessible memory, `errno`, all other memory, and two kinds that targets define.
+/// Kinds of memory in the order of the two-bit fields of a `memory` attribute. They are arguments, inaccessible memory,
+/// `errno`, all other memory, and two kinds that targets define.
 pub(crate) const MEMORY_LOCATIONS: [&str; 6] = [
     "argmem",
     "inaccessiblemem",

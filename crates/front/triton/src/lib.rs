@@ -1,7 +1,7 @@
 //! Triton front end: the text of Triton's intermediate representation (TTIR) to LLVM IR.
 //!
 //! A module of TTIR describes one program of a launch grid. Its values are scalars and whole tensors. Here a program
-//! becomes the work of one workgroup: tensors have elements in workgroup memory, or are expressions that are evaluated
+//! becomes the work of one workgroup. Tensors have elements in workgroup memory, or are expressions that are evaluated
 //! for each element where they are used.
 //!
 //! - [`ir`]: modules as data, each operation with operands, attributes and regions.

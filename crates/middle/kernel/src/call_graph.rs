@@ -23,7 +23,7 @@ pub(crate) fn collect_calls_and_kernels(
     (calls, kernels)
 }
 
-/// For each function, whether it is code of kernels: kernels call it, directly or through other functions, and it
+/// For each function, whether it is code of kernels. Kernels call such a function, directly or through others, and it
 /// neither has device memory nor launches kernels. Checks that every function has a body, and that none that a kernel
 /// calls also calls itself (rule 1).
 pub(crate) fn on_device(program: &KernelProgram) -> Result<Vec<bool>, SourceDiagnostic> {

@@ -14,8 +14,8 @@ use spirula_soac::ir::{
 impl SegmentTranslation {
     /// Makes operations of a fused map within a nest. Each result gets the sizes of the nest in front. Returns whether it is possible.
     ///
-    /// A map with combinators in its body has two versions: if its own width is not enough parallelism, it is distributed, and the
-    /// operation takes its results as arrays.
+    /// A map with combinators in its body has two versions. If its own width is not enough parallelism, it is
+    /// distributed, and the operation takes its results as arrays.
     pub(crate) fn distribute_fused(
         &mut self,
         nest: &MapNest,

@@ -80,8 +80,9 @@ pub enum HostOperation {
     WithAccumulators(Vec<SoacAccumulator>, SegmentBody),
     /// Parallel code.
     Parallel(Box<ParallelOperation>),
-    /// A map with a workgroup for each point, whose invocations share the combinators of the body, if these are narrow and
-    /// the arrays of the body fit into the memory of a workgroup. Otherwise another body with the same results.
+    /// A map with a workgroup for each point, whose invocations share the combinators of the body. These must be
+    /// narrow, and the arrays of the body fit into the memory of a workgroup. Otherwise another body with the same
+    /// results.
     Grouped(Box<ParallelOperation>, SegmentBody),
 }
 

@@ -1,4 +1,4 @@
-//! The *soac* form: first-order programs on scalars and regular arrays, in which everything that may run in parallel is a
+//! The *soac* form: first-order programs on scalars and regular arrays. Everything that may run in parallel is a
 //! second-order array combinator (map, reduce, scan, scatter, histogram).
 //!
 //! - [`ir`]: the data. Functions are in A-normal form: operands are constants or variables.

@@ -11,8 +11,8 @@ use spirula_entity::{EntityArena, EntitySet};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Marks the arguments that calls consume, and copies results of the functions that are called where they share elements with
-/// parameters that are not consumed, or with each other.
+/// Marks the arguments that calls consume. Copies results of the functions that are called where they share elements
+/// with each other, or with parameters that are not consumed.
 ///
 /// # Errors
 ///

@@ -415,8 +415,8 @@ impl SoacFunction {
     }
 }
 
-/// Calls a function with each variable that a statement uses, its bodies included, and with those that these bind: operands,
-/// results of bodies, certificates, and sizes of the types of variables.
+/// Calls a function with each variable that a statement and its bodies use, and with those that the bodies bind. Uses
+/// are operands, results of bodies, certificates, and sizes of the types of variables.
 pub fn for_each_used_variable(
     variables: &EntityArena<SoacVariableId, SoacVariable>,
     statement: &SoacStatement,

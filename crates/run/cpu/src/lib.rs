@@ -7,7 +7,7 @@
 //!
 //! A loop over the invocations of a workgroup is generated around the entry function. One thread runs a workgroup, and
 //! threads take workgroups in order. Where invocations wait for each other (barriers, group and subgroup operations),
-//! the code returns to a scheduler: each invocation keeps its live values in a frame of its own, and goes on when the
+//! the code returns to a scheduler. Each invocation keeps its live values in a frame of its own, and goes on when the
 //! scheduler calls it again. Therefore barriers may stand in any control flow, and subgroup operations see the lanes
 //! that are at the same point.
 //!

@@ -11,9 +11,9 @@
 //! becomes one or a few steps over registers (`step`), with the function of `spirula_scalar` that computes it. So the
 //! interpreter and the CPU device share the meaning of each operation.
 //!
-//! Invocations of a workgroup run in turns. One runs until it ends or waits for others; when all do, the exchange of the
-//! point where they wait is computed, and they go on. Barriers may therefore stand in any control flow, and subgroup
-//! operations see the lanes that are at the same point, as on the CPU device.
+//! Invocations of a workgroup run in turns. One runs until it ends or waits for others. When all do, the exchange of
+//! the point where they wait is computed, and they go on. Barriers may therefore stand in any control flow, and
+//! subgroup operations see the lanes that are at the same point, as on the CPU device.
 //!
 //! A pointer has the number of a memory region in its upper bits. Each access is compared with the size of its region, so
 //! an access outside ends the launch with the place of its instruction. So does a launch that exceeds its number of steps.

@@ -31,9 +31,9 @@ pub fn to_microseconds(times: &[Duration]) -> Vec<f64> {
     times.iter().map(|time| time.as_secs_f64() * 1e6).collect()
 }
 
-/// The 97.5 % quantile of Student's distribution. It is exact for one and two degrees of freedom. From three on it has
-/// an error of at most 1 %, by the expansion around the quantile of the normal distribution (Abramowitz and Stegun,
-/// Handbook of Mathematical Functions, 26.7.5).
+/// The 97.5 % quantile of Student's distribution. It is exact for one and two degrees of freedom. From three on it is
+/// expanded around the quantile of the normal distribution, with an error of at most 1 %. See Abramowitz and Stegun,
+/// Handbook of Mathematical Functions, 26.7.5.
 fn student_quantile(degrees: f64) -> f64 {
     const NORMAL: f64 = 1.959_963_984_540_054;
     match degrees {

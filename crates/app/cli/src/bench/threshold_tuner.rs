@@ -1,12 +1,12 @@
 //! Tuning: values of a program's thresholds with which its data sets run fast.
 //!
-//! The host of a program compares sizes with thresholds to choose between forms of its operations. A data set is measured with a
-//! threshold below all sizes, and with one above all. If the kernels that run are the same, the data set has no preference.
-//! Otherwise the size at which they change is found by bisection over powers of two, without measuring time. The value
-//! that makes the product of all times least stays, and the next threshold is tuned. A form that fails, for example because the
-//! device has no memory for it, is slower than every other. Futhark's autotuner does the same with the
-//! comparisons that its programs log (Munksgaard et al., "Dataset sensitive autotuning of multi-versioned code based on
-//! monotonic properties", TFP 2021).
+//! The host of a program compares sizes with thresholds to choose between forms of its operations. A data set is
+//! measured with a threshold below all sizes, and with one above all. If the kernels that run are the same, the data
+//! set has no preference. Otherwise the size at which they change is found by bisection over powers of two, without
+//! measuring time. The value that makes the product of all times least stays, and the next threshold is tuned. A form
+//! that fails, for example because the device has no memory for it, is slower than every other. Futhark's autotuner
+//! does the same with the comparisons that its programs log. See Munksgaard et al., "Dataset sensitive autotuning of
+//! multi-versioned code based on monotonic properties", TFP 2021.
 
 use super::{BenchBudget, BenchWorkload, time_runs};
 use crate::test::{TestOutcome, session};
@@ -186,8 +186,8 @@ fn count_launches(device: &mut ComputeDevice) -> BTreeMap<String, u64> {
     launches
 }
 
-/// The exponent of the value of a threshold that makes the product of all times least. `None` if the default is as good: it is not
-/// known which side of a size the default is on, so a value must gain over the worse one in sum.
+/// The exponent of the value of a threshold that makes the product of all times least. `None` if the default is as
+/// good. The side of a size on which the default is is not known, so a value must gain over the worse one in sum.
 fn choose_exponent(reactions: &[ThresholdReaction]) -> Option<u32> {
     let total = |exponent: u32| -> f64 {
         let times = reactions.iter().map(|reaction| {

@@ -14,7 +14,7 @@ pub struct LlvmArgs {
     /// Target triple instead of the module's own, such as spir64-unknown-unknown
     #[arg(help_heading = HEADING, long)]
     pub triple: Option<String>,
-    /// Extensions that the module may use: `all`, `none`, `+NAME,...` for only these, `-NAME,...` for all others; by
+    /// Extensions that the module may use: `all`, `none`, `+NAME,...` for only these, `-NAME,...` for all others. By
     /// default all but those for integers and vectors of sizes that few devices have
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub spirv_ext: Option<AllowedExtensions>,

@@ -16,11 +16,11 @@ pub struct SanitizerArgs {
     #[arg(long, value_name = "N")]
     pub loops: Option<u64>,
     /// On cpu+san: do not report a kind of fault (out-of-bounds, race, uninitialised, divergence, division, shift,
-    /// endless-loop, or *); with :TEXT only where the kernel's name or a place contains the text
+    /// endless-loop, or *). With :TEXT only where the kernel's name or a place contains the text
     #[arg(long, value_name = "KIND[:TEXT]")]
     pub suppress: Vec<String>,
-    /// On cpu+san: report also races that algorithms often have on purpose: single reads of memory that others change
-    /// by atomics, and searches in a structure that changes meanwhile
+    /// On cpu+san: report also races that algorithms often have on purpose. These are single reads of memory that
+    /// others change by atomics, and searches in a structure that changes meanwhile
     #[arg(long)]
     pub strict: bool,
     /// On cpu+san: write the reports to a file, as JSON

@@ -116,8 +116,8 @@ fn require_plain(value: &ScriptValue) -> Result<&ProgramValue, String> {
     }
 }
 
-/// A film: an array of pictures, or a function from a state to a picture and the next state, the first state, and the
-/// number of pictures.
+/// A film: an array of pictures, or a function from a state to a picture and the next state. The function comes with
+/// the first state and the number of pictures.
 fn make_video<H: ScriptEnvironment<Fault = ScriptFault>>(
     directive: &LiterateDirective,
     format: &str,

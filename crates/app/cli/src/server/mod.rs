@@ -2,8 +2,8 @@
 //!
 //! A command is a line of words on standard input; a word in quotes may have blanks. The answer is lines on standard
 //! output, then `%%% OK`. A command that fails answers `%%% FAILURE` and a message first. Variables hold values of the
-//! program's types. Both forms of the protocol are accepted: results in one variable each, as Futhark 0.25 and earlier
-//! have it, and one variable for all results, as later versions have it.
+//! program's types. Both forms of the protocol are accepted. Futhark 0.25 and earlier have a variable for each result,
+//! and later versions one for all results.
 
 mod array_commands;
 mod record_commands;

@@ -9,8 +9,8 @@ use crate::int::make_mask;
 use crate::real::NativeFloat as Number;
 use crate::table::{ExtInstBody, HalfFn, IntegerFn, RealFn, ScalarExtInst};
 
-/// The result of `function` on constants, in the low bits; `None` where operands do not fit it, or
-/// where it has a second result or packs vectors.
+/// The result of `function` on constants, in the low bits. `None` where operands do not fit it, or where it has a
+/// second result or packs vectors.
 pub fn eval_extended(
     function: &ScalarExtInst,
     result: FoldType,

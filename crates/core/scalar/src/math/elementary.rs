@@ -136,8 +136,8 @@ pub extern "C" fn remainder<T: ElementaryFloat>(x: T, y: T) -> T {
     x.remquo(y).0
 }
 
-/// The exact remainder of the division to nearest even; the quotient's lowest seven bits, with the
-/// sign of x/y, into `quotient` (0 where the remainder is NaN).
+/// The exact remainder of the division to nearest even. The quotient's lowest seven bits, with the sign of x/y, go into
+/// `quotient` (0 where the remainder is NaN).
 pub extern "C" fn remquo<T: ElementaryFloat>(x: T, y: T, quotient: &mut i32) -> T {
     let (remainder, low) = x.remquo(y);
     let seven = (low.unsigned_abs() & 0x7F) as i32;

@@ -50,8 +50,8 @@ pub extern "C" fn cospi<T: ElementaryFloat>(x: T) -> T {
     }
 }
 
-/// tan(πx); zero with the sign of `x` at even integers and the opposite one at odd ones, +∞ at
-/// 2n + ½, −∞ at 2n + 3⁄2, ±1 at odd multiples of ¼.
+/// tan(πx). It is zero with the sign of `x` at even integers and with the opposite one at odd ones. It is +∞ at 2n + ½,
+/// −∞ at 2n + 3⁄2, and ±1 at odd multiples of ¼.
 pub extern "C" fn tanpi<T: ElementaryFloat>(x: T) -> T {
     let (quarter, angle) = reduce_quarter_turns(x);
     let zero = T::from_f64(0.0);

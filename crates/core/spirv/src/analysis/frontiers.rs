@@ -39,8 +39,8 @@ impl DominanceFrontiers {
         })
     }
 
-    /// The frontiers in the reversed graph: the branches that decide whether a block runs (Cytron et al.,
-    /// "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph", 1991).
+    /// The frontiers in the reversed graph: the branches that decide whether a block runs. See Cytron et al.,
+    /// "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph", 1991.
     pub fn control_dependence(cfg: &FlowGraph, tree: &PostDominators) -> Self {
         Self::from_pairs(cfg.len(), |visit| {
             for branch in cfg.reverse_postorder() {

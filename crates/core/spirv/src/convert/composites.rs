@@ -9,8 +9,8 @@ use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 /// Most members of a copied composite.
 const MOST_PARTS: usize = 1024;
 
-/// Replaces `OpCopyLogical` by copies of the parts, `OpSelect` of vectors by one scalar by a choice for
-/// each component, and `OpSelect` of other composites by choices of their parts.
+/// Replaces `OpCopyLogical` by copies of the parts. `OpSelect` of vectors by one scalar becomes a choice for each
+/// component, and `OpSelect` of other composites choices of their parts.
 ///
 /// # Errors
 /// When a composite has too many parts, or a number of them that is not known.

@@ -360,9 +360,8 @@ impl SpirvModule {
     /// Leads an edge to another block, whose phis take `value(phi)` from it.
     ///
     /// # Errors
-    /// When there is no such edge, the new target is an entry block, or the module is structured
-    /// and the target is not the merge block of the source's construct, or the edge is that back to a
-    /// loop's header.
+    /// There is no such edge, the edge is that back to a loop's header, or the new target is an entry block. In a
+    /// structured module, the target is not the merge block of the source's construct.
     pub fn redirect_edge(
         &mut self,
         ids: &IdWords,
@@ -454,9 +453,9 @@ impl SpirvModule {
     /// more stay: see [`SpirvModule::remove_unreachable`].
     ///
     /// # Errors
-    /// When there is no such edge, it is the default of a switch, or structured control flow cannot do
-    /// without it: the edge back to a loop's header, or a branch whose selection is left from within
-    /// another construct. To find that out takes time in the function's size.
+    /// There is no such edge, or it is the default of a switch, or structured control flow cannot do without it. Such
+    /// an edge is that back to a loop's header, or a branch whose selection is left from within another construct. To
+    /// find that out takes time in the function's size.
     pub fn remove_edge(&mut self, ids: &IdWords, from: Block, to: Block) -> Result<(), EditError> {
         let (source, target) = self.require_edge(ids, from, to)?;
         self.check_loop_stays(ids, from, to)?;

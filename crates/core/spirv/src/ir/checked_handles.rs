@@ -21,9 +21,8 @@ impl SpirvModule {
         (index < self.functions.len()).then(|| Func::new(index))
     }
 
-    /// Creates an instruction like [`SpirvModule::create_inst`] if it satisfies the invariants of the IR:
-    /// operands as in the grammar, ids that are not 0 and below the bound. Unknown opcodes and values are
-    /// accepted unchanged.
+    /// Creates an instruction like [`SpirvModule::create_inst`] if it satisfies the invariants of the IR. Operands are
+    /// as in the grammar, and ids are not 0 and below the bound. Unknown opcodes and values are accepted unchanged.
     ///
     /// # Errors
     /// The fault of the words.

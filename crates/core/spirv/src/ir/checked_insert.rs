@@ -19,7 +19,7 @@ pub enum InsertPosition {
     Before(Inst),
     /// After an instruction.
     After(Inst),
-    /// At the beginning of a block: a phi after the other phis, a variable after these and the other variables,
+    /// At the beginning of a block. A phi comes after the other phis, a variable after these and the other variables,
     /// any other instruction after all of them.
     Begin(Block),
     /// To the end of a block, before its merge instruction and terminator.

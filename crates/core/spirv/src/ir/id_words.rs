@@ -116,9 +116,9 @@ impl IdWords {
         1 + usize::from(is_wide)
     }
 
-    /// Visits the position among [`InstRef::words`] of each id that the instruction uses, that is, any id except
-    /// its result. For an unknown instruction, visits every word that could be an id of the module when the
-    /// imports were read, or of an instruction that was inserted since.
+    /// Visits the position among [`InstRef::words`] of each id that the instruction uses, that is, any id except its
+    /// result. For an unknown instruction, visits every word that could be an id of the module when the imports were
+    /// read. Ids of instructions that were inserted since count, too.
     #[inline]
     pub fn visit_uses(&self, inst: InstRef<'_>, mut visit: impl FnMut(usize, Id)) {
         let (words, shape) = (inst.words(), inst.op().shape());

@@ -18,11 +18,11 @@ enum BlockTargetRole {
 
 impl SpirvModule {
     /// Joins each block of a function with its single successor, if that has no other predecessor and no merge
-    /// instruction names it. A loop header absorbs blocks that are no headers. A continue target is absorbed by
-    /// the block that branches to it, which then becomes the target, unless it is a merge block or a case. The
-    /// phis of an absorbed block have one value each: `rename` receives the phi and the value, and must replace
-    /// the former by the latter. Unreachable blocks are left alone, because they may use any definition. Returns
-    /// the number of absorbed blocks. Takes time linear in the function.
+    /// instruction names it. A loop header absorbs blocks that are no headers. A continue target is absorbed by the
+    /// block that branches to it, which then becomes the target. A merge block or a case is not. The phis of an
+    /// absorbed block have one value each: `rename` receives the phi and the value, and must replace the former by the
+    /// latter. Unreachable blocks are left alone, because they may use any definition. Returns the number of absorbed
+    /// blocks. Takes time linear in the function.
     pub fn join_blocks(
         &mut self,
         ids: &IdWords,

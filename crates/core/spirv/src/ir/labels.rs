@@ -3,8 +3,8 @@
 use super::module::{Block, Func, SpirvModule};
 use crate::Id;
 
-/// Positions of a function's blocks by label: a sorted list, as a table over all ids of the module
-/// would cost its size for each function.
+/// Positions of a function's blocks by label, as a sorted list. A table over all ids of the module would cost its size
+/// for each function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LabelPositions(Vec<(Id, u32)>);
 

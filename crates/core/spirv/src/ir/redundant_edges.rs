@@ -9,8 +9,8 @@ use crate::analysis::{BlockDominators, ConstructTree, FlowGraph};
 use crate::grammar::Op;
 
 impl SpirvModule {
-    /// Refuses edges without which a loop would have no way back to its header: the edge to the header,
-    /// and those on the way to it from the continue target.
+    /// Refuses edges without which a loop would have no way back to its header. These are the edge to the header, and
+    /// those on the way to it from the continue target.
     pub(super) fn check_loop_stays(
         &self,
         ids: &IdWords,

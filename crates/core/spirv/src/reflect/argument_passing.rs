@@ -40,8 +40,8 @@ pub struct LiteralSampler {
     pub set: u32,
     /// Binding.
     pub binding: u32,
-    /// OpenCL C's bits of it: 1 for normalised coordinates; the address mode times two, as `OpConstantSampler`
-    /// numbers it; 0x10 for the nearest texel, 0x20 for linear filtering.
+    /// OpenCL C's bits of it. Normalised coordinates are 1, and the address mode counts twice, as `OpConstantSampler`
+    /// numbers it. The nearest texel is 0x10, and linear filtering 0x20.
     pub mask: u32,
 }
 
@@ -86,8 +86,8 @@ pub struct ProgramMemory {
     pub pointers: Vec<(u32, u32)>,
 }
 
-/// A buffer that kernels print to: the number of words that follow, or would if it were larger, and
-/// records of a text's number and its arguments.
+/// A buffer that kernels print to. It has the number of words that follow, or would if it were larger, and records of a
+/// text's number and its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrintfBuffer {
     /// First of eight bytes of the push constants that are its address.

@@ -45,8 +45,8 @@ impl Default for ParseOptions {
 
 /// The words of a text's module.
 ///
-/// Numeric ids such as `%12` keep their numbers; named ids get the numbers that are free, from 1
-/// on in the order in which they appear.
+/// Numeric ids such as `%12` keep their numbers. Named ids get the numbers that are free, from 1 on in the order in
+/// which they appear.
 ///
 /// # Errors
 /// Everything wrong with the text, up to a limit, in the order of the text.

@@ -67,8 +67,8 @@ pub fn print_instructions(
     InstructionStream::new(words).map(print).collect()
 }
 
-/// A module that is printed as it is displayed, in parts, so that a large one's text, which is several times
-/// as large, need not be held.
+/// A module that is printed as it is displayed, in parts. The text of a large one, which is several times as large,
+/// need not be held.
 ///
 /// ```
 /// use spirula_spirv::text::{ModuleDisassembly, ParseOptions, PrintOptions, parse_assembly};

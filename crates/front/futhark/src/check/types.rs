@@ -124,8 +124,8 @@ struct AbstractType {
     liftedness: TypeLiftedness,
     /// The class of scalars that it belongs to, in the prelude.
     class: Option<ScalarClass>,
-    /// The type that it is known to be, with the parameters that occur in it: that of a `with`, or of an argument of a
-    /// parametric module.
+    /// The type that it is known to be, with the parameters that occur in it. It is that of a `with`, or of an argument
+    /// of a parametric module.
     definition: Option<(Vec<TypeParameterId>, TypeId)>,
     /// The type that it hides, of which the checker knows nothing and code generation all.
     representation: Option<(Vec<TypeParameterId>, TypeId)>,

@@ -208,8 +208,9 @@ impl OwnershipTable {
         id
     }
 
-    /// The type of a definition as it is seen where it has another type without sizes: type parameters stand for types, and
-    /// types may be hidden. A hidden parameter is consumed if a part of it is, a hidden result is unique if all parts are.
+    /// The type of a definition as it is seen where it has another type without sizes. Type parameters stand for types,
+    /// and types may be hidden. A hidden parameter is consumed if a part of it is, a hidden result is unique if all
+    /// parts are.
     pub(super) fn view_as(
         &mut self,
         program: &TypedProgram,

@@ -36,8 +36,9 @@ struct FlatmapSizes {
 }
 
 impl SourceInternaliser<'_> {
-    /// The results of a function for all elements of an array, one after the other: a record of the sizes, whether an
-    /// element is the first of its part, where each part begins, the elements of all parts, and the values.
+    /// The results of a function for all elements of an array, one after the other. The record has the sizes, whether
+    /// an element is the first of its part, and where each part begins. The elements of all parts and the values
+    /// follow.
     pub(super) fn flatten_results(
         &mut self,
         function: &Rc<StaticFunction>,

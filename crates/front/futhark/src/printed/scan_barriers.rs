@@ -11,12 +11,12 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 const WARP: i64 = 32;
 
 impl FutharkReader<'_> {
-    /// Appends a branch. In a scan the last invocation of each warp moves its warp's result within one block of
-    /// memory; there the first warp has to move its result before all others.
+    /// Appends a branch. In a scan the last invocation of each warp moves its warp's result within one block of memory.
+    /// There the first warp has to move its result before all others.
     ///
-    /// In a scan within a workgroup, warp `i` moves its result to element `i`. If the elements are arrays, they lie
-    /// in memory at that point, so warp 31 of a workgroup of 1024 invocations overwrites the result that the first
-    /// warp moves. No other warp reads an element below 32.
+    /// In a scan within a workgroup, warp `i` moves its result to element `i`. If the elements are arrays, they lie in
+    /// memory at that point. Warp 31 of a workgroup of 1024 invocations then overwrites the result that the first warp
+    /// moves. No other warp reads an element below 32.
     pub(super) fn push_branch(&mut self, condition: ExprId, then: StmtBlock, otherwise: StmtBlock) {
         let program = self.builder.program();
         let moved =

@@ -41,8 +41,9 @@ impl SizeInference<'_> {
         }
     }
 
-    /// Binds the parameters of a function. The variables that are only parts of parameters are added to `hidden`. The sizes of
-    /// a parameter cannot refer to what it binds itself, nor to what later ones bind: each binds in a scope of its own.
+    /// Binds the parameters of a function. The variables that are only parts of parameters are added to `hidden`. The
+    /// sizes of a parameter cannot refer to names that it binds itself, nor to those that later ones bind. Each binds
+    /// in a scope of its own.
     pub(super) fn bind_parameters(
         &mut self,
         parameters: &[TypedPatternId],

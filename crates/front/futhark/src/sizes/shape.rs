@@ -46,8 +46,9 @@ pub enum SizeHead {
     Global(DefinitionId, Vec<TypeId>),
     /// A function of the compiler.
     Intrinsic(IntrinsicId, Vec<TypeId>),
-    /// A value that is only known by its module type. It is equal to all others. If the value behind a size is known, that
-    /// is the first part, and the size as the module type has it the second: equal is then what is equal to the second.
+    /// A value that is only known by its module type. It is equal to all others. If the value behind a size is known,
+    /// that is the first part, and the size as the module type has it the second. Equality is then that of the second
+    /// part.
     Specified,
     /// A local function or variable with types for its type parameters.
     Instance(LocalId, Vec<TypeId>),

@@ -43,9 +43,9 @@ impl DenseElements {
 }
 
 impl MlirTypes {
-    /// Elements of a type from bytes as MLIR writes them: those of all elements, or one for all,
-    /// even if there are none. Integers of 1, 2 or 4 bits have a byte each, as in text since LLVM
-    /// 23, or are packed from the lowest bit on, as in bytecode.
+    /// Elements of a type from bytes as MLIR writes them: those of all elements, or one for all, even if there are
+    /// none. Integers of 1, 2 or 4 bits have a byte each, as in text since LLVM 23. In bytecode they are packed from
+    /// the lowest bit on.
     ///
     /// # Errors
     /// The fault.

@@ -100,8 +100,8 @@ impl TensorSharding {
         })
     }
 
-    /// The layout in XLA's text form, for a program on so many devices: the devices of each shard in row-major order, first
-    /// those with copies, then those with summands.
+    /// The layout in XLA's text form, for a program on a number of devices. It has the devices of each shard in
+    /// row-major order, first those with copies, then those with summands.
     pub fn to_xla_text(&self, devices: u64) -> String {
         let counts = self.shard_counts();
         let shards: u64 = counts.iter().product();

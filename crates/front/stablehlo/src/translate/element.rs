@@ -7,9 +7,8 @@ use std::str::FromStr;
 
 /// The type of a tensor's elements.
 ///
-/// The tensor IR has fewer types: complex numbers are pairs of tensors; a float of a format that
-/// the IR lacks is stored as its bits in an integer; an integer of less than 8 bits is stored in 8
-/// with its sign extended, or zeros.
+/// The tensor IR has fewer types. Complex numbers are pairs of tensors. A float of a format that the IR lacks is stored
+/// as its bits in an integer. An integer of less than 8 bits is stored in 8 with its sign extended, or zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorElement {
     /// `i1`

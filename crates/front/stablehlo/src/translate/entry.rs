@@ -59,8 +59,8 @@ pub enum ScatterWindows {
 /// Facts about arguments that are known when a function is translated.
 #[derive(Clone, Debug, Default)]
 pub struct KnownArguments {
-    /// Shapes of the first arguments as they are given, those of complex numbers with a last
-    /// dimension for both parts: dimensions of unknown size have their sizes.
+    /// Shapes of the first arguments as they are given, those of complex numbers with a last dimension for both parts.
+    /// Dimensions of unknown size have their sizes.
     pub shapes: Vec<Vec<u64>>,
     /// Values of the first arguments, where they are integers without dimensions: sizes that are
     /// computed of them are known.

@@ -15,8 +15,8 @@ const CONSTANT_ATTRIBUTE: &str = "jax.global_constant";
 /// The operation of a call.
 const CALL: &str = "func.call";
 
-/// The names of all parameters of a function. Parameters without a name of their own, and those with the name of an
-/// earlier one, are called `arg0`, `arg1` and so on by their positions.
+/// The names of all parameters of a function. Parameters without a name of their own are called `arg0`, `arg1` and so
+/// on by their positions. So are those with the name of an earlier one.
 pub fn name_parameters(module: &MlirModule, function: MlirOp) -> Vec<String> {
     let given = read_names(module, function);
     let mut used: HashSet<String> = given.iter().flatten().cloned().collect();

@@ -1,5 +1,5 @@
-//! Aggressive dead-code elimination: every instruction is assumed dead until a live one needs it (Cytron et al.,
-//! "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph", 1991, section 7.1).
+//! Aggressive dead-code elimination: every instruction is assumed dead until a live one needs it. See Cytron et al.,
+//! "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph", 1991, section 7.1.
 //!
 //! The roots are effects that others can observe: writes to shared memory, atomics, barriers, calls of functions
 //! with effects, and leaving a function. Instructions become live by their uses, branches by the blocks that they

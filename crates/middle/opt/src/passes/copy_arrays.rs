@@ -1,6 +1,6 @@
-//! Copy propagation of arrays and structures: a function variable that is set once, to a loaded value, is replaced
-//! by the source of the load (Wegman and Zadeck's copy propagation, for memory; Muchnick, "Advanced Compiler Design
-//! and Implementation", 1997, section 12.5).
+//! Copy propagation of arrays and structures: a function variable that is set once, to a loaded value, is replaced by
+//! the source of the load. This is Wegman and Zadeck's copy propagation, for memory. See Muchnick, "Advanced Compiler
+//! Design and Implementation", 1997, section 12.5.
 //!
 //! The source must still hold the value that was read. So it is memory that nothing writes while the module runs,
 //! or a function variable all of whose writes precede the copy on every path. Copies that were made member by

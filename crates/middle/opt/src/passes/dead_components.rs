@@ -1,6 +1,6 @@
-//! Dead component elimination: only those components of a vector are computed that are needed. A backward analysis
-//! by bit vectors finds them through shuffles, constructions, insertions, phis and componentwise operations (as in
-//! Muchnick, "Advanced Compiler Design and Implementation", 1997, chapter 8).
+//! Dead component elimination: only those components of a vector are computed that are needed. A backward analysis by
+//! bit vectors finds them through shuffles, constructions, insertions, phis and componentwise operations. See Muchnick,
+//! "Advanced Compiler Design and Implementation", 1997, chapter 8.
 //!
 //! Unneeded operands of a construction become undefined, and unneeded insertions are deleted. Their operands are
 //! left to `adce`.

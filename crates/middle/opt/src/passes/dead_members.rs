@@ -2,9 +2,9 @@
 //! accesses. The remaining members keep their offsets, so that the layout of buffers does not change (cf. Debray et
 //! al., "Compiler Techniques for Code Compaction", 2000, on dead data).
 //!
-//! A structure stays whole if a value of it exists: loaded, stored, constructed or constant. It also stays whole if
-//! a variable of it is no buffer, since stages must agree on their interface, or if its address is used other than
-//! by access chains. Push constants keep their last member, and with it their size. Modules that are linked keep
+//! A structure stays whole if a value of it exists: loaded, stored, constructed or constant. It also stays whole if a
+//! variable of it is no buffer, since stages must agree on their interface. The same holds if its address is used other
+//! than by access chains. Push constants keep their last member, and with it their size. Modules that are linked keep
 //! everything.
 //!
 //! Before:

@@ -1,6 +1,6 @@
-//! Dead-store elimination across blocks: a store to a function variable is deleted if no path from it reads the
-//! variable before it is overwritten or the function is left (Muchnick, "Advanced Compiler Design and
-//! Implementation", 1997, section 18.10; liveness as in section 14.1.3).
+//! Dead-store elimination across blocks: a store to a function variable is deleted if its value is never read. No path
+//! from it then reads the variable before it is overwritten or the function is left. See Muchnick, "Advanced Compiler
+//! Design and Implementation", 1997, section 18.10, and section 14.1.3 for liveness.
 //!
 //! Variables are treated as a whole. A read of any part keeps the stores to every part, and only a store of the
 //! whole makes earlier stores dead.

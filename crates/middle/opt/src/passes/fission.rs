@@ -1,13 +1,12 @@
-//! Loop fission: a loop with independent parts becomes several loops. Each of them needs fewer registers and
-//! touches less memory (Kennedy and McKinley, "Maximizing Loop Parallelism and Improving Data Locality via Loop
-//! Fusion and Distribution", 1993; Allen and Kennedy, "Optimizing Compilers for Modern Architectures", 2001,
-//! section 5.3).
+//! Loop fission: a loop with independent parts becomes several loops. Each of them needs fewer registers and touches
+//! less memory. See Kennedy and McKinley, "Maximizing Loop Parallelism and Improving Data Locality via Loop Fusion and
+//! Distribution", 1993. See also Allen and Kennedy, "Optimizing Compilers for Modern Architectures", 2001, section 5.3.
 //!
-//! Stores that depend on each other stay in one group. Two stores depend on each other if one may write a location
-//! that the other reads or writes, by the test of `fuse`, or if both use the same value of the previous iteration.
-//! The test does not give the direction of a dependence. Each is therefore assumed in both directions, so that
-//! strongly connected components are connected components. Computations that groups share are duplicated. Values
-//! that are used after the loop stay in the last one.
+//! Stores that depend on each other stay in one group. Two stores depend on each other if one may write a location that
+//! the other reads or writes, by the test of `fuse`. They also do if both use the same value of the previous iteration.
+//! The test does not give the direction of a dependence. Each is therefore assumed in both directions, so that strongly
+//! connected components are connected components. Computations that groups share are duplicated. Values that are used
+//! after the loop stay in the last one.
 //!
 //! Iterations must be free of branches, the exit must be in the header, and the exit condition must be computed
 //! without loads.

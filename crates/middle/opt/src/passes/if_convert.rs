@@ -1,6 +1,6 @@
-//! If-conversion: a branch over few instructions becomes a selection. Both sides run, and each phi of the merge
-//! block becomes an `OpSelect` (Allen, Kennedy, Porterfield and Warren, "Conversion of Control Dependence to Data
-//! Dependence", 1983).
+//! If-conversion: a branch over few instructions becomes a selection. Both sides run, and each phi of the merge block
+//! becomes an `OpSelect`. See Allen, Kennedy, Porterfield and Warren, "Conversion of Control Dependence to Data
+//! Dependence", 1983.
 //!
 //! A side may hold a few cheap instructions without effects that may run anywhere; loads are not moved. Before
 //! version 1.4 vectors are selected by a vector of conditions. Types that cannot be selected in that version stay,

@@ -1,6 +1,6 @@
-//! Loop-invariant code motion: computations that give the same value in every iteration of a natural loop move to
-//! its pre-header, which is created if there is none. Inner loops come first, so that an instruction can leave
-//! several loops (Aho, Lam, Sethi and Ullman, "Compilers", section 9.5).
+//! Loop-invariant code motion: computations that give the same value in every iteration of a natural loop move to its
+//! pre-header. It is created if there is none. Inner loops come first, so that an instruction can leave several loops
+//! (Aho, Lam, Sethi and Ullman, "Compilers", section 9.5).
 //!
 //! Instructions without effects move from anywhere. An instruction that is undefined for some operands, such as a
 //! division, moves only from the loop header, which runs whenever the loop is entered. Loads move from the header

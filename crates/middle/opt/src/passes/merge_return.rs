@@ -2,10 +2,10 @@
 //! form a function can be inlined.
 //!
 //! The body goes into a switch of one case. A return within selections becomes a branch to the merge block of the
-//! switch. A return within a loop or a further switch records that the function has returned and leaves that
-//! construct. The merge block of the construct then continues to the next construct around it (as in Bahmann et
-//! al., "Perfect Reconstructability of Control Flow from Demand Dependence Graphs", 2015, section 4, where exits
-//! become predicates). Values that no longer reach their uses go through variables, for `mem2reg`.
+//! switch. A return within a loop or a further switch records that the function has returned and leaves that construct.
+//! The merge block of the construct then continues to the next construct around it. Exits become predicates in the same
+//! way in Bahmann et al., "Perfect Reconstructability of Control Flow from Demand Dependence Graphs", 2015, section 4.
+//! Values that no longer reach their uses go through variables, for `mem2reg`.
 //!
 //! Before:
 //! ```text

@@ -2,10 +2,9 @@
 //! processors a comparison or sum in 64 bits takes twice the instructions (the inverse of the induction variable
 //! widening of LLVM's IndVarSimplify).
 //!
-//! A loop qualifies if its exit is in its header and its counter goes up from a constant by a constant while it is
-//! below a bound, compared as signed. The bound must be known to fit into 32 bits: a constant, an extended number
-//! of 32 bits, the counter of an outer loop, or a sum of these. The 64-bit counter becomes an extension of the new
-//! one.
+//! A loop qualifies if its exit is in its header. Its counter must go up from a constant by a constant while it is
+//! below a bound, compared as signed. The bound must be known to fit into 32 bits. It is a constant, an extended number
+//! of 32 bits, the counter of an outer loop, or a sum of these. The 64-bit counter becomes an extension of the new one.
 //!
 //! Before:
 //! ```text

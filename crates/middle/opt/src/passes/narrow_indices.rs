@@ -1,6 +1,6 @@
 //! Index narrowing: 64-bit indices into workgroup memory are computed in 32 bits, which is the width of addresses
 //! there. The lower bits of sums and products depend on lower bits only. Some driver compilers truncate the 64-bit
-//! result and then miss that a constant could be an offset of the access, or that adjacent loads could be merged.
+//! result. They then miss that a constant could be an offset of the access, or that adjacent loads could be merged.
 //! NVIDIA's compiler is one of them.
 //!
 //! Before:

@@ -1,6 +1,6 @@
-//! Loop peeling: the first iteration of a loop moves before it, if this simplifies the others. That is so if a phi
-//! of the header is the same from the second iteration on, or if a branch or selection tests for the first
-//! iteration (Muchnick, "Advanced Compiler Design and Implementation", 1997, section 17.4). The loop must be known
+//! Loop peeling: the first iteration of a loop moves before it, if this simplifies the others. That is so if a phi of
+//! the header is the same from the second iteration on. It is also so if a branch or selection tests for the first
+//! iteration. See Muchnick, "Advanced Compiler Design and Implementation", 1997, section 17.4. The loop must be known
 //! to run, see [`crate::loops::TripCounter`].
 //!
 //! Before:

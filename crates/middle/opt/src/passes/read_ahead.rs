@@ -1,8 +1,8 @@
-//! Read-ahead: unrolls loops with workgroup barriers that read a buffer which nobody writes, and moves the loads of
-//! all copied iterations before the first of them. The loads then wait for memory together. Otherwise each
-//! iteration waits for its own, because no load after a barrier starts before the barrier is passed (the
-//! prefetching of Mowry, Lam and Gupta, "Design and evaluation of a compiler algorithm for prefetching", 1992, with
-//! registers in place of a cache).
+//! Read-ahead: unrolls loops with workgroup barriers that read a buffer which nobody writes. The loads of all copied
+//! iterations move before the first of them. The loads then wait for memory together. Otherwise each iteration waits
+//! for its own, because no load after a barrier starts before the barrier is passed. This is prefetching, with
+//! registers in place of a cache. See Mowry, Lam and Gupta, "Design and evaluation of a compiler algorithm for
+//! prefetching", 1992.
 //!
 //! The loops are those of [`unroll_runtime`](super::unroll_runtime), with more than one block, in structured
 //! control flow. Their barriers order workgroup memory only, and they write nothing else that others see. Whether

@@ -1,6 +1,6 @@
-//! Code sinking: a computation before a branch whose result only one side uses moves to that side. A computation in
-//! a loop whose result is only used after the loop moves there and runs once (Knoop, Rüthing and Steffen, "Partial
-//! Dead Code Elimination", 1994, for single computations). Instructions without effects sink, and so do loads of
+//! Code sinking: a computation before a branch whose result only one side uses moves to that side. A computation in a
+//! loop whose result is only used after the loop moves there and runs once. See Knoop, Rüthing and Steffen, "Partial
+//! Dead Code Elimination", 1994, here for single computations. Instructions without effects sink, and so do loads of
 //! memory that nothing writes while the module runs. Nothing sinks into a loop.
 //!
 //! Before:

@@ -2,8 +2,8 @@
 //! size.
 //!
 //! - `set-spec-const=ID:VALUE` gives the constant with this `SpecId` another default.
-//! - `freeze-spec-const` turns all of them into constants, folds operations on them, and writes the size of
-//!   workgroups in numbers; sizes that are 0 until they are specialised stay.
+//! - `freeze-spec-const` turns all of them into constants, folds operations on them, and writes the size of workgroups
+//!   in numbers. Sizes that are 0 until they are specialised stay.
 //! - `workgroup-size=X:Y:Z` sets the size for every compute entry point whose size is open: a specialisation
 //!   constant, or not given at all. Kernels that read the size read constants.
 //!

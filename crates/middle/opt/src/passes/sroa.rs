@@ -1,7 +1,7 @@
-//! Scalar replacement of aggregates: a function variable of a structure or array type that is only accessed whole
-//! or at constant indices becomes a variable for each member (Muchnick, "Advanced Compiler Design and
-//! Implementation", 1997, section 12.2). Accesses to components of vectors and matrices become accesses to the
-//! whole, if no other address of the variable is needed. `mem2reg` turns the results into values.
+//! Scalar replacement of aggregates: a function variable of a structure or array type becomes a variable for each
+//! member. It must only be accessed whole or at constant indices. See Muchnick, "Advanced Compiler Design and
+//! Implementation", 1997, section 12.2. Accesses to components of vectors and matrices become accesses to the whole, if
+//! no other address of the variable is needed. `mem2reg` turns the results into values.
 //!
 //! Before:
 //! ```text

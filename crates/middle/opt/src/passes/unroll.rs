@@ -1,5 +1,5 @@
-//! Loop unrolling: copies the iterations of a loop with a known trip count one after the other (Muchnick, "Advanced
-//! Compiler Design and Implementation", 1997, section 17.4.3).
+//! Loop unrolling: copies the iterations of a loop with a known trip count one after the other. See Muchnick, "Advanced
+//! Compiler Design and Implementation", 1997, section 17.4.3.
 //!
 //! `unroll` takes the loops that request it (`Unroll`). `unroll-small` also takes loops with few and short
 //! iterations. `unroll-by=N` merges N iterations into one if N divides the trip count. The loop must be left by one

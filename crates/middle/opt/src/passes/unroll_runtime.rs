@@ -3,9 +3,9 @@
 //! "runtime unrolling"). Then a block of half as many iterations runs if that many are left, then a quarter, and so
 //! on. A remainder loop would wait for the loads of each iteration separately.
 //!
-//! The pass is meant for loops that read memory and accumulate: the loads of several iterations need not wait for
-//! each other. It takes innermost loops with a short body of one block that reads and does not write, whose counter
-//! goes up by a constant while it is below a bound.
+//! The pass is meant for loops that read memory and accumulate: the loads of several iterations need not wait for each
+//! other. It takes innermost loops with a short body of one block that reads and does not write. The counter goes up by
+//! a constant while it is below a bound.
 //!
 //! Before:
 //! ```text

@@ -1,5 +1,5 @@
-//! Loop unswitching: a branch within a loop whose condition is loop-invariant is taken once, before two copies of
-//! the loop (Allen and Cocke, "A Catalogue of Optimizing Transformations", 1972). The branches in the copies are on
+//! Loop unswitching: a branch within a loop whose condition is loop-invariant is taken once, before two copies of the
+//! loop. See Allen and Cocke, "A Catalogue of Optimizing Transformations", 1972. The branches in the copies are on
 //! constants, for `simplify-cfg`.
 //!
 //! The loop must be small and have one exit block, which nothing else leads to. Loops with barriers or group

@@ -1,10 +1,10 @@
-//! Workgroup-to-local conversion: workgroup arrays of which every invocation only uses the element of its own
-//! number become function variables, so that `mem2reg` can turn them into values (array privatisation: Tu and
-//! Padua, "Automatic Array Privatization", 1994). Blocks that compute an array in parallel and then copy it
-//! elsewhere use such arrays.
+//! Workgroup-to-local conversion: workgroup arrays become function variables if every invocation only uses the element
+//! of its own number. Then `mem2reg` can turn them into values. This is array privatisation; see Tu and Padua,
+//! "Automatic Array Privatization", 1994. Blocks that compute an array in parallel and then copy it elsewhere use such
+//! arrays.
 //!
-//! The array must be used by one entry point alone, by plain loads and stores at the first component of
-//! `LocalInvocationId`, if workgroups have no other dimension, or at `LocalInvocationIndex`.
+//! The array must be used by one entry point alone, by plain loads and stores at `LocalInvocationIndex`. The first
+//! component of `LocalInvocationId` is as good if workgroups have no other dimension.
 //!
 //! Before:
 //! ```text

@@ -111,7 +111,7 @@ impl ModuleValues {
         self.evaluate_components(module, inst, &operands)
     }
 
-    /// The result of an instruction on a selection of two constants and other constants: a constant, or a
+    /// The result of an instruction on a selection of two constants and other constants. It is a constant, or a
     /// selection of two results (condition and both constants).
     pub fn fold_select_operand(
         &mut self,

@@ -11,8 +11,8 @@ pub struct EntryMoves {
 }
 
 impl EntryMoves {
-    /// Gives all shardings of an entry point the order of devices of the program: that of its body, or of the first argument that
-    /// has one. Parts then have to move.
+    /// Gives all shardings of an entry point the program's order of devices. It is that of the body, or of the first
+    /// argument that has one. Parts then have to move.
     pub fn align(shardings: &mut EntryShardings, module: &MlirModule) -> EntryMoves {
         let inner = crate::partition::list_shardings(module);
         let outer = shardings

@@ -2,7 +2,7 @@
 
 use crate::rule::{FactorIndex, WindowHalo, WindowProperty};
 
-/// The windows of a dimension: the window of element `o` of the output begins at element `o * step - low` of the input, whose
+/// The windows of a dimension. That of element `o` of the output begins at element `o * step - low` of the input, whose
 /// elements are `base` apart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowGeometry {

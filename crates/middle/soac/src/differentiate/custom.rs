@@ -5,8 +5,8 @@ use crate::build::SoacBuilder;
 use crate::ir::{SoacLambda, SoacOperand, SoacVariableId};
 use rustc_hash::FxHashMap;
 
-/// A call of a function whose gradient is given. The statements of the function are part of the body in which it is called;
-/// they read copies of its arguments and end with copies of its results.
+/// A call of a function whose gradient is given. The statements of the function are part of the body in which it is
+/// called. They read copies of its arguments and end with copies of its results.
 #[derive(Clone, Debug)]
 pub struct CustomRule {
     /// The arguments.

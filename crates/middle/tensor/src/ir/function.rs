@@ -281,7 +281,7 @@ impl OpKind {
         }
     }
 
-    /// Whether the operation matters even if nothing uses its results: a loop may not end, an assertion may fail, and a
+    /// Whether the operation matters even if nothing uses its results. A loop may not end, an assertion may fail, and a
     /// foreign call may have an effect.
     pub fn has_effect(&self) -> bool {
         match self {

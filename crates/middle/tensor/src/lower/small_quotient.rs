@@ -19,8 +19,8 @@ pub(super) struct SmallReciprocal {
 }
 
 impl SmallReciprocal {
-    /// The reciprocal of a divisor for numbers from 0 to `most`; none where products exceed 32 bits, or where the quotient is a
-    /// shift, 0, or the same for all lanes.
+    /// The reciprocal of a divisor for numbers from 0 to `most`. None where products exceed 32 bits, or where the
+    /// quotient is a shift, 0, or the same for all lanes.
     pub fn find(divisor: u64, most: u64) -> Option<SmallReciprocal> {
         let is_easy = divisor.is_power_of_two() || divisor.is_multiple_of(LANES) || divisor > most;
         if divisor == 0 || is_easy || most >= 1 << 16 {

@@ -1,9 +1,9 @@
 //! Epilogue fusion: maps over the results of a reduction become part of it.
 //!
 //! A map is fused if it reads the results of a reduction at its own point, and no other operation reads them. Examples
-//! are the bias, the normalisation, the residual and the activation after a product or a convolution, and the step of
-//! an optimiser after a gradient. The map may have the axes in another order; the results are then written in it. Axes
-//! of size 1 make no difference.
+//! are the bias, the normalisation, the residual and the activation after a product or a convolution. Another is the
+//! step of an optimiser after a gradient. The map may have the axes in another order; the results are then written in
+//! it. Axes of size 1 make no difference.
 
 use super::use_def::{TensorOpPosition, TensorUses};
 use crate::ir::{

@@ -1,9 +1,10 @@
 //! Updates of windows, as maps or in place.
 //!
-//! A scatter that replaces a window of a tensor copies the tensor first, or happens in the tensor's memory. Which of both
-//! is decided when the program runs ([`crate::lower`]). Here it is decided what is likely. A tensor that a loop carries, and
-//! one that a loop, a branch or another such scatter made, is updated in place if it is dead afterwards. Any other scatter of
-//! a window becomes a map over the whole tensor, which fuses with what is computed before and after it.
+//! A scatter that replaces a window of a tensor copies the tensor first, or happens in the tensor's memory. Which of
+//! both is decided when the program runs ([`crate::lower`]). Here it is decided what is likely. A tensor that a loop
+//! carries is updated in place if it is dead afterwards. So is one that a loop, a branch or another such scatter made.
+//! Any other scatter of a window becomes a map over the whole tensor, which fuses with what is computed before and
+//! after it.
 
 use super::use_def::TensorUses;
 use crate::ir::{

@@ -1,9 +1,10 @@
 //! Split reductions: long reductions in two rounds.
 //!
-//! A reduction with few results keeps few workgroups busy. Its points are split into chunks that are reduced in parallel,
-//! and the results of the chunks are reduced again. Chunks of columns get one invocation each, whose neighbours have the
-//! adjacent columns. A product of matrices with few tiles becomes several products of parts of the reduced axis ("split-K"), and
-//! a product of a row and a matrix is a sum of columns. The epilogue stays with the second round.
+//! A reduction with few results keeps few workgroups busy. Its points are split into chunks that are reduced in
+//! parallel, and the results of the chunks are reduced again. Chunks of columns get one invocation each, whose
+//! neighbours have the adjacent columns. A product of matrices with few tiles becomes several products of parts of the
+//! reduced axis ("split-K"). A product of a row and a matrix is a sum of columns. The epilogue stays with the second
+//! round.
 
 use crate::ir::{
     AxisKind, DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
@@ -208,7 +209,7 @@ impl ReductionSplit {
     }
 
     /// The same where sizes are known only at run time, with the operation that computes the number of chunks and their
-    /// length; none where several axes are reduced.
+    /// length. None where several axes are reduced.
     pub fn with_dynamic_sizes(
         function: &mut TensorFunction,
         op: &StructuredOp,

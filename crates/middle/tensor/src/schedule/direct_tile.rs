@@ -18,8 +18,8 @@ use spirula_program::{ScalarOp, ScalarType};
 /// then contiguous, which gains more from the memory than sums in registers do.
 const TILES: u64 = 8;
 
-/// The splits of a contraction that is no scattered row along its rows and columns, whose numbers are `sizes`; none if its factors
-/// should be staged in the workgroup's memory.
+/// The splits of a contraction that is no scattered row along its rows and columns, whose numbers are `sizes`. None if
+/// its factors should be staged in the workgroup's memory.
 pub(super) fn choose_direct_splits(
     op: &StructuredOp,
     profile: &ScheduleProfile,

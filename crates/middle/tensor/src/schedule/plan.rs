@@ -140,7 +140,8 @@ pub struct StagedNode {
     pub node: ScalarNode,
     /// The type of its elements in the workgroup's memory.
     pub ty: ScalarType,
-    /// Number of parts of each element, of which each part has a tile: 1, or 2 for an `f32` as two `bf16` whose sum it is.
+    /// Number of parts of each element, of which each part has a tile. It is 2 for an `f32` as the sum of two `bf16`,
+    /// and otherwise 1.
     pub parts: u64,
     /// The tiles that it depends on, by their numbers. The last is the one along which elements are contiguous in
     /// the device's memory.

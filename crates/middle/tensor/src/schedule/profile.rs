@@ -28,17 +28,17 @@ pub struct ScheduleProfile {
     /// Most points of an invocation along each side of a tile.
     pub points: u64,
     /// Most points of an invocation along each side of a tile whose factors are read from the device's memory, without
-    /// barriers; 1 to always stage them in the workgroup's memory.
+    /// barriers. 1 means that they are always staged in the workgroup's memory.
     pub direct: u64,
     /// Number of adjacent points of an invocation, where it has so many; a power of two.
     pub adjacent: u64,
     /// Cost of a dispatch in operators: so many are recomputed rather than run by a dispatch of their own.
     pub again: u64,
     /// Most operators of an operation in a loop that runs within one kernel, by one invocation, on the average of its
-    /// operations; 0 for no such loops.
+    /// operations. 0 means that there are no such loops.
     pub sequential: u64,
-    /// Number of invocations of the workgroup that runs a loop within one kernel, where most of its operations have as many
-    /// points; 1 for always one.
+    /// Number of invocations of the workgroup that runs a loop within one kernel, where most of its operations have as
+    /// many points. 1 means always one.
     pub team: u64,
     /// Cost of writing a byte to memory, or of reading it, in operators.
     pub byte: u64,
@@ -66,8 +66,8 @@ pub struct ScheduleProfile {
     pub fma: bool,
     /// Size in bytes of vectors of contiguous elements; 1 for none.
     pub vector: u64,
-    /// Most invocations of a workgroup that has a row, for reductions of rows that are fused with maps over the same rows; a
-    /// power of two, or 1 for no fusion.
+    /// Most invocations of a workgroup that has a row, for reductions of rows that are fused with maps over the same
+    /// rows. A power of two, or 1 for no fusion.
     pub rows: u64,
     /// Most rows, columns and points of the reduction of fragments, where a device multiplies fragments of `f32` of any size
     /// that are in memory.

@@ -215,8 +215,9 @@ pub(super) fn add_tile_loops(
     })
 }
 
-/// The same where each point of an invocation is one of a line of neighbouring places, one for each invocation. All lines are whole:
-/// the last one begins earlier where they do not divide the axes, and its first places are results of the line before.
+/// The same where each point of an invocation is one of a line of neighbouring places, one for each invocation. All
+/// lines are whole. The last one begins earlier where they do not divide the axes, and its first places are results of
+/// the line before.
 pub(super) fn add_line_loops(
     nest: &mut TensorLoopNest,
     axes: &[usize],

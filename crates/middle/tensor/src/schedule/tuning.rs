@@ -87,8 +87,8 @@ impl FromStr for DispatchTuning {
     }
 }
 
-/// The signature of an operation: sizes of its axes, and a hash of its text (FNV-1a) in which tensors are numbered in
-/// the order of reads. Equal operations have equal signatures in all programs.
+/// The signature of an operation: sizes of its axes, and a hash of its text (FNV-1a). Tensors are numbered there in the
+/// order of reads. Equal operations have equal signatures in all programs.
 pub fn compute_signature(function: &TensorFunction, op: &StructuredOp) -> String {
     let mut text = renumber_values(&format_axes(op), op);
     for line in format_body(op) {

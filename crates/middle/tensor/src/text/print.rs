@@ -35,8 +35,8 @@ pub fn print_function(function: &TensorFunction) -> String {
 
 /// The whole text of a function, which [`parse_function`](super::parse_function) reads back.
 ///
-/// Beyond [`print_function`] it has all elements of constants, names of parameters, integers without a sign, demands on
-/// sizes, signatures of foreign calls and origins of assertions:
+/// Beyond [`print_function`] it has all elements of constants, names of parameters and integers without a sign. Demands
+/// on sizes, signatures of foreign calls and origins of assertions are in it, too:
 ///
 /// ```text
 /// func @main(%1 "x": i32[%0] unsigned) -> i32[%0] unsigned {

@@ -5,8 +5,8 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 impl ClifLowering<'_, '_, '_> {
-    /// Converts exactly. The exponent and fraction of a half, shifted to their position in an `f32`, form a number
-    /// that is too small by 2^112, also where it is subnormal. Multiplying by that is exact.
+    /// Converts exactly. The exponent and fraction of a half are shifted to their position in an `f32`. They form a
+    /// number that is too small by 2^112, also where it is subnormal. Multiplying by that is exact.
     pub fn f32_of_f16(&mut self, value: Value) -> Value {
         let wide = self.builder.ins().uextend(types::I32, value);
         let magnitude = self.builder.ins().band_imm_u(wide, 0x7fff);

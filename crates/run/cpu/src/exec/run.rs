@@ -11,9 +11,9 @@ impl JitKernel {
     /// Runs a launch to its end. Workgroups start in order, so that one may wait for earlier ones.
     ///
     /// # Errors
-    /// When the launch does not fit the kernel, when invocations of a workgroup wait at different barriers, or when
-    /// the kernel does not come to its end. On Linux, the latter includes accesses to addresses without memory and
-    /// exceeding the time limit.
+    /// The launch does not fit the kernel, invocations of a workgroup wait at different barriers, or the kernel does
+    /// not come to its end. On Linux, the latter includes accesses to addresses without memory and exceeding the time
+    /// limit.
     ///
     /// # Safety
     /// The memory of the arguments and bindings is valid for reads and writes during the call. Nothing else uses it

@@ -9,9 +9,8 @@ const MOST_TICKETS: u64 = 64;
 /// The numbers of workgroups, issued in order.
 ///
 /// Threads that take alternate workgroups read and write each other's neighbourhood. That costs a kernel which waits
-/// for memory a quarter of its time. Therefore a thread takes several in a row, fewer towards the end. Where
-/// workgroups may wait for each other, a thread takes one at a time, so that none waits for a thread that has others
-/// to run first.
+/// for memory a quarter of its time. Therefore a thread takes several in a row, fewer towards the end. Where workgroups
+/// may wait for each other, a thread takes one at a time. None then waits for a thread that has others to run first.
 ///
 /// The numbers have cache lines of their own, because all threads read what lies beside them for each workgroup.
 #[repr(align(128))]

@@ -22,7 +22,7 @@ const ALIGN: usize = 128;
 
 impl GuardedPages {
     /// Allocates `size` bytes, aligned to 128. `None` where there is no memory, where there are no guard pages, or
-    /// where thousands of allocations are guarded already: systems bound the number of mappings, which a process also
+    /// where thousands of allocations are guarded already. Systems bound the number of mappings, which a process also
     /// needs for other purposes.
     pub fn new_zeroed(size: usize) -> Option<GuardedPages> {
         #[cfg(target_os = "linux")]

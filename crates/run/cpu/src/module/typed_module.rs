@@ -45,8 +45,8 @@ impl<'a> TypedModule<'a> {
     /// gang.
     ///
     /// # Errors
-    /// When the module has no memory model or a 32-bit one, when a type or constant is malformed, or when there is no
-    /// such entry point.
+    /// The module has no memory model or a 32-bit one, a type or constant is malformed, or there is no such entry
+    /// point.
     pub fn new(
         module: &'a SpirvModule,
         start: EntrySelector<'_>,

@@ -36,10 +36,10 @@ pub(crate) fn used_components(program: &AnalysedModule<'_>, moved: &IdMap<bool>)
 }
 
 /// The values that are only moved, so that no part of them need be defined. Such a value only becomes part of vectors
-/// that are assembled component by component, or of structures, as a variant of an enumeration without its fields. It
-/// may also go from one private variable to another, as a function's result in a variable of its caller does, or be
-/// an operand of a selection. A scalar that only other blocks use counts as moved, too: optimisers hoist loads that
-/// only some branches need. The cost is linear in the instructions.
+/// that are assembled component by component, or of structures. A variant of an enumeration without its fields is an
+/// example. It may also be an operand of a selection. It may go from one private variable to another, as a function's
+/// result in a variable of its caller does. A scalar that only other blocks use counts as moved, too: optimisers hoist
+/// loads that only some branches need. The cost is linear in the instructions.
 pub(crate) fn find_moved_values(program: &AnalysedModule<'_>) -> IdMap<bool> {
     let mut moved = IdMap::new(program.module.bound(), true);
     // The number of the block of each loaded scalar.

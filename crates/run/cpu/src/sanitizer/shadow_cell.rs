@@ -58,8 +58,9 @@ pub(crate) struct CellAccess {
 }
 
 /// The next state of a cell of workgroup memory after a plain read that needs no report; none where it may need one.
-/// Such a read is of a value that the workgroup wrote in an earlier phase, that the invocation itself wrote, or that
-/// others have only read since. `owner` is phase and invocation, `access_word` the access info that generated code passes.
+/// Such a read is of a value that the workgroup wrote in an earlier phase, or that the invocation itself wrote. Or
+/// others have only read it since. `owner` is phase and invocation, `access_word` the access info that generated code
+/// passes.
 #[inline]
 pub(crate) fn read_usually(
     cell: u64,

@@ -48,7 +48,7 @@ impl VarianceAnalysis<'_> {
         changed
     }
 
-    /// The argument that all paths of a region pass for parameter `n` of its join block; none where they differ or
+    /// The argument that all paths of a region pass for parameter `n` of its join block. None where they differ or
     /// define it within the region.
     pub fn same_argument(
         &self,

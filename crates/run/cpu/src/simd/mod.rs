@@ -40,8 +40,8 @@ use cranelift_frontend::FunctionBuilderContext;
 /// fit registers by far.
 const MOST_PARAMETERS: usize = 1 << 10;
 
-/// The code cannot be vectorised: the paths of a branch need not join, lanes would be suspended at different points
-/// or wait for each other in a loop, or the code would grow too much.
+/// The code cannot be vectorised. The paths of a branch need not join, or lanes would be suspended at different points
+/// or wait for each other in a loop. Or the code would grow too much.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GangRefusal;
 

@@ -42,8 +42,8 @@ pub(super) struct GangVectoriser<'a> {
     pub held: Vec<LaneValues>,
     /// The first variable that holds each other value.
     pub variables: Vec<Option<u32>>,
-    /// For each value, the variable, or the value if it is used only within its block, that holds it in a serialised
-    /// region, and the number of that region.
+    /// For each value, the variable that holds it in a serialised region, and the number of that region. It is the
+    /// value itself if it is used only within its block.
     pub lane_scalars: Vec<(u32, u32)>,
     /// Regions so far.
     pub regions: u32,

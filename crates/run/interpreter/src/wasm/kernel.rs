@@ -101,8 +101,8 @@ impl WasmKernel {
     /// limit of steps holds approximately.
     ///
     /// # Errors
-    /// When arguments do not fit, or with the place of an instruction: an access outside of memory, a wait that never ends, or
-    /// more steps than allowed. Buffers keep what was written before.
+    /// Arguments that do not fit. With the place of an instruction: an access outside of memory, a wait that never
+    /// ends, or more steps than allowed. Buffers keep what was written before.
     pub fn run_launch(
         &self,
         launch: &InterpretedLaunch<'_>,

@@ -71,7 +71,8 @@ pub struct LaunchCase {
 /// An input of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseInput {
-    /// The bytes of a buffer, or those from an offset on, before the launch, with set, binding and element where it is bound to a descriptor.
+    /// The bytes of a buffer, or those from an offset on, before the launch. Set, binding and element are those of the
+    /// descriptor to which it is bound.
     Buffer(Option<(u32, u32, u32)>, Vec<u8>),
     /// A value. A null pointer is 8 zeros.
     Bytes(Vec<u8>),

@@ -70,8 +70,9 @@ impl ComputeDevice {
     /// ```
     ///
     /// # Safety
-    /// The memory has `size` initialised bytes, which may be read and written until the buffer is destroyed and the device is
-    /// idle, or the device is closed. The caller accesses them only while no call of this device runs and the device is idle.
+    /// The memory has `size` initialised bytes. They may be read and written until the buffer is destroyed and the
+    /// device is idle, or the device is closed. The caller accesses them only while no call of this device runs and the
+    /// device is idle.
     ///
     /// # Errors
     /// When the device cannot use memory of the caller.

@@ -22,8 +22,8 @@ pub fn format_devices<'a>(devices: impl Iterator<Item = &'a DeviceInfo>) -> Stri
     all.join(", ")
 }
 
-/// Whether a name means a device of a driver: the driver's name, alone or followed by a colon and a number or a part of the
-/// device's name.
+/// Whether a name means a device of a driver. It is the driver's name, alone or followed by a colon and a number or a
+/// part of the device's name.
 pub fn is_of_driver(name: &str, driver: &str) -> bool {
     let rest = name.strip_prefix(driver);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))

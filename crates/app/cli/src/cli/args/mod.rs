@@ -60,7 +60,7 @@ fn describe_input() -> String {
 /// Additions to the grammar.
 #[derive(ClapArgs)]
 pub struct GrammarArgs {
-    /// Add the instructions, values or set of extended instructions of a file in the form of Khronos' grammar; NAME is
+    /// Add the instructions, values or set of extended instructions of a file in the form of Khronos' grammar. NAME is
     /// the name of the set where the file does not state it
     #[arg(long, value_name = "[NAME=]FILE")]
     pub grammar: Vec<String>,

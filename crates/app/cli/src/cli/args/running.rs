@@ -15,7 +15,7 @@ pub struct DevicesArgs {
     /// Devices to list; by default all
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// Run tiny kernels that test the claims of each device; faults are stored for the version of its driver, and
+    /// Run tiny kernels that test the claims of each device. Faults are stored for the version of its driver, and
     /// modules that need a faulty feature are refused from then on
     #[arg(long)]
     pub probe: bool,
@@ -174,8 +174,8 @@ pub struct RunArgs {
     /// address=16xf32=iota is the address of a buffer
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub push: Vec<ValueSpec>,
-    /// Save a buffer after the run, or a program's result, as .npy or raw (.bin); WHICH is a
-    /// number, a name or SET,BINDING, and may be left out where one buffer changed
+    /// Save a buffer after the run, or a program's result, as .npy or raw (.bin). WHICH is a number, a name or
+    /// SET,BINDING, and may be left out where one buffer changed
     #[arg(long, visible_alias = "output", value_name = "[WHICH=]FILE")]
     pub out: Vec<String>,
     /// Compare a buffer or result with a .npy file; exit code 1 where they differ

@@ -223,8 +223,8 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// A literal sampler as OpenCL C encodes it: normalised in bit 0, addressing in bits 1 to 3,
-    /// filter from bit 4 on, counted from 1.
+    /// A literal sampler as OpenCL C encodes it. Normalised coordinates are bit 0, addressing bits 1 to 3, and the
+    /// filter, counted from 1, is from bit 4 on.
     pub(in crate::translate) fn literal_sampler(&mut self, literal: u64) -> Id {
         let addressing = (literal >> 1 & 7) as u32;
         let normalised = (literal & 1) as u32;

@@ -91,10 +91,10 @@ impl JacobiPairing {
     }
 }
 
-/// The column of the rotation for one index of a pair: 1 minus its element on the diagonal, which is
-/// real, and that in the partner's row. Of small angles, a rounded cosine would be too large on the
-/// average (H. Rutishauser, "The Jacobi method for real symmetric matrices", 1966). The rotation annihilates `between`, the off-diagonal element of a
-/// Hermitian matrix with `first` and `second` on the diagonal.
+/// The column of the rotation for one index of a pair. It is 1 minus its element on the diagonal, which is real, and
+/// the element in the partner's row. Of small angles, a rounded cosine would be too large on the average (H.
+/// Rutishauser, "The Jacobi method for real symmetric matrices", 1966). The rotation annihilates `between`, the
+/// off-diagonal element of a Hermitian matrix with `first` and `second` on the diagonal.
 pub(super) fn compute_rotation_column(
     c: &mut ScalarBuilder<'_>,
     first: ScalarNode,

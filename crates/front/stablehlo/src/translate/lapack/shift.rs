@@ -11,8 +11,8 @@ use spirula_tensor::ir::ScalarNode;
 /// The elements of a matrix of two rows, row by row.
 pub(super) type PairBlock = [ScalarNode; 4];
 
-/// Real and imaginary part of the first of two shifts, which are a conjugate pair or equal: the eigenvalues of a block, or twice
-/// the one that is closer to its last element.
+/// Real and imaginary part of the first of two shifts, which are a conjugate pair or equal. They are the eigenvalues of
+/// a block, or twice the one that is closer to its last element.
 pub(super) fn compute_real_shift(c: &mut ScalarBuilder<'_>, block: PairBlock) -> [ScalarNode; 2] {
     let sizes = block.map(|node| c.abs(node));
     let total = sizes

@@ -136,9 +136,8 @@ impl ScalarBuilder<'_> {
         self.copy_sign(next, x)
     }
 
-    /// The derivative of the logarithm of the gamma function (Abramowitz and Stegun, 6.3): the
-    /// argument is reflected to the right half and moved up by the recurrence, then the asymptotic
-    /// series applies.
+    /// The derivative of the logarithm of the gamma function (Abramowitz and Stegun, 6.3). The argument is reflected to
+    /// the right half and moved up by the recurrence, then the asymptotic series applies.
     pub fn digamma(&mut self, x: ScalarNode) -> ScalarNode {
         let half = self.constant_like(x, 0.5);
         let is_left = self.lt(x, half);

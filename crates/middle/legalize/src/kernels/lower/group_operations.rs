@@ -372,8 +372,8 @@ pub fn lower_subgroup_shuffle(
     Ok(l.emit_value(op, ty, &[scope, data, lane]))
 }
 
-/// Intel's shuffles up and down over two adjacent values: the lane at a distance below or above, taken from the other value where
-/// it is beyond the subgroup.
+/// Intel's shuffles up and down over two adjacent values. The result is that of the lane at a distance below or above;
+/// beyond the subgroup it is taken from the other value.
 pub fn lower_subgroup_shift(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,

@@ -21,9 +21,9 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
 /// Memory of the chunks of a scan.
 ///
-/// It has the number of workgroups that have begun. From [`FIRST`] on there are words of each chunk for each accumulator:
-/// pieces of its bits, each below a mark that says what it is a piece of. Words of two different writes have different
-/// marks, so that neither fences nor wide accesses are needed.
+/// It has the number of workgroups that have begun. From [`FIRST`] on there are words of each chunk for each
+/// accumulator. They are pieces of its bits, each below a mark that names the value of which it is a piece. Words of
+/// two different writes have different marks, so that neither fences nor wide accesses are needed.
 pub(crate) struct LookBackStatus {
     memory: VarId,
     /// Number of chunks.

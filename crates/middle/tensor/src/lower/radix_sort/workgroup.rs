@@ -120,8 +120,8 @@ pub(super) fn count_chunks(
     code.finish(groups, tile.invocations)
 }
 
-/// A kernel that replaces the totals of a digit in the chunks of a row by the sums of those before them, and leaves the sum of
-/// all. A workgroup has a digit of a row, and each invocation has adjacent totals.
+/// A kernel that replaces the totals of a digit in the chunks of a row by the sums of those before them. The sum of all
+/// is left. A workgroup has a digit of a row, and each invocation has adjacent totals.
 pub(super) fn scan_totals(
     b: &mut ProgramBuilder,
     tile: &WorkgroupTile,

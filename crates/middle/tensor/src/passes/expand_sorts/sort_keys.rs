@@ -1,7 +1,7 @@
 //! Sort keys: the numbers that a comparator compares, the most significant first.
 //!
-//! A comparator has keys if it compares the results of one function of both elements, and perhaps others where these are
-//! equal: `f(a) < f(b) || f(a) == f(b) && g(a) < g(b)`.
+//! A comparator has keys if it compares the results of one function of both elements, and perhaps others where these
+//! are equal. An example is `f(a) < f(b) || f(a) == f(b) && g(a) < g(b)`.
 
 use crate::ir::{NodeData, NodeGraph, ScalarCombiner, ScalarNode};
 use spirula_program::ScalarOp;

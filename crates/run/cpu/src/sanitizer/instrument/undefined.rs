@@ -128,8 +128,8 @@ impl SanitizerHooks {
         self.set_flags(lower, id, &flags);
     }
 
-    /// The flags of the structure, array or vector that is being stored, or of a scalar that is only copied; none
-    /// where no part of it may be undefined.
+    /// The flags of the structure, array or vector that is being stored, or of a scalar that is only copied. None where
+    /// no part of it may be undefined.
     pub(super) fn stored_flags(&self, lower: &mut ClifLowering<'_, '_, '_>) -> Option<ClifScalars> {
         let store = lower.current.filter(|inst| inst.op() == Op::Store)?;
         let value = store.id_operand(1);
@@ -181,8 +181,8 @@ impl SanitizerHooks {
             .then(|| self.read_undefined_flags(lower, operand))
     }
 
-    /// Assigns the flags that a phi takes. The phi's own flags stay: the block that is left may be its block, and
-    /// code after a loop may use the value of the previous iteration.
+    /// Assigns the flags that a phi takes. The phi's own flags stay. The block that is left may be its block, and code
+    /// after a loop may use the value of the previous iteration.
     pub fn assign_phi_flags(&self, lower: &mut ClifLowering<'_, '_, '_>, phi: Id, flags: &[Value]) {
         let Some(first) = self.arriving_variables(lower, phi, flags.len()) else {
             return;

@@ -27,8 +27,8 @@ pub struct OpenClDevice {
 }
 
 impl OpenClDevice {
-    /// All devices of all platforms, numbered consecutively. Threads query one after the other: drivers that initialise themselves at
-    /// the first query, such as PoCL 3.1, crash when two threads do so at once.
+    /// All devices of all platforms, numbered consecutively. Threads query one after the other. Drivers that initialise
+    /// themselves at the first query, such as PoCL 3.1, crash when two threads do so at once.
     pub fn enumerate_devices() -> Result<Vec<OpenClDevice>, DeviceError> {
         static ASKING: Mutex<()> = Mutex::new(());
         let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);

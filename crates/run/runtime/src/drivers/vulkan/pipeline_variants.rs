@@ -42,8 +42,9 @@ pub struct KernelPipelines {
 }
 
 impl KernelPipelines {
-    /// A kernel with its first pipeline. On processors, the buffers of a shader that `stays` within them are accessed by
-    /// address: the compilers of drivers there check each access of each invocation to a descriptor's buffer separately.
+    /// A kernel with its first pipeline. On processors, the buffers of a shader that `stays` within them are accessed
+    /// by address. The compilers of drivers there check each access of each invocation to a descriptor's buffer
+    /// separately.
     ///
     /// # Errors
     /// When the device lacks something that the shader needs, or its driver cannot compile it.
@@ -88,8 +89,8 @@ impl KernelPipelines {
         first.pipeline.was_cached
     }
 
-    /// The form of the shader that a launch needs: with addresses for buffers beyond the range of a descriptor, and with workgroups
-    /// that are folded into other dimensions.
+    /// The form of the shader that a launch needs. It has addresses for buffers beyond the range of a descriptor, and
+    /// workgroups that are folded into other dimensions.
     pub fn find_requirements(
         &self,
         limits: &vk::PhysicalDeviceLimits,

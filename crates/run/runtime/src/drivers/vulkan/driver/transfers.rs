@@ -38,8 +38,8 @@ impl VulkanDriver {
         })
     }
 
-    /// Records a fill, or replays it. A pattern that is no word is copied to the beginning of the range, which is then copied to what
-    /// follows: each copy is twice as long as the one before.
+    /// Records a fill, or replays it. A pattern that is no word is copied to the beginning of the range, which is then
+    /// copied to the part that follows. Each copy is twice as long as the one before.
     pub(super) fn fill_range(&mut self, fill: &PatternFill<'_>) -> Result<(), DeviceError> {
         if let Some(word) = fill.find_word() {
             return self.fill_with(fill, |_, _, buffer| {

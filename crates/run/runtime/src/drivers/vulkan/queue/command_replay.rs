@@ -7,9 +7,9 @@ use crate::DeviceError;
 use std::collections::VecDeque;
 
 impl VulkanQueue {
-    /// Replays a command from a finished batch, if all commands since that batch began are equal to those that it was recorded
-    /// for; otherwise does nothing and returns `false`. `note` gets the number of each binding, how it is accessed, and the
-    /// value of the timeline when that is done.
+    /// Replays a command from a finished batch, if all commands since that batch began are equal to those that it was
+    /// recorded for. Otherwise does nothing and returns `false`. `note` gets the number of each binding, how it is
+    /// accessed, and the value of the timeline when that is done.
     pub fn replay_command(
         &mut self,
         asked: &RepeatableCommand<'_>,

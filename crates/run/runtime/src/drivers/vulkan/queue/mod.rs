@@ -276,8 +276,8 @@ impl VulkanQueue {
         }
     }
 
-    /// Whether the host may access a buffer, all known commands for which are done at a value of the timeline; `None` stands for
-    /// all that is recorded.
+    /// Whether the host may access a buffer, all known commands for which are done at a value of the timeline. `None`
+    /// stands for all that is recorded.
     pub fn is_done(&self, value: Option<u64>) -> bool {
         match value {
             Some(value) => value.max(self.unbounded) <= self.done,
@@ -305,8 +305,8 @@ impl VulkanQueue {
         self.wait_for(self.submitted)
     }
 
-    /// Waits until the host may access a buffer, all known commands for which are done at a value of the timeline; `None` stands
-    /// for all that is recorded.
+    /// Waits until the host may access a buffer, all known commands for which are done at a value of the timeline.
+    /// `None` stands for all that is recorded.
     pub fn wait_for_access(&mut self, value: Option<u64>) -> Result<(), DeviceError> {
         match value {
             Some(value) => self.wait_for(value.max(self.unbounded)),
