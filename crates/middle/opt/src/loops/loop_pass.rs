@@ -14,7 +14,7 @@ use spirula_spirv::ir::{Block, ErasedIds, Func, SpirvModule};
 /// A pass over loops.
 pub trait LoopPass {
     /// The unit that it changes: one loop, or several.
-    type Found;
+    type Candidate;
 
     /// Most repetitions of the pass over a function. It repeats while it changes something.
     const LEVELS: usize = 1;
@@ -35,10 +35,10 @@ pub trait LoopPass {
         tools: &mut LoopPassContext,
         module: &SpirvModule,
         flow: &FlowAnalysis,
-    ) -> Vec<Self::Found>;
+    ) -> Vec<Self::Candidate>;
 
     /// The blocks of a candidate. Of candidates that share blocks, only the first is transformed.
-    fn candidate_blocks<'a>(&self, found: &'a Self::Found) -> &'a [Block];
+    fn candidate_blocks<'a>(&self, found: &'a Self::Candidate) -> &'a [Block];
 
     /// Transforms a candidate, or declines. Changes to other blocks are reported by
     /// [`LoopPassContext::mark_changed`].
@@ -46,7 +46,7 @@ pub trait LoopPass {
         &mut self,
         tools: &mut LoopPassContext,
         module: &mut SpirvModule,
-        found: &Self::Found,
+        found: &Self::Candidate,
     ) -> bool;
 }
 

@@ -47,7 +47,7 @@ struct FissionSplit {
 }
 
 impl LoopPass for LoopFission {
-    type Found = FissionSplit;
+    type Candidate = FissionSplit;
 
     /// The rest of a loop may be split again.
     const LEVELS: usize = MOST_STORES;

@@ -33,7 +33,7 @@ pub fn run_fuse(
 struct LoopFusion;
 
 impl LoopPass for LoopFusion {
-    type Found = LoopPair;
+    type Candidate = LoopPair;
 
     /// A fused loop may be fused with the next one.
     const LEVELS: usize = usize::MAX;

@@ -37,7 +37,7 @@ pub fn run_peel(
 struct LoopPeeling;
 
 impl LoopPass for LoopPeeling {
-    type Found = LoopShape;
+    type Candidate = LoopShape;
 
     fn find_candidates(
         &self,

@@ -85,7 +85,7 @@ struct ReadAheadLoad {
 }
 
 impl LoopPass for ReadAhead {
-    type Found = ReadAheadLoop;
+    type Candidate = ReadAheadLoop;
 
     fn is_worth(
         &self,

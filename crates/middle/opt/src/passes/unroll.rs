@@ -97,7 +97,7 @@ struct FullUnrolling {
 }
 
 impl LoopPass for FullUnrolling {
-    type Found = LoopShape;
+    type Candidate = LoopShape;
 
     /// Most levels of nested loops that are unrolled.
     const LEVELS: usize = 6;
@@ -203,7 +203,7 @@ struct PartialUnrolling {
 }
 
 impl LoopPass for PartialUnrolling {
-    type Found = LoopShape;
+    type Candidate = LoopShape;
 
     fn find_candidates(
         &self,

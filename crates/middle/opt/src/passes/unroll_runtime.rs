@@ -84,7 +84,7 @@ pub struct LoopCounter {
 }
 
 impl LoopPass for RuntimeUnrolling {
-    type Found = LoopShape;
+    type Candidate = LoopShape;
 
     fn is_worth(
         &self,

@@ -36,7 +36,7 @@ pub fn run_unswitch(
 struct LoopUnswitching;
 
 impl LoopPass for LoopUnswitching {
-    type Found = UnswitchCandidate;
+    type Candidate = UnswitchCandidate;
 
     fn is_worth(
         &self,
