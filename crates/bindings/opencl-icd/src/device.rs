@@ -34,7 +34,7 @@ impl ClDevice {
     /// A part of the processor, which is not opened yet.
     ///
     /// # Errors
-    /// When the processor cannot be opened with so many threads.
+    /// When the processor cannot be opened with a given number of threads.
     pub fn part_of(handle: ObjectHandle<ClDevice>, share: DeviceShare) -> CallResult<ClDevice> {
         let options = choose_options(Some(share.threads));
         let device = ComputeDevice::open(&share.parent.info.id, &options)?;

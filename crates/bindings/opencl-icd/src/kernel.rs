@@ -49,7 +49,7 @@ pub enum ParameterKind {
     Buffer,
     /// A pointer to workgroup memory.
     Workgroup,
-    /// A value of so many bytes.
+    /// A value of a given number of bytes.
     Value(u64),
     /// An image.
     Image {
@@ -94,7 +94,7 @@ pub enum ArgumentValue {
     Address(u64),
     /// A null pointer.
     Null,
-    /// So many bytes of workgroup memory.
+    /// A given number of bytes of workgroup memory.
     Workgroup(u64),
     /// A value.
     Bytes(Vec<u8>),

@@ -46,7 +46,8 @@ impl ApiObject for Client {
 }
 
 impl Client {
-    /// Opens the devices that the options ask for, or one as so many logical devices, and connects to other processes.
+    /// Opens the devices that the options ask for, or one as several logical devices, and connects to other
+    /// processes.
     fn new(options: &[NamedValue], arguments: &PjrtClientCreateArgs) -> PluginResult<Client> {
         let infos = choose_devices(options)?;
         let info = infos[0].clone();

@@ -64,7 +64,7 @@ pub struct ProcessProfile {
 }
 
 impl ProcessProfile {
-    /// The profile of devices that are alike, or of one as so many logical devices as the options ask for.
+    /// The profile of devices that are alike, or of one as several logical devices.
     ///
     /// # Errors
     /// When that number is wrong.

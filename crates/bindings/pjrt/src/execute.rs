@@ -221,7 +221,7 @@ impl PjrtLoadedExecutableExecuteArgs {
     }
 }
 
-/// The parts of an execution on so many devices: one for each run, or all devices together.
+/// The parts of an execution on a given number of devices: one for each run, or all devices together.
 fn list_parts(runs: Option<Vec<ProcessRun>>, devices: usize) -> Vec<ExecutionPart> {
     let Some(runs) = runs else {
         return vec![ExecutionPart {

@@ -18,7 +18,7 @@ pub fn make_zeros(count: u64) -> PluginResult<Vec<u8>> {
     reserved.ok_or_else(|| missing_memory(count))
 }
 
-/// The error that the host has no memory for so many bytes.
+/// The error that the host has no memory for a number of bytes.
 pub fn missing_memory(count: u64) -> PluginError {
     let message = format!("the host has no memory for {count} bytes");
     PluginError::new(PjrtErrorCode::RESOURCE_EXHAUSTED, message)
@@ -32,7 +32,7 @@ pub fn is_dense(array: &ArrayType, strides: &[i64]) -> bool {
         || dimensions.all(|(size, (given, dense))| *size == 1 || given == dense)
 }
 
-/// Whether elements at these strides are within so many bytes.
+/// Whether elements at these strides are within a given number of bytes.
 pub fn is_within(array: &ArrayType, strides: &[i64], bytes: usize) -> bool {
     if array.sizes.contains(&0) {
         return true;

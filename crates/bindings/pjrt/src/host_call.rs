@@ -509,7 +509,7 @@ fn create_array(
     Ok(CallMemory::Array(value, to_pointer(address)))
 }
 
-/// A new array of so many bytes, and its memory.
+/// A new array of a given number of bytes, and its memory.
 fn allocate_array(
     session: &mut DeviceSession<'_>,
     bytes: u64,

@@ -65,7 +65,7 @@ impl HostPoolMemory {
         self.is_retired.load(Ordering::Acquire)
     }
 
-    /// Leases the memory if it is free and suits so many bytes.
+    /// Leases the memory if it is free and suits a given number of bytes.
     fn lease(&self, length: usize) -> bool {
         let is_fit = (length..=length.saturating_mul(2).max(PAGE)).contains(&self.size());
         is_fit && !self.is_leased.swap(true, Ordering::Acquire)
@@ -124,7 +124,7 @@ pub struct HostPool {
 }
 
 impl HostPool {
-    /// Memory for so many bytes, with any content.
+    /// Memory for a given number of bytes, with any content.
     ///
     /// # Errors
     /// When the host has none.
@@ -154,7 +154,7 @@ impl HostPool {
         })
     }
 
-    /// A block of so many bytes, which a function fills.
+    /// A block of a given number of bytes, which a function fills.
     ///
     /// # Errors
     /// When the host has no memory, and those of the function.
@@ -194,7 +194,7 @@ pub fn find_place(bytes: &[u8], start: *const u8, length: usize) -> Option<usize
     is_within.then_some(place)
 }
 
-/// Gives up the oldest free memory, so that the rest and so many bytes are within the limit.
+/// Gives up the oldest free memory, so that the rest and that number of bytes is within the limit.
 fn retire_free(memories: &mut Vec<Arc<HostPoolMemory>>, length: usize) {
     let is_free = |memory: &Arc<HostPoolMemory>| !memory.is_leased.load(Ordering::Relaxed);
     let free = memories.iter().filter(|memory| is_free(memory));

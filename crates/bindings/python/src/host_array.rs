@@ -66,7 +66,7 @@ impl HostArray {
         if length == 0 {
             return &[];
         }
-        // SAFETY: the buffer has so many bytes, one after the other, and is kept until this array is dropped.
+        // SAFETY: the buffer has that number of bytes, one after the other, and is kept until this array is dropped.
         unsafe { std::slice::from_raw_parts(self.buffer.buf_ptr().cast(), length) }
     }
 }
@@ -152,7 +152,7 @@ impl MutableHostArray {
         if length == 0 {
             return &[];
         }
-        // SAFETY: the buffer has so many bytes, one after the other, and is kept until this array is dropped.
+        // SAFETY: the buffer has that number of bytes, one after the other, and is kept until this array is dropped.
         unsafe { std::slice::from_raw_parts(self.buffer.buf_ptr().cast(), length) }
     }
 
@@ -206,7 +206,7 @@ pub fn make_numpy_array<'py>(
     if length > 0 {
         py.detach(|| {
             let start = std::ptr::with_exposed_provenance_mut(address);
-            // SAFETY: the array has so many bytes, and no other thread knows it yet.
+            // SAFETY: the array has that number of bytes, and no other thread knows it yet.
             write(unsafe { std::slice::from_raw_parts_mut(start, length) })
         })?;
     }

@@ -13,7 +13,7 @@ use spirula_spirv::reflect::{
 };
 use std::sync::Arc;
 
-/// Workgroup memory of so many bytes, as an argument of a kernel.
+/// Workgroup memory of a given number of bytes, as an argument of a kernel.
 #[pyclass(name = "LocalMemory", module = "spirula", frozen, get_all)]
 pub struct PythonLocalMemory {
     /// The number of bytes.

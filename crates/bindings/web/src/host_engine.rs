@@ -65,13 +65,13 @@ impl WasmEngine for HostEngine {
     }
 
     fn write_memory(&mut self, instance: u32, at: u32, bytes: &[u8]) -> Result<(), String> {
-        // SAFETY: there are so many bytes, which are only read.
+        // SAFETY: there is that number of bytes, which are only read.
         let written = unsafe { write_memory(instance, at, bytes.as_ptr(), bytes.len()) };
         check_call(written).map(|_| ())
     }
 
     fn read_memory(&mut self, instance: u32, at: u32, out: &mut [u8]) -> Result<(), String> {
-        // SAFETY: there is room for so many bytes, and nothing else refers to it.
+        // SAFETY: there is room for that number of bytes, and nothing else refers to it.
         let read = unsafe { read_memory(instance, at, out.as_mut_ptr(), out.len()) };
         check_call(read).map(|_| ())
     }

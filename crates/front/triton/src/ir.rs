@@ -62,7 +62,7 @@ impl FloatFormat {
 /// Types of scalars and of the elements of tensors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TileElement {
-    /// An integer of so many bits.
+    /// An integer of a given number of bits.
     Integer(u32),
     /// A floating-point number.
     Float(FloatFormat),

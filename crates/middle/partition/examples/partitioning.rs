@@ -1,7 +1,7 @@
 //! Partitions a program and writes what each device runs, or the same as one manual computation.
 //!
 //! `cargo run -p spirula-partition --example partitioning -- FILE [wrapped]` takes the shardings of the program.
-//! `SPIRULA_BATCH=4` shards the first dimension of each argument over so many devices, where they divide it.
+//! `SPIRULA_BATCH=4` shards the first dimension of each argument over that number of devices, where they divide it.
 
 use spirula_partition::{PartitionOptions, partition_module, wrap_as_manual};
 use spirula_stablehlo::mlir::{MlirModule, SsaNumbering};

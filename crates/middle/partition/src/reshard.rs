@@ -45,7 +45,7 @@ pub struct ReshardPlan {
     pub bytes: f64,
 }
 
-/// The share of a whole that a device receives if it has one of so many parts.
+/// The share of a whole that a device receives if it has one of a given number of parts.
 fn received_share(count: u64) -> f64 {
     1.0 - 1.0 / count as f64
 }

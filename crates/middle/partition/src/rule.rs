@@ -111,7 +111,7 @@ impl WindowHalo {
             && own + self.before.min(0) + self.after.min(0) >= least
     }
 
-    /// The share of a part that a device receives from its neighbours, of so many parts.
+    /// The share of a part that a device receives from its neighbours, of a given number of parts.
     pub fn received_share(&self, parts: u64) -> f64 {
         let received = self.before.max(0) + self.after.max(0);
         received as f64 * parts as f64 / self.size as f64

@@ -94,7 +94,7 @@ impl fmt::Display for FrameFault {
     }
 }
 
-/// The header of a message of so many bytes.
+/// The header of a message of a given number of bytes.
 pub fn write_header(kind: FrameKind, tag: &MessageTag, length: u64) -> [u8; HEADER_BYTES] {
     let kind = KINDS.iter().position(|own| *own == kind).unwrap_or(0) as u32;
     let mut header = [0; HEADER_BYTES];

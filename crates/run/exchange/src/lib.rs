@@ -1,4 +1,5 @@
-//! Messages and collectives between the processes of a program, over TCP.
+//! Messages and collectives between the processes of a program, over TCP. Threads of one process may stand in their place
+//! ([`ProcessMesh::link_threads`]).
 //!
 //! Processes find each other through a key-value store that they share ([`KeyValueStore`]). Each one publishes the address at
 //! which it listens, and every pair has one connection ([`ProcessMesh::establish`]). Nothing listens after that.

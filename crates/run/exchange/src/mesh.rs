@@ -94,7 +94,8 @@ impl ProcessMesh {
         Ok((mesh, records.into_iter().map(|own| own.profile).collect()))
     }
 
-    /// Meshes for so many devices of one process, each of which runs on a thread of its own. They stand in the place of processes.
+    /// Meshes for a given number of devices of one process, each of which runs on a thread of its own. They stand in
+    /// the place of processes.
     pub fn link_threads(count: usize, timeout: Duration) -> Vec<ProcessMesh> {
         let addresses = vec![OWN_ADDRESS.to_owned(); count];
         let inboxes = (0..count).map(|_| Arc::new(MessageInbox::new(addresses.clone())));

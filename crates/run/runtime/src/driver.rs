@@ -126,7 +126,8 @@ pub struct DeviceLimits {
 }
 
 impl DeviceLimits {
-    /// Chooses the size of workgroups: the largest divisors of the global size, with so many invocations at most.
+    /// Chooses the size of workgroups: the largest divisors of the global size, with a given number of invocations at
+    /// most.
     pub fn choose_workgroup_size(&self, global: [u64; 3], most: u32) -> [u32; 3] {
         let mut left = most.min(self.workgroup_invocations);
         let mut local = [1; 3];

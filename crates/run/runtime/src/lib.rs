@@ -1,4 +1,4 @@
-//! Devices, buffers and kernels.
+//! Runtime: devices, their buffers and kernels, and whole programs on them.
 //!
 //! - [`ComputeDevice`]: creates resources and kernels and launches them. Each launch is checked against the module's
 //!   interface. [`DeviceDriver`] is the interface of implementations.

@@ -40,7 +40,7 @@ impl PartitionPlan {
         }
     }
 
-    /// As many parts of so many threads as there are. Threads may be left.
+    /// The largest number of parts with a given number of threads each. Threads may be left.
     unsafe fn read_equal(
         device: &ClDevice,
         properties: *const cl_device_partition_property,

@@ -129,7 +129,8 @@ impl ShardEntry<'_, '_> {
         parts.collect()
     }
 
-    /// The type of so many parts one after the other; that of a tensor itself where every device has all of it.
+    /// The type of a given number of parts one after the other; that of a tensor itself where every device has all of
+    /// it.
     fn stacked_type(&mut self, layout: &ShardLayout, part: MlirType, count: u64) -> MlirType {
         if layout.is_replicated() {
             return part;

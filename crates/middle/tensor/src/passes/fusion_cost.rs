@@ -24,7 +24,7 @@ use std::fmt;
 const TRIVIAL: u64 = 3;
 /// Most work that is repeated where the number of reads is not known.
 const CHEAP: u64 = 8;
-/// Repeated work at points may be one in so many parts of the reader's own work.
+/// Repeated work at points may be the reader's own work divided by this number.
 const PART: u64 = 2;
 /// Most operators that a body repeats because it reads several elements. Without it, steps that read two elements each,
 /// such as those of sorts, would double with each step.

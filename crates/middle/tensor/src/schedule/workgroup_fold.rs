@@ -19,7 +19,7 @@ pub(super) struct FoldSize {
     pub total: u64,
     /// Number of adjacent points of an invocation in each iteration.
     pub lanes: u64,
-    /// Number of runs of so many points.
+    /// Number of runs of a given number of points.
     pub runs: u64,
     /// Number of results.
     pub results: u64,

@@ -131,7 +131,7 @@ impl PrintfSites {
         let inside = |(base, length): &&(u64, u64)| address >= *base && address - base < *length;
         let (base, length) = self.constants.iter().find(inside)?;
         let rest = (length - (address - base)) as usize;
-        // SAFETY: the kernel keeps its constants, of so many bytes.
+        // SAFETY: the kernel keeps its constants, of that number of bytes.
         let bytes = unsafe { std::slice::from_raw_parts(address as *const u8, rest) };
         let end = bytes.iter().position(|b| *b == 0);
         Some(&bytes[..end.unwrap_or(rest)])

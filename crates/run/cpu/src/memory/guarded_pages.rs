@@ -217,7 +217,7 @@ mod system {
             if kept > most {
                 self.discard_pages(self.open);
             } else {
-                // SAFETY: so many bytes are open, which nothing else uses.
+                // SAFETY: that number of bytes is open, which nothing else uses.
                 unsafe { libc::memset(self.before_end(kept), 0, kept) };
             }
             let done = if wanted >= self.open {

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     fn memory_bytes(memory: &mut ThreadMemory) -> &mut [u8] {
-        // SAFETY: it has so many bytes, which only the test uses.
+        // SAFETY: it has that number of bytes, which only the test uses.
         unsafe { std::slice::from_raw_parts_mut(memory.first_byte(), memory.size()) }
     }
 

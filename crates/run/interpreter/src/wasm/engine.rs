@@ -50,7 +50,7 @@ pub trait WasmEngine {
     /// When the engine refuses the module.
     fn load_module(&mut self, code: &[u8], functions: &Arc<HostFunctions>) -> Result<u32, String>;
 
-    /// Grows the memory of an instance to at least so many bytes.
+    /// Grows the memory of an instance to at least a given number of bytes.
     ///
     /// # Errors
     /// When there is not so much memory.

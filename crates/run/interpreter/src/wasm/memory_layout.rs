@@ -86,7 +86,7 @@ impl FixedLayout {
         self.regions + index * REGION_BYTES
     }
 
-    /// The placer of what lies after a table with so many buffers.
+    /// The placer of what lies after a table with a given number of buffers.
     pub(super) fn place_after(&self, buffers: u32) -> RegionPlacer {
         let end = self.region_row(FIXED_REGIONS + self.resources) + buffers * REGION_BYTES;
         RegionPlacer { end: end.into() }

@@ -26,7 +26,7 @@ pub(super) fn plan_lines(request: &ScheduleRequest<'_>) -> Option<Box<dyn Schedu
     suits.then(|| Box::new(LinesPlan { axes }) as Box<dyn SchedulePlan>)
 }
 
-/// The least number of last axes with so many points; none where no other axis is left.
+/// The least number of last axes with a given number of points; none where no other axis is left.
 fn count_line_axes(sizes: &[u64], points: u64) -> Option<usize> {
     if points == 0 || sizes.contains(&0) {
         return None;

@@ -18,7 +18,7 @@ pub(in crate::wasm) struct CellPointer {
 }
 
 impl CellPointer {
-    /// The pointer so many bytes after.
+    /// The pointer a given number of bytes after.
     pub(super) fn add(self, bytes: u64) -> CellPointer {
         CellPointer {
             offset: self.offset + bytes,
@@ -46,7 +46,7 @@ impl FunctionEmitter<'_, '_> {
         self.regions.len() - 1
     }
 
-    /// The first offset in a region that is too large for so many bytes.
+    /// The first offset in a region that is too large for a given number of bytes.
     fn find_limit(&mut self, region: usize, bytes: u64) -> u32 {
         let mut limits = self.regions[region].limits.iter();
         if let Some((_, limit)) = limits.find(|(span, _)| *span == bytes) {

@@ -359,7 +359,7 @@ impl<'k> FunctionEmitter<'k, '_> {
             _ => {}
         }
         for (span, limit) in &region.limits {
-            // The number of offsets at which so many bytes fit.
+            // The number of offsets at which a given number of bytes fits.
             let span = *span as i64;
             self.sink()
                 .local_get(region.size)
