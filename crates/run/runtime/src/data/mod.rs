@@ -7,6 +7,7 @@ mod element;
 mod error;
 mod generate;
 mod npy;
+mod npy_header;
 
 pub use array::{ArrayStatistics, ArrayTypeDisplay, ElementArray, measure_shape};
 pub use element::{ElementClass, ElementNumber, ElementType};

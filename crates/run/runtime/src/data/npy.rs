@@ -1,38 +1,84 @@
-//! NumPy's file format, through `npyz`.
+//! NumPy's file format.
 //!
 //! Only dense arrays of the element types are read, in either byte order and either index order;
 //! complex numbers become a last dimension of two real ones.
 //! `bf16`, which NumPy lacks, is written as raw items of two bytes (`|V2`), as `ml_dtypes` does.
 
+use super::npy_header::{read_header, write_header};
 use super::{DataError, ElementArray, ElementType, measure_shape};
-use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr, WriteOptions, WriterBuilder};
 
-/// Largest header that is read, in bytes: NumPy's own are below 200.
-const MOST_HEADER: usize = 1 << 16;
-/// Brackets in a header: as many as a tuple of dimensions in a dictionary has, and some to spare.
-const MOST_BRACKETS: usize = 8;
+/// A type of elements in files.
+struct NpyType {
+    /// Class and size, without the byte order.
+    text: &'static str,
+    element: ElementType,
+    /// Whether two elements are a complex number.
+    is_complex: bool,
+}
+
+const fn define_type(text: &'static str, element: ElementType) -> NpyType {
+    NpyType {
+        text,
+        element,
+        is_complex: false,
+    }
+}
+
+/// The types, those of real numbers first.
+const TYPES: &[NpyType] = &[
+    define_type("b1", ElementType::Bool),
+    define_type("i1", ElementType::I8),
+    define_type("i2", ElementType::I16),
+    define_type("i4", ElementType::I32),
+    define_type("i8", ElementType::I64),
+    define_type("u1", ElementType::U8),
+    define_type("u2", ElementType::U16),
+    define_type("u4", ElementType::U32),
+    define_type("u8", ElementType::U64),
+    define_type("f2", ElementType::F16),
+    define_type("f4", ElementType::F32),
+    define_type("f8", ElementType::F64),
+    define_type("V2", ElementType::BF16),
+    NpyType {
+        is_complex: true,
+        ..define_type("c8", ElementType::F32)
+    },
+    NpyType {
+        is_complex: true,
+        ..define_type("c16", ElementType::F64)
+    },
+];
+
+impl NpyType {
+    /// Finds the type of a header's text, whose first character is the byte order.
+    fn find(type_text: &str) -> Option<&'static NpyType> {
+        let text = type_text.strip_prefix(['<', '>', '|'])?;
+        let found = TYPES.iter().find(|known| known.text == text)?;
+        let has_order = !type_text.starts_with('|');
+        (has_order || !found.has_order()).then_some(found)
+    }
+
+    /// Whether elements have several bytes in an order.
+    fn has_order(&self) -> bool {
+        self.element.size() > 1 && self.element != ElementType::BF16
+    }
+}
 
 /// Reads the array in the bytes of a `.npy` file.
 ///
 /// # Errors
 /// When they are no such file, are truncated, or hold something else than plain elements.
 pub fn read_npy(bytes: &[u8]) -> Result<ElementArray, DataError> {
-    check_header(bytes)?;
-    let mut rest = bytes;
-    let header = NpyHeader::from_reader(&mut rest).map_err(|e| DataError::Npy(e.to_string()))?;
-    let DType::Plain(ty) = header.dtype() else {
-        return Err(DataError::Npy("it holds records".to_owned()));
+    let (header, rest) = read_header(bytes)?;
+    let type_text = header.type_text;
+    let Some(known) = NpyType::find(type_text) else {
+        let message = format!("its type is {}", type_text.escape_debug());
+        return Err(DataError::Npy(message));
     };
-    let known = element_of(&ty).ok_or_else(|| DataError::Npy(format!("its type is {ty}")))?;
-    let (element, is_complex) = known;
-    let shape: Option<Vec<usize>> = header
-        .shape()
-        .iter()
-        .map(|d| (*d).try_into().ok())
-        .collect();
-    let mut shape = shape.ok_or_else(|| DataError::Npy("its shape is beyond memory".to_owned()))?;
-    let (items, mut item) = (shape.clone(), element.size());
-    if is_complex {
+    let element = known.element;
+    let items = header.shape;
+    let (mut shape, mut item) = (items.clone(), element.size());
+    if known.is_complex {
         shape.push(2);
         item *= 2;
     }
@@ -44,52 +90,16 @@ pub fn read_npy(bytes: &[u8]) -> Result<ElementArray, DataError> {
         );
         return Err(DataError::Npy(message));
     }
-    let mut data = match header.order() {
-        Order::C => rest.to_vec(),
-        Order::Fortran => transpose_elements(rest, item, &items),
+    let mut data = if header.is_fortran {
+        transpose_elements(rest, item, &items)
+    } else {
+        rest.to_vec()
     };
-    if ty.endianness() == Endianness::Big {
+    if type_text.starts_with('>') {
         data.chunks_exact_mut(element.size())
             .for_each(<[u8]>::reverse);
     }
     ElementArray::new(element, shape, data)
-}
-
-/// Refuses headers on which a general reader of Python literals would overflow.
-fn check_header(bytes: &[u8]) -> Result<(), DataError> {
-    let bad = |message: &str| Err(DataError::Npy(message.to_owned()));
-    if !bytes.starts_with(b"\x93NUMPY") {
-        return bad("it does not begin with NumPy's magic number");
-    }
-    let length = match bytes.get(6..) {
-        Some([1, _, a, b, ..]) => usize::from(u16::from_le_bytes([*a, *b])) + 10,
-        Some([2 | 3, _, a, b, c, d, ..]) => {
-            (u32::from_le_bytes([*a, *b, *c, *d]) as usize).saturating_add(12)
-        }
-        Some([_, _, ..]) => return bad("its version is not 1 to 3"),
-        _ => return bad("it is truncated"),
-    };
-    if length > MOST_HEADER {
-        return bad("its header is too long");
-    }
-    let Some(header) = bytes.get(12..length) else {
-        return bad("it is truncated");
-    };
-    if header.iter().filter(|b| b"([{".contains(b)).count() > MOST_BRACKETS {
-        return bad("its header is nested");
-    }
-    let numbers = header.split(|b| !b.is_ascii_digit());
-    let sizes = numbers.filter_map(|n| match std::str::from_utf8(n) {
-        Ok("") | Err(_) => None,
-        Ok(digits) => Some(digits.parse::<u64>().ok()),
-    });
-    let product = sizes
-        .map(|n| n.map(|n| n.max(1)))
-        .try_fold(1_u64, |product, n| product.checked_mul(n?));
-    match product {
-        Some(_) => Ok(()),
-        None => bad("its shape is beyond memory"),
-    }
 }
 
 /// From first dimension fastest to last dimension fastest.
@@ -116,61 +126,18 @@ fn transpose_elements(bytes: &[u8], size: usize, shape: &[usize]) -> Vec<u8> {
     out
 }
 
-/// The type of the elements, and whether two of them are a complex number.
-fn element_of(ty: &TypeStr) -> Option<(ElementType, bool)> {
-    let element = match (ty.type_char(), ty.size_field()) {
-        (TypeChar::Bool, 1) => ElementType::Bool,
-        (TypeChar::Int, 1) => ElementType::I8,
-        (TypeChar::Int, 2) => ElementType::I16,
-        (TypeChar::Int, 4) => ElementType::I32,
-        (TypeChar::Int, 8) => ElementType::I64,
-        (TypeChar::Uint, 1) => ElementType::U8,
-        (TypeChar::Uint, 2) => ElementType::U16,
-        (TypeChar::Uint, 4) => ElementType::U32,
-        (TypeChar::Uint, 8) => ElementType::U64,
-        (TypeChar::Float, 2) => ElementType::F16,
-        (TypeChar::Float, 4) | (TypeChar::Complex, 8) => ElementType::F32,
-        (TypeChar::Float, 8) | (TypeChar::Complex, 16) => ElementType::F64,
-        (TypeChar::RawData, 2) => ElementType::BF16,
-        _ => return None,
-    };
-    Some((element, ty.type_char() == TypeChar::Complex))
-}
-
-fn type_text(element: ElementType) -> &'static str {
-    match element {
-        ElementType::Bool => "|b1",
-        ElementType::I8 => "|i1",
-        ElementType::I16 => "<i2",
-        ElementType::I32 => "<i4",
-        ElementType::I64 => "<i8",
-        ElementType::U8 => "|u1",
-        ElementType::U16 => "<u2",
-        ElementType::U32 => "<u4",
-        ElementType::U64 => "<u8",
-        ElementType::F16 => "<f2",
-        ElementType::BF16 => "|V2",
-        ElementType::F32 => "<f4",
-        ElementType::F64 => "<f8",
-    }
-}
-
 /// An array as the bytes of a `.npy` file.
 ///
 /// # Errors
-/// When the file format refuses it, which no array of ours makes it do.
+/// When it has more dimensions than a header has room for.
 pub fn write_npy(array: &ElementArray) -> Result<Vec<u8>, DataError> {
-    let refused = |e: &dyn std::fmt::Display| DataError::Npy(e.to_string());
-    let ty: TypeStr = type_text(array.element())
-        .parse()
-        .map_err(|e| refused(&e))?;
-    let shape: Vec<u64> = array.shape().iter().map(|d| *d as u64).collect();
-    let mut out = WriteOptions::new_header_only()
-        .dtype(DType::Plain(ty))
-        .shape(&shape)
-        .writer(Vec::new())
-        .write_header_only()
-        .map_err(|e| refused(&e))?;
+    let known = TYPES.iter().find(|known| known.element == array.element());
+    let header = known.and_then(|known| {
+        let order = if known.has_order() { '<' } else { '|' };
+        write_header(&format!("{order}{}", known.text), array.shape())
+    });
+    let too_large = || DataError::Npy("it has too many dimensions".to_owned());
+    let mut out = header.ok_or_else(too_large)?;
     out.extend_from_slice(array.bytes());
     Ok(out)
 }
@@ -208,6 +175,24 @@ mod tests {
     }
 
     #[test]
+    fn types_have_a_byte_order_where_they_need_one() {
+        for (text, element) in [
+            ("<i1", Some(ElementType::I8)),
+            ("|V2", Some(ElementType::BF16)),
+            ("<V2", Some(ElementType::BF16)),
+            (">f8", Some(ElementType::F64)),
+            ("|f8", None),
+            ("=f8", None),
+            ("f8", None),
+            ("<f16", None),
+            ("<U5", None),
+        ] {
+            let found = NpyType::find(text).map(|known| known.element);
+            assert_eq!(found, element, "{text}");
+        }
+    }
+
+    #[test]
     fn complex_numbers_are_pairs() {
         let header = "{'descr': '<c8', 'fortran_order': True, 'shape': (1, 2), }\n";
         let numbers = [1.0_f32, 2.0, 3.0, 4.0].map(f32::to_le_bytes).concat();
@@ -223,6 +208,20 @@ mod tests {
         let whole = write_npy(&array).unwrap();
         for end in 0..whole.len() {
             assert!(read_npy(&whole[..end]).is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn every_changed_byte_is_read_or_refused() {
+        let array = ElementArray::new(ElementType::F32, vec![2], vec![7; 8]).unwrap();
+        let whole = write_npy(&array).unwrap();
+        for position in 0..whole.len() {
+            for byte in 0..=u8::MAX {
+                let mut changed = whole.clone();
+                changed[position] = byte;
+                // Any result is right, as long as there is one.
+                let _ = read_npy(&changed);
+            }
         }
     }
 
