@@ -551,3 +551,46 @@ OpStore %to %bits");
         assert_eq!(buffers[1], expected.collect::<Vec<u32>>());
     }
 }
+
+/// Quotients and remainders of all signs and sizes, by divisors of lanes and by one divisor of all.
+#[test]
+fn divisions_are_exact() {
+    let globals = "%mixed = OpConstant %uint 2654435769
+%top = OpConstant %uint 31
+%most = OpConstant %uint 4294967295";
+    let numbers = "%spread = OpIMul %uint %own %mixed
+%beside = OpIAdd %uint %global %n64
+%there = OpAccessChain %puint %x %n0 %beside
+%other = OpLoad %uint %there
+%first = OpAccessChain %puint %x %n0 %n3
+%shared = OpLoad %uint %first
+%small = OpBitwiseAnd %uint %other %n3
+%signed = OpIMul %uint %other %mixed
+%least = OpShiftLeftLogical %uint %own %top
+%minus = OpISub %uint %small %n2
+%near = OpISub %uint %spread %small
+";
+    let pairs = [
+        ("%spread", "%signed"),
+        ("%spread", "%small"),
+        ("%spread", "%minus"),
+        ("%spread", "%near"),
+        ("%near", "%spread"),
+        ("%most", "%small"),
+        ("%least", "%minus"),
+        ("%least", "%least"),
+        ("%global", "%shared"),
+        ("%spread", "%shared"),
+        ("%small", "%spread"),
+    ];
+    for op in ["OpUDiv", "OpUMod", "OpSDiv", "OpSRem", "OpSMod"] {
+        for (dividend, divisor) in pairs {
+            let body = format!(
+                "{numbers}%found = {op} %uint {dividend} {divisor}
+%written = OpBitwiseXor %uint %found %n64
+OpStore %to %written"
+            );
+            check([64, 1, 1], globals, &own(&body));
+        }
+    }
+}

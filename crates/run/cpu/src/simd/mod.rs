@@ -29,6 +29,7 @@ mod lane_loop;
 mod lane_slots;
 pub(crate) mod predication;
 pub(crate) mod serialised;
+mod vector_division;
 pub(crate) mod vectorise;
 pub(crate) mod wide_functions;
 

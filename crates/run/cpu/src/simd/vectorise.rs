@@ -492,6 +492,9 @@ impl GangVectoriser<'_> {
             {
                 return self.rewrite_shift(inst, result, args);
             }
+            Opcode::Sdiv | Opcode::Udiv | Opcode::Srem | Opcode::Urem if !is_float => {
+                return self.rewrite_division(inst, result, args);
+            }
             Opcode::Bitcast
             | Opcode::FcvtFromSint
             | Opcode::FcvtFromUint
