@@ -15,15 +15,20 @@ fn given() -> Vec<u32> {
 
 /// The second buffer, with its initial value `begun`, after a shader, with and without gangs.
 fn both(body: &str, begun: u32) -> Vec<u32> {
-    let globals = "%scope = OpConstant %uint 1\n%bins = OpConstant %uint 7";
-    let text = shader([64, 1, 1], globals, body);
+    both_with(body, begun, 7)
+}
+
+/// The same with a number of bins.
+fn both_with(body: &str, begun: u32, bins: u32) -> Vec<u32> {
+    let globals = format!("%scope = OpConstant %uint 1\n%bins = OpConstant %uint {bins}");
+    let text = shader([64, 1, 1], &globals, body);
     let results = [CpuMode::Gangs, CpuMode::Scalar].map(|mode| {
         let options = JitOptions {
             mode,
             ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));
-        let mut buffers = [given(), vec![begun; 8]];
+        let mut buffers = [given(), vec![begun; bins as usize + 1]];
         run_shader(&kernel, [GROUPS, 1, 1], &mut buffers, &[]).expect("it runs");
         let [_, y] = buffers;
         y
@@ -93,4 +98,18 @@ fn others_are_as_ever() {
     let two = format!("{add}\n%all = OpAtomicOr %uint %to %scope %n0 %n64");
     let either = both(&counting(&two), 0);
     assert!(either[..7].iter().all(|n| n & 64 != 0));
+}
+
+/// Numbers of bins for which threads have copies, share their merge, or update the memory itself.
+#[test]
+fn any_number_of_bins_is_counted() {
+    let add = counting("%old = OpAtomicIAdd %uint %to %scope %n0 %own");
+    for bins in [1, 255, 4001, 15_999, 16_384, 31_999, 40_000] {
+        let mut wanted = vec![9u32; bins as usize + 1];
+        for own in given() {
+            let to = &mut wanted[(own % bins) as usize];
+            *to = to.wrapping_add(own);
+        }
+        assert_eq!(both_with(&add, 9, bins), wanted, "{bins}");
+    }
 }

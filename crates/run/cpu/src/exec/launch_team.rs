@@ -12,6 +12,7 @@ use super::launch_grid::LaunchGrid;
 use super::launch_work::TeamSize;
 use super::launch_worker::LaunchWorker;
 use super::non_temporal::fence_stores;
+use super::privatised_memory::{PrivatisedCopy, merge_copies};
 use super::workgroup_tickets::WorkgroupTickets;
 use crate::host::launch_queue::LaunchQueue;
 use std::sync::Mutex;
@@ -33,6 +34,8 @@ pub(super) struct LaunchTeam<'a> {
     /// Time in nanoseconds that the threads took in sum.
     busy: AtomicU64,
     failure: Mutex<Option<LaunchError>>,
+    /// The copies of memory that threads have updated.
+    copies: Mutex<Vec<PrivatisedCopy>>,
     printed: Mutex<Vec<(u64, Vec<u8>)>>,
 }
 
@@ -55,6 +58,7 @@ impl<'a> LaunchTeam<'a> {
             watch: CallWatchdog::start_with_limit(limits.timeout),
             busy: AtomicU64::new(0),
             failure: Mutex::new(None),
+            copies: Mutex::new(Vec::new()),
             printed: Mutex::new(Vec::new()),
         }
     }
@@ -85,6 +89,9 @@ impl<'a> LaunchTeam<'a> {
                 unsafe { self.run_worker(joins_later.then_some(&invite)) };
             });
         }
+        let copies = self.copies.into_inner().unwrap_or_default();
+        // SAFETY: the caller's promise; all threads have ended.
+        unsafe { merge_copies(copies, size.most) };
         let printed = self.printed.into_inner().unwrap_or_default();
         self.kernel.prints.append_output(printed);
         match self.failure.into_inner() {
@@ -118,8 +125,9 @@ impl<'a> LaunchTeam<'a> {
         if self.arguments.non_temporal {
             fence_stores();
         }
-        // SAFETY: the caller's promise.
-        unsafe { worker.merge_privatised() };
+        if let Ok(mut all) = self.copies.lock() {
+            all.extend(worker.take_copies());
+        }
         self.kernel.counters.add_counts(worker.counters());
         if let Ok(mut all) = self.printed.lock() {
             all.extend(worker.take_printed());

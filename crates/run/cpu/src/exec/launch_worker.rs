@@ -123,16 +123,9 @@ impl<'a> LaunchWorker<'a> {
         &self.counters
     }
 
-    /// Merges the thread's copies into the memory of the launch.
-    ///
-    /// # Safety
-    /// As [`JitKernel::run_launch`].
-    #[allow(unsafe_code)]
-    pub unsafe fn merge_privatised(&mut self) {
-        // SAFETY: the caller's promise.
-        self.own
-            .iter_mut()
-            .for_each(|own| unsafe { own.merge_into_memory() });
+    /// The thread's copies of memory. No workgroup runs any more.
+    pub fn take_copies(&mut self) -> Vec<PrivatisedCopy> {
+        std::mem::take(&mut self.own)
     }
 
     /// Lets the sanitizer check its workgroups. The rows of workgroup memory have offsets instead of the addresses of

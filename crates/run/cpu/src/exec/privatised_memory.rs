@@ -9,10 +9,17 @@ use crate::analysis::pointer_roots::ParameterIndex;
 use crate::analysis::privatised_atomics::{PrivatisedOperator, PrivatisedUpdate};
 use crate::layout::parameters::SlotKind;
 use crate::memory::guarded_pages::GuardedPages;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use rayon::iter::{IndexedParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
 
 /// Fewest invocations for each element of each thread's copy. With fewer, merging costs more than it saves.
-const LEAST_UPDATES: u64 = 4;
+const LEAST_UPDATES: u64 = 1;
+
+/// Fewest bytes of a thread's part of a merge.
+const SHARED_MERGE: usize = 1 << 15;
+
+/// Bytes of a cache line, which threads do not share.
+const LINE: usize = 128;
 
 /// Most bytes of a copy.
 const MAX_BYTES: u64 = 4 << 20;
@@ -129,44 +136,49 @@ impl PrivatisedCopy {
             ParameterIndex::Binding(row) => bindings[row][0] = address,
         }
     }
+}
 
-    /// Merges the copy into the memory of the launch.
-    ///
-    /// # Safety
-    /// The memory of the launch is valid, and used by its threads alone.
-    #[allow(unsafe_code)]
-    pub unsafe fn merge_into_memory(&mut self) {
-        let PrivatisedMemory { update, memory, .. } = self.source;
-        let neutral = update.neutral_element();
-        let size = update.bytes as usize;
-        for (n, bytes) in self.numbers.bytes_mut().chunks_exact(size).enumerate() {
-            let at = memory[0] as usize + n * size;
-            match *bytes {
-                [a, b, c, d] => {
-                    let own = u32::from_ne_bytes([a, b, c, d]);
-                    if own != neutral as u32 {
-                        // SAFETY: the memory has as many numbers, and all threads of the launch update them atomically.
-                        update
-                            .operator
-                            .add_32(unsafe { AtomicU32::from_ptr(at as *mut u32) }, own);
-                    }
-                }
-                [a, b, c, d, e, f, g, h] => {
-                    let own = u64::from_ne_bytes([a, b, c, d, e, f, g, h]);
-                    if own != neutral {
-                        // SAFETY: as above.
-                        update
-                            .operator
-                            .add_64(unsafe { AtomicU64::from_ptr(at as *mut u64) }, own);
-                    }
-                }
-                _ => {}
+/// Merges the copies of all threads into the memory of their launch.
+///
+/// # Safety
+/// The memory of the launch is valid, and nothing else uses it any more.
+#[allow(unsafe_code)]
+pub(super) unsafe fn merge_copies(copies: Vec<PrivatisedCopy>, threads: usize) {
+    let mut rest = copies;
+    while let Some(PrivatisedCopy { source, .. }) = rest.first() {
+        let PrivatisedMemory { update, memory, .. } = *source;
+        let is_same = |copy: &PrivatisedCopy| copy.source.memory == memory;
+        let (mut same, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_same);
+        rest = others;
+        let copies = same.iter_mut().map(|copy| &*copy.numbers.bytes_mut());
+        let copies: Vec<&[u8]> = copies.collect();
+        // SAFETY: the caller's promise. Different memories of a launch do not overlap.
+        let all =
+            unsafe { std::slice::from_raw_parts_mut(memory[0] as *mut u8, memory[1] as usize) };
+        let part = all.len().div_ceil(threads.max(1)).max(1);
+        let part = part.next_multiple_of(LINE).max(SHARED_MERGE);
+        let merge = |(n, to): (usize, &mut [u8])| {
+            for copy in &copies {
+                update.merge_numbers(to, &copy[n * part..][..to.len()]);
             }
+        };
+        if all.len() <= part {
+            all.chunks_mut(part).enumerate().for_each(merge);
+        } else {
+            all.par_chunks_mut(part).enumerate().for_each(merge);
         }
     }
 }
 
 impl PrivatisedUpdate {
+    /// Combines numbers with those of a copy.
+    fn merge_numbers(self, to: &mut [u8], own: &[u8]) {
+        match self.bytes {
+            4 => self.operator.merge_words(to, own),
+            _ => self.operator.merge_pairs(to, own),
+        }
+    }
+
     /// The operator's neutral element. One of 32 bits stands in both halves.
     fn neutral_element(self) -> u64 {
         let number = match self.operator {
@@ -185,33 +197,58 @@ impl PrivatisedUpdate {
     }
 }
 
-/// Defines the atomic update of numbers of one width.
-macro_rules! define_update {
-    ($name:ident, $atomic:ty, $unsigned:ty, $signed:ty) => {
-        fn $name(self, to: &$atomic, own: $unsigned) {
-            let order = Ordering::Relaxed;
-            let signed = |choose: fn($signed, $signed) -> $signed| {
-                let combine =
-                    |old: $unsigned| Some(choose(old as $signed, own as $signed) as $unsigned);
-                to.fetch_update(order, order, combine).unwrap_or_default()
-            };
+/// Defines the combination of numbers of one width.
+macro_rules! define_merge {
+    ($name:ident, $unsigned:ty, $signed:ty) => {
+        fn $name(self, to: &mut [u8], own: &[u8]) {
+            let unsigned = <$unsigned>::from_ne_bytes;
+            let signed = <$signed>::from_ne_bytes;
             match self {
-                PrivatisedOperator::Add => to.fetch_add(own, order),
-                PrivatisedOperator::And => to.fetch_and(own, order),
-                PrivatisedOperator::Or => to.fetch_or(own, order),
-                PrivatisedOperator::Xor => to.fetch_xor(own, order),
-                PrivatisedOperator::UMin => to.fetch_min(own, order),
-                PrivatisedOperator::UMax => to.fetch_max(own, order),
-                PrivatisedOperator::SMin => signed(Ord::min),
-                PrivatisedOperator::SMax => signed(Ord::max),
-            };
+                PrivatisedOperator::Add => combine_numbers(to, own, |a, b| {
+                    unsigned(a).wrapping_add(unsigned(b)).to_ne_bytes()
+                }),
+                PrivatisedOperator::And => {
+                    combine_numbers(to, own, |a, b| (unsigned(a) & unsigned(b)).to_ne_bytes())
+                }
+                PrivatisedOperator::Or => {
+                    combine_numbers(to, own, |a, b| (unsigned(a) | unsigned(b)).to_ne_bytes())
+                }
+                PrivatisedOperator::Xor => {
+                    combine_numbers(to, own, |a, b| (unsigned(a) ^ unsigned(b)).to_ne_bytes())
+                }
+                PrivatisedOperator::UMin => {
+                    combine_numbers(to, own, |a, b| unsigned(a).min(unsigned(b)).to_ne_bytes())
+                }
+                PrivatisedOperator::UMax => {
+                    combine_numbers(to, own, |a, b| unsigned(a).max(unsigned(b)).to_ne_bytes())
+                }
+                PrivatisedOperator::SMin => {
+                    combine_numbers(to, own, |a, b| signed(a).min(signed(b)).to_ne_bytes())
+                }
+                PrivatisedOperator::SMax => {
+                    combine_numbers(to, own, |a, b| signed(a).max(signed(b)).to_ne_bytes())
+                }
+            }
         }
     };
 }
 
 impl PrivatisedOperator {
-    define_update!(add_32, AtomicU32, u32, i32);
-    define_update!(add_64, AtomicU64, u64, i64);
+    define_merge!(merge_words, u32, i32);
+    define_merge!(merge_pairs, u64, i64);
+}
+
+/// Combines each number with the one in the same place.
+fn combine_numbers<const BYTES: usize>(
+    to: &mut [u8],
+    own: &[u8],
+    combine: impl Fn([u8; BYTES], [u8; BYTES]) -> [u8; BYTES],
+) {
+    let (to, _) = to.as_chunks_mut();
+    let (own, _) = own.as_chunks();
+    for (to, own) in to.iter_mut().zip(own) {
+        *to = combine(*to, *own);
+    }
 }
 
 #[cfg(test)]
@@ -336,16 +373,17 @@ mod tests {
         let numbers = [0, 1, 77, 1 << 31, 1 << 63, u64::MAX, u64::MAX - 5];
         for operator in [Add, And, Or, Xor, SMin, UMin, SMax, UMax] {
             let neutral = |bytes| PrivatisedUpdate { operator, bytes }.neutral_element();
+            let merge = |number: u64, own: u64, bytes: u64| {
+                let (mut number, own) = (number.to_ne_bytes(), own.to_ne_bytes());
+                let update = PrivatisedUpdate { operator, bytes };
+                update.merge_numbers(&mut number, &own);
+                u64::from_ne_bytes(number)
+            };
             for number in numbers {
-                let (narrow, wide) = (AtomicU32::new(number as u32), AtomicU64::new(number));
-                operator.add_32(&narrow, neutral(4) as u32);
-                operator.add_64(&wide, neutral(8));
-                let found = (narrow.into_inner(), wide.into_inner());
-                assert_eq!(found, (number as u32, number), "{operator:?}");
+                assert_eq!(merge(number, neutral(8), 8), number, "{operator:?}");
+                // A word stands in both halves.
+                assert_eq!(merge(number, neutral(4), 4), number, "{operator:?}");
             }
-            let (narrow, wide) = (AtomicU32::new(77), AtomicU64::new(77));
-            operator.add_32(&narrow, 5);
-            operator.add_64(&wide, 5);
             let wanted = match operator {
                 Add => 82,
                 And | SMin | UMin => 5,
@@ -353,8 +391,9 @@ mod tests {
                 Xor => 77 ^ 5,
                 SMax | UMax => 77,
             };
-            let found = (narrow.into_inner(), wide.into_inner());
-            assert_eq!(found, (wanted, u64::from(wanted)), "{operator:?}");
+            let pair = |word: u64| word << 32 | word;
+            assert_eq!(merge(77, 5, 8), wanted, "{operator:?}");
+            assert_eq!(merge(pair(77), pair(5), 4), pair(wanted), "{operator:?}");
         }
     }
 }
