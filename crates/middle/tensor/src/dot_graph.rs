@@ -111,6 +111,9 @@ impl DispatchDotWriter<'_> {
             },
             OpKind::Sort(_) => self.add_node(&["sort".to_owned()], "box", &op.results),
             OpKind::RadixSort(_) => self.add_node(&["radix sort".to_owned()], "box", &op.results),
+            OpKind::WordSelection(_) => {
+                self.add_node(&["selection".to_owned()], "box", &op.results)
+            }
             OpKind::Assert(_) => self.add_node(&["assert".to_owned()], "octagon", &[]),
             OpKind::Foreign(call) => {
                 let name = call.signature.target.clone();

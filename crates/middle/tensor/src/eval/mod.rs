@@ -147,6 +147,7 @@ impl TensorEvaluator<'_> {
             }
             OpKind::Sort(sort) => self.run_sort(sort)?,
             OpKind::RadixSort(sort) => vec![self.run_radix_sort(sort)?],
+            OpKind::WordSelection(selection) => vec![self.run_selection(selection)?],
             OpKind::Assert(assertion) => {
                 self.run_assertion(assertion)?;
                 Vec::new()

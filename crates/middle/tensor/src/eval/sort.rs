@@ -2,7 +2,8 @@
 
 use super::combiner::CombinerCall;
 use super::{EvalError, SharedTensor, TensorEvaluator, set_bits, static_sizes};
-use crate::ir::{RadixSort, TensorConstant, TensorSort};
+use crate::ir::{DenseTensorType, DimExtent, RadixSort, TensorConstant, TensorSort, WordSelection};
+use spirula_program::ScalarType;
 use std::rc::Rc;
 
 impl TensorEvaluator<'_> {
@@ -54,6 +55,33 @@ impl TensorEvaluator<'_> {
             }
         }
         Ok(Rc::new(result))
+    }
+}
+
+impl TensorEvaluator<'_> {
+    /// The indices of the least words of each row.
+    pub(super) fn run_selection(
+        &mut self,
+        selection: &WordSelection,
+    ) -> Result<SharedTensor, EvalError> {
+        let words = self.get(selection.words)?;
+        let length = static_sizes(&words.ty).last().copied().unwrap_or(0) as usize;
+        let all = words.ty.element_count().unwrap_or(0) as usize;
+        self.spend_work((all as u64).saturating_mul(64))?;
+        let mut shape = words.ty.shape.clone();
+        if let Some(last) = shape.last_mut() {
+            *last = DimExtent::Static(selection.count);
+        }
+        let mut bytes = Vec::new();
+        for start in (0..all).step_by(length.max(1)) {
+            let mut order: Vec<usize> = (0..length).collect();
+            order.sort_by_key(|at| words.element_bits(start + at));
+            let least = order.into_iter().take(selection.count as usize);
+            least.for_each(|index| bytes.extend((index as i32).to_le_bytes()));
+        }
+        let element = ScalarType::I32;
+        let ty = DenseTensorType { element, shape };
+        Ok(Rc::new(TensorConstant { ty, bytes }))
     }
 }
 

@@ -91,6 +91,8 @@ pub enum OpKind {
     Sort(Box<TensorSort>),
     /// The order of words, by a radix sort. The pass `sort` makes it of sorts.
     RadixSort(RadixSort),
+    /// The indices of the least words. The pass `sort` makes it of sorts of which few elements are read.
+    WordSelection(WordSelection),
     /// A branch: one of two blocks without parameters.
     If {
         /// A truth value of rank 0.
@@ -195,6 +197,16 @@ pub struct RadixSort {
     pub bits: u32,
 }
 
+/// A selection of the least of unsigned words along the last dimension. The result has their indices, in the order of the words.
+/// Equal words are in the order of their indices. All sizes are static.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WordSelection {
+    /// The words, `i32`s or `i64`s.
+    pub words: TensorValue,
+    /// Number of words that are selected along the last dimension: at most as many as there are.
+    pub count: u64,
+}
+
 impl RadixSort {
     /// Most elements along the last dimension: indices up to the end of a tile that begins before the last one are `i32`s.
     pub const MOST_ELEMENTS: u64 = (1 << 31) - (1 << 16);
@@ -274,6 +286,7 @@ impl OpKind {
             OpKind::Reshape(value) => vec![*value],
             OpKind::Sort(sort) => sort.operands.clone(),
             OpKind::RadixSort(sort) => sort.operands().collect(),
+            OpKind::WordSelection(selection) => vec![selection.words],
             OpKind::If { condition, .. } => vec![*condition],
             OpKind::While { initial, .. } => initial.clone(),
             OpKind::Assert(assertion) => assertion.operands(),

@@ -17,7 +17,7 @@ pub use affine::{AffineSum, unflatten_index};
 pub use function::{
     ForeignCall, MessagePiece, OpKind, RadixSort, RunAssertion, SizeConstraint, SizeRelation,
     TensorBlockData, TensorConstant, TensorEntrySignature, TensorFunction, TensorOp, TensorSort,
-    TensorValueData,
+    TensorValueData, WordSelection,
 };
 pub use id::{ScalarNode, TensorBlock, TensorValue};
 pub use last_uses::{LastUses, find_last_uses};

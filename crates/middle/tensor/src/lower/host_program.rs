@@ -361,6 +361,7 @@ impl<'a> HostProgramLowering<'a> {
             OpKind::Assert(assertion) => self.lower_assertion(assertion),
             OpKind::Foreign(call) => self.lower_foreign(call, results),
             OpKind::RadixSort(sort) => self.lower_radix_sort(sort, results[0]),
+            OpKind::WordSelection(selection) => self.lower_word_selection(selection, results[0]),
             // The pass `sort` has replaced sorts.
             OpKind::Sort(_) => {}
         }

@@ -44,7 +44,7 @@ fn sweep_block(
                 let stays = host[source.index()];
                 moved |= demote_values(&op.results, |_| stays, host);
             }
-            OpKind::Sort(_) | OpKind::RadixSort(_) => {
+            OpKind::Sort(_) | OpKind::RadixSort(_) | OpKind::WordSelection(_) => {
                 moved |= demote_values(&op.results, |_| false, host)
             }
             OpKind::Constant(_) | OpKind::Assert(_) | OpKind::Foreign(_) => {}

@@ -15,6 +15,7 @@ mod scalar_operation;
 mod small_quotient;
 mod vector_access;
 mod while_statement;
+mod word_selection;
 
 pub use memory_use::{TensorMemoryUse, measure_memory_use};
 

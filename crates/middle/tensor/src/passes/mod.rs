@@ -45,7 +45,7 @@ pub const PASSES: &[TensorPass] = &[
     TensorPass {
         name: "sort",
         about: "Makes structured operations of sorts",
-        run: |function, _| expand_sorts::expand_sorts(function),
+        run: expand_sorts::expand_sorts,
         notes: no_notes,
     },
     TensorPass {

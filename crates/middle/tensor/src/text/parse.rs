@@ -7,7 +7,7 @@ use super::syntax::{CombinerSyntax, ExprArena};
 use crate::ir::{
     DenseTensorType, DimExtent, OpKind, RadixSort, SizeConstraint, SizeRelation, TensorBlock,
     TensorConstant, TensorFunction, TensorOp, TensorShape, TensorSort, TensorValue,
-    TensorValueData,
+    TensorValueData, WordSelection,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::{ScalarLiteral, ScalarType};
@@ -436,6 +436,8 @@ impl TensorParser {
             OpKind::Sort(Box::new(self.parse_sort()?))
         } else if self.skip_word("radix_sort") {
             OpKind::RadixSort(self.parse_radix_sort()?)
+        } else if self.skip_word("select") {
+            OpKind::WordSelection(self.parse_selection()?)
         } else if self.skip_word("if") {
             let condition = self.parse_value()?;
             let then = self.parse_nested_block(false)?;
@@ -543,6 +545,14 @@ impl TensorParser {
             carried,
             bits,
         })
+    }
+
+    /// `%1 least 5`.
+    fn parse_selection(&mut self) -> Result<WordSelection, SourceDiagnostic> {
+        let words = self.parse_value()?;
+        self.expect_word("least")?;
+        let count = self.parse_word("a number of words", |word| word.parse().ok())?;
+        Ok(WordSelection { words, count })
     }
 
     /// `fadd.f32` or `(…, …)`.

@@ -203,6 +203,10 @@ impl<'a> TensorPrinter<'a> {
                 );
                 self.push_line(&line);
             }
+            OpKind::WordSelection(selection) => {
+                let (words, count) = (selection.words, selection.count);
+                self.push_line(&format!("{results} = select {words:?} least {count}"));
+            }
             OpKind::Assert(assertion) => {
                 let message = format_list(&assertion.message, |piece| match piece {
                     MessagePiece::Text(text) => format!("{text:?}"),

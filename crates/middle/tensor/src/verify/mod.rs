@@ -31,6 +31,7 @@ mod structured;
 use crate::ir::{
     DenseTensorType, DimExtent, ForeignCall, MessagePiece, OpKind, RadixSort, RunAssertion,
     ScalarCombiner, TensorBlock, TensorConstant, TensorFunction, TensorOp, TensorSort, TensorValue,
+    WordSelection,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::ScalarType;
@@ -146,7 +147,8 @@ impl FunctionVerifier<'_> {
 
     fn verify_op(&mut self, op: &TensorOp) -> Result<(), SourceDiagnostic> {
         let count = match &op.kind {
-            OpKind::Constant(_) | OpKind::Reshape(_) | OpKind::RadixSort(_) => 1,
+            OpKind::Constant(_) | OpKind::Reshape(_) => 1,
+            OpKind::RadixSort(_) | OpKind::WordSelection(_) => 1,
             OpKind::Structured(structured) => structured.yields.len(),
             OpKind::Sort(sort) => sort.operands.len(),
             OpKind::While { initial, .. } => initial.len(),
@@ -166,6 +168,7 @@ impl FunctionVerifier<'_> {
             OpKind::Structured(structured) => self.verify_structured(structured, &op.results),
             OpKind::Sort(sort) => self.verify_sort(sort, &op.results),
             OpKind::RadixSort(sort) => self.verify_radix_sort(sort, op.results[0]),
+            OpKind::WordSelection(selection) => self.verify_selection(selection, op.results[0]),
             OpKind::If {
                 condition,
                 then,
@@ -250,6 +253,34 @@ impl FunctionVerifier<'_> {
         self.require((1..=32).contains(&sort.bits), || {
             format!("a word does not have {} bits", sort.bits)
         })
+    }
+
+    fn verify_selection(
+        &self,
+        selection: &WordSelection,
+        result: TensorValue,
+    ) -> Result<(), SourceDiagnostic> {
+        let (words, ty) = (self.ty(selection.words), self.ty(result));
+        let is_word = matches!(words.element, ScalarType::I32 | ScalarType::I64);
+        let is_static = words.shape.iter().all(|dim| dim.as_static().is_some());
+        let mut shape = words.shape.clone();
+        let length = shape.last_mut().map(|last| {
+            let length = *last;
+            *last = DimExtent::Static(selection.count);
+            length
+        });
+        let length = length.and_then(|dim| dim.as_static());
+        let has_length = length.is_some_and(|length| selection.count <= length);
+        let fits = is_word && is_static && has_length;
+        self.require(
+            fits && ty.element == ScalarType::I32 && ty.shape == shape,
+            || {
+                format!(
+                    "{} indices of the least of {words} are not {ty}",
+                    selection.count
+                )
+            },
+        )
     }
 
     fn verify_if(

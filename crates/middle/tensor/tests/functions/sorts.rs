@@ -1,9 +1,10 @@
 //! Long sorts.
 
-use crate::common::{SHUFFLING, arguments, meaning, parameter, run};
+use crate::common::{SHUFFLING, arguments, assert_reads_back, meaning, parameter, run};
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use spirula_tensor::ir::{
-    NodeGraph, OpKind, ScalarCombiner, ScalarNode, TensorFunction, TensorSort,
+    DimExtent, NodeGraph, OpKind, ScalarCombiner, ScalarNode, StructuredOp, TensorFunction,
+    TensorSort,
 };
 use spirula_tensor::passes::PASSES;
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
@@ -113,14 +114,60 @@ fn check_sorted(function: &TensorFunction, shape: &[u64], profiles: &[SchedulePr
 }
 
 /// Number of radix sorts after the passes.
-fn count_radix_sorts(mut function: TensorFunction) -> usize {
+fn count_radix_sorts(function: TensorFunction) -> usize {
+    count_operations(function, ScheduleProfile::GPU, |kind| {
+        matches!(kind, OpKind::RadixSort(_))
+    })
+}
+
+/// Number of operations of a kind after the passes for a device.
+fn count_operations(
+    mut function: TensorFunction,
+    profile: ScheduleProfile,
+    is_counted: fn(&OpKind) -> bool,
+) -> usize {
     for pass in PASSES {
-        (pass.run)(&mut function, &ScheduleProfile::GPU);
+        (pass.run)(&mut function, &profile);
     }
     let blocks = function.block_ids();
     let ops = blocks.flat_map(|block| &function.block(block).ops);
-    ops.filter(|op| matches!(op.kind, OpKind::RadixSort(_)))
-        .count()
+    ops.filter(|op| is_counted(&op.kind)).count()
+}
+
+/// The first numbers along a dimension of the result of a sort, with the indices that they had.
+fn selected(shape: &[u64], dimension: usize, count: u64, order: SortOrder) -> TensorFunction {
+    let mut b = TensorBuilder::new("main");
+    let x = parameter(&mut b, shape);
+    let mut whole = b.ty(x).shape.clone();
+    let mut op = StructuredOp::with_parallel_axes(&whole);
+    let index = op.axis_indices()[dimension];
+    let index = op
+        .body
+        .apply_conversion(ScalarOp::SExt, ScalarType::I32, index);
+    op.add_yield(index);
+    let indices = b.add_structured(op)[0];
+    let mut comparator = ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32);
+    let elements = [0, 1].map(|at| comparator.body.intern_argument(at, ScalarType::I32));
+    comparator.results = vec![order(&mut comparator.body, elements)];
+    let results = b.add_sort(TensorSort {
+        operands: vec![x, indices],
+        dimension,
+        is_stable: true,
+        comparator,
+    });
+    whole[dimension] = DimExtent::Static(count);
+    for result in results {
+        let first = b.add_gather(result, &whole, |_, point| point.to_vec());
+        b.add_result(first, false);
+    }
+    b.finish_function()
+}
+
+/// Number of selections after the passes for a processor.
+fn count_selections(function: &TensorFunction) -> usize {
+    count_operations(function.clone(), ScheduleProfile::CPU, |kind| {
+        matches!(kind, OpKind::WordSelection(_))
+    })
 }
 
 /// Lengths that blocks of the network fill and do not.
@@ -217,4 +264,76 @@ fn empty_tensors_are_sorted() {
             &[ScheduleProfile::CPU, ScheduleProfile::GPU],
         );
     }
+}
+
+/// Keys of all kinds, with many that are equal. Two keys are sorted.
+#[test]
+fn few_elements_of_all_kinds_are_selected() {
+    for (name, order) in KEYED {
+        let shape = [3, 300];
+        let function = selected(&shape, 1, 5, order);
+        let selections = usize::from(name != "two keys");
+        assert_eq!(count_selections(&function), selections, "{name}");
+        assert_reads_back(&function, ScheduleProfile::CPU);
+        let profiles = [ScheduleProfile::CPU, ScheduleProfile::GPU];
+        check_sorted(&function, &shape, &profiles);
+    }
+}
+
+/// Heaps of all forms, numbers of elements around the limits, and dimensions that are not the last.
+#[test]
+fn any_number_of_elements_is_selected() {
+    let order = KEYED[3].1;
+    for (shape, dimension, count, selections) in [
+        (vec![2, 129], 1, 1, 1),
+        (vec![2, 129], 1, 2, 1),
+        (vec![2, 129], 1, 3, 1),
+        (vec![2, 129], 1, 4, 1),
+        (vec![2, 129], 1, 5, 0),
+        (vec![2, 129], 1, 129, 0),
+        (vec![2, 128], 1, 2, 0),
+        (vec![2, 2000], 1, 62, 1),
+        (vec![2, 2000], 1, 63, 0),
+        (vec![1, 5000], 1, 128, 1),
+        (vec![1, 5000], 1, 129, 0),
+        (vec![2, 300, 3], 1, 7, 1),
+        (vec![300, 4], 0, 6, 1),
+        (vec![0, 300], 1, 6, 1),
+    ] {
+        let function = selected(&shape, dimension, count, order);
+        assert_eq!(
+            count_selections(&function),
+            selections,
+            "{shape:?}: {count}"
+        );
+        check_sorted(&function, &shape, &[ScheduleProfile::CPU]);
+    }
+}
+
+/// Rows of several chunks, the last of them whole or not.
+#[test]
+fn elements_of_long_rows_are_selected() {
+    for (length, selections) in [(32_767, 1), (32_768, 2), (50_000, 2), (65_537, 2)] {
+        for order in [KEYED[3].1, KEYED[7].1] {
+            let function = selected(&[length], 0, 20, order);
+            assert_eq!(count_selections(&function), selections, "{length}");
+            check_sorted(&function, &[length], &[ScheduleProfile::CPU]);
+        }
+    }
+}
+
+/// A sort whose result is also read in another way stays a sort.
+#[test]
+fn sorts_that_are_needed_stay() {
+    let shape = [2, 300];
+    let mut function = selected(&shape, 1, 5, KEYED[0].1);
+    let block = function.body();
+    let data = function.block_mut(block);
+    let sorted = data
+        .ops
+        .iter()
+        .find(|op| matches!(op.kind, OpKind::Sort(_)));
+    let sorted = sorted.expect("there is a sort").results[0];
+    data.results[0] = sorted;
+    assert_eq!(count_selections(&function), 0);
 }

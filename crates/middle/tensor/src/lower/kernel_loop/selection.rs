@@ -117,9 +117,11 @@ fn measure_block(
                 work.operations += inner.operations;
                 work.tensors += inner.tensors;
             }
-            OpKind::Sort(_) | OpKind::RadixSort(_) | OpKind::Assert(_) | OpKind::Foreign(_) => {
-                return None;
-            }
+            OpKind::Sort(_)
+            | OpKind::RadixSort(_)
+            | OpKind::WordSelection(_)
+            | OpKind::Assert(_)
+            | OpKind::Foreign(_) => return None,
         }
     }
     Some(())

@@ -1,4 +1,4 @@
-//! Code of the kernels of radix sorts: statements and expressions over `i32`s.
+//! Code of the kernels of radix sorts and selections: statements and expressions over `i32`s.
 
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
@@ -14,7 +14,7 @@ const WORD: ScalarType = ScalarType::I32;
 pub(super) const WORD_BYTES: i64 = 4;
 
 /// A kernel that is being written.
-pub(super) struct RadixKernelCode<'b> {
+pub(in crate::lower) struct RadixKernelCode<'b> {
     pub b: &'b mut ProgramBuilder,
 }
 
@@ -101,8 +101,13 @@ impl<'b> RadixKernelCode<'b> {
 
     /// Declares a private array of words.
     pub fn declare_array(&mut self, name: &str, length: i64) -> VarId {
+        self.declare_elements(name, WORD, length)
+    }
+
+    /// Declares a private array of elements of a type.
+    pub fn declare_elements(&mut self, name: &str, ty: ScalarType, length: i64) -> VarId {
         let length = self.b.make_i64(length);
-        let array = self.b.add_array_type(WORD, vec![length]);
+        let array = self.b.add_array_type(ty, vec![length]);
         self.b.declare_var(name, VariableType::Array(array), false)
     }
 
@@ -115,11 +120,11 @@ impl<'b> RadixKernelCode<'b> {
         to
     }
 
-    fn element(&mut self, memory: VarId, index: ExprId) -> MemoryElement {
+    fn element(&mut self, memory: VarId, ty: ScalarType, index: ExprId) -> MemoryElement {
         let index = self.widen(index);
         MemoryElement {
             memory,
-            ty: WORD,
+            ty,
             index,
             volatile: false,
         }
@@ -127,21 +132,37 @@ impl<'b> RadixKernelCode<'b> {
 
     /// Loads a word. The index is an `i32` or an `i64`.
     pub fn load(&mut self, name: &str, memory: VarId, index: ExprId) -> ExprId {
-        let from = self.element(memory, index);
-        let to = self.b.declare_var(name, VariableType::Scalar(WORD), false);
+        self.load_element(name, memory, WORD, index)
+    }
+
+    /// Loads an element of a type. The index is an `i32` or an `i64`.
+    pub fn load_element(
+        &mut self,
+        name: &str,
+        memory: VarId,
+        ty: ScalarType,
+        index: ExprId,
+    ) -> ExprId {
+        let from = self.element(memory, ty, index);
+        let to = self.b.declare_var(name, VariableType::Scalar(ty), false);
         self.b.push_statement(StmtKind::Read { to, from });
         self.b.read_var(to)
     }
 
     /// Stores a word. The index is an `i32` or an `i64`.
     pub fn store(&mut self, memory: VarId, index: ExprId, value: ExprId) {
-        let to = self.element(memory, index);
+        self.store_element(memory, WORD, index, value);
+    }
+
+    /// Stores an element of a type. The index is an `i32` or an `i64`.
+    pub fn store_element(&mut self, memory: VarId, ty: ScalarType, index: ExprId, value: ExprId) {
+        let to = self.element(memory, ty, index);
         self.b.push_statement(StmtKind::Write { to, value });
     }
 
     /// Loads two words, the first of which has an even index.
     pub fn load_pair(&mut self, memory: VarId, index: ExprId) -> [ExprId; 2] {
-        let from = self.element(memory, index);
+        let from = self.element(memory, WORD, index);
         let to = ["word", "number"]
             .map(|name| self.b.declare_var(name, VariableType::Scalar(WORD), false));
         self.b.push_statement(StmtKind::ReadVector {
@@ -153,7 +174,7 @@ impl<'b> RadixKernelCode<'b> {
 
     /// Stores two words, the first of which has an even index.
     pub fn store_pair(&mut self, memory: VarId, index: ExprId, values: [ExprId; 2]) {
-        let to = self.element(memory, index);
+        let to = self.element(memory, WORD, index);
         self.b.push_statement(StmtKind::WriteVector {
             to,
             values: Box::new(values),
@@ -189,6 +210,14 @@ impl<'b> RadixKernelCode<'b> {
         });
     }
 
+    /// Emits a loop that repeats while a condition holds.
+    pub fn repeat_while(&mut self, condition: ExprId, body: impl FnOnce(&mut Self)) {
+        self.b.begin_block();
+        body(self);
+        let body = self.b.end_block();
+        self.b.push_statement(StmtKind::While { condition, body });
+    }
+
     /// Emits code under a condition.
     pub fn only_if(&mut self, condition: ExprId, body: impl FnOnce(&mut Self)) {
         self.b.begin_block();
@@ -222,7 +251,7 @@ impl<'b> RadixKernelCode<'b> {
 
 /// A pass over the words: the digit that it sorts by.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RadixPass {
+pub(in crate::lower) struct RadixPass {
     /// Its lowest bit.
     pub lowest: u32,
     /// Number of its bits.

@@ -6,7 +6,7 @@
 //! one chunk are sorted by one launch.
 //! Source: Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs" (2009).
 
-mod kernel_code;
+pub(super) mod kernel_code;
 mod pass_buffers;
 mod radix_rows;
 mod serial;

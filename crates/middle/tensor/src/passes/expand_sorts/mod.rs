@@ -1,12 +1,13 @@
 //! Expansion of sorts to structured operations.
 //!
 //! Short sorts count: the place of an element is the number of elements that come before it. Longer ones by keys are
-//! radix sorts of the keys' words ([`radix_words`]). Others of a known length are a bitonic network, a map for each step.
+//! radix sorts of the keys' words ([`radix_words`]), or selections where few of their elements are read ([`selection`]). Others of a known length are a bitonic network, a map for each step.
 //! It has the form in which every comparison puts the smaller element first, so that lengths need not be powers of two.
 //! All are stable; the network carries the original places of elements for that.
 //! Source: Batcher, "Sorting networks and their applications" (1968).
 
 mod radix_words;
+mod selection;
 mod sort_keys;
 
 use crate::ir::{
@@ -14,6 +15,8 @@ use crate::ir::{
     StructuredOp, StructuredYield, TensorFunction, TensorOp, TensorReduction, TensorShape,
     TensorSort, TensorValue, YieldDestination,
 };
+use crate::schedule::ScheduleProfile;
+use selection::KeptLengths;
 use spirula_diagnostics::SourceLocation;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
@@ -21,13 +24,18 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 const COUNTED: u64 = 128;
 
 /// Replaces all sorts.
-pub(super) fn expand_sorts(function: &mut TensorFunction) {
+pub(super) fn expand_sorts(function: &mut TensorFunction, profile: &ScheduleProfile) {
+    let kept = if profile.is_processor() {
+        KeptLengths::find_in_function(function)
+    } else {
+        KeptLengths::default()
+    };
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);
         let mut replaced = Vec::with_capacity(ops.len());
         for op in ops {
             match &op.kind {
-                OpKind::Sort(sort) => expand_sort(function, sort, &op, &mut replaced),
+                OpKind::Sort(sort) => expand_sort(function, sort, &op, &kept, &mut replaced),
                 _ => replaced.push(op),
             }
         }
@@ -39,6 +47,7 @@ fn expand_sort(
     function: &mut TensorFunction,
     sort: &TensorSort,
     op: &TensorOp,
+    kept: &KeptLengths,
     ops: &mut Vec<TensorOp>,
 ) {
     let shape = function.ty(sort.operands[0]).shape.clone();
@@ -58,6 +67,13 @@ fn expand_sort(
         .as_static()
         .is_none_or(|n| n <= RadixSort::MOST_ELEMENTS);
     let keys = sort_keys::find_sort_keys(&sort.comparator);
+    let count = kept.find_count(&op.results);
+    if let (Some([key]), Some(count)) = (keys.as_deref(), count)
+        && !is_short
+        && expansion.is_worth_selecting(count)
+    {
+        return expansion.select_by_words(key, count, &op.results);
+    }
     match (keys, length.as_static()) {
         (Some(keys), _) if is_countable && !is_short => {
             expansion.sort_by_words(&keys, &op.results);

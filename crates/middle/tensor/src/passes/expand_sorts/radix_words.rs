@@ -146,7 +146,7 @@ impl SortExpansion<'_> {
     }
 
     /// Reads the results at the indices that the last sort has left.
-    fn gather_elements(&mut self, order: TensorValue, results: &[TensorValue]) {
+    pub(super) fn gather_elements(&mut self, order: TensorValue, results: &[TensorValue]) {
         let sort = self.sort;
         let mut op = StructuredOp::with_parallel_axes(&self.shape);
         let point = op.axis_indices();
@@ -198,7 +198,7 @@ fn emit_word(body: &mut NodeGraph, key: &SortKey, number: ScalarNode, lowest: u3
 }
 
 /// An integer of the number's width whose order, as an unsigned one, is the order of the key.
-fn emit_unsigned(body: &mut NodeGraph, key: &SortKey, number: ScalarNode) -> ScalarNode {
+pub(super) fn emit_unsigned(body: &mut NodeGraph, key: &SortKey, number: ScalarNode) -> ScalarNode {
     let bits = count_bits(body.ty(number));
     let integer = match key.order {
         KeyOrder::Float => emit_float_bits(body, number, bits),
