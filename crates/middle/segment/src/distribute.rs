@@ -68,9 +68,7 @@ impl SegmentTranslation {
                 (space, body, SegmentKind::Scan(fold))
             }
             SoacOperation::Histogram(histogram) => {
-                let targets = histogram.targets.iter();
-                let targets = targets.map(|&target| nest.expanded_array(target));
-                let Some(targets) = targets.collect::<Option<Vec<_>>>() else {
+                let Some(targets) = nest.expanded_arrays(&histogram.targets) else {
                     return false;
                 };
                 let mut arrays = vec![histogram.positions];
@@ -93,7 +91,7 @@ impl SegmentTranslation {
                 };
                 let width = self.outer_size(*positions);
                 let (space, body) = self.element_body(nest, width, &[*positions, *values]);
-                (space, body, SegmentKind::Scatter(target))
+                (space, body, SegmentKind::Scatter(vec![target]))
             }
             SoacOperation::Replicate(sizes, value) => {
                 let mut space = nest.clone();

@@ -68,14 +68,11 @@ impl SegmentTranslation {
                 SegmentKind::Reduce(with_order(fold, *order == ReductionOrder::Commutative))
             }
             FusedSink::Scan(fold) => SegmentKind::Scan(with_order(fold, false)),
-            FusedSink::Scatter(target) => SegmentKind::Scatter(nest.expanded_array(*target)?),
-            FusedSink::Histogram(targets, fold) => {
-                let targets = targets.iter().map(|&target| nest.expanded_array(target));
-                SegmentKind::Histogram(SegmentHistogram {
-                    targets: targets.collect::<Option<Vec<_>>>()?,
-                    fold: with_order(fold, true),
-                })
-            }
+            FusedSink::Scatter(targets) => SegmentKind::Scatter(nest.expanded_arrays(targets)?),
+            FusedSink::Histogram(targets, fold) => SegmentKind::Histogram(SegmentHistogram {
+                targets: nest.expanded_arrays(targets)?,
+                fold: with_order(fold, true),
+            }),
         })
     }
 
@@ -89,9 +86,11 @@ impl SegmentTranslation {
         out: &mut Vec<SegmentStatement>,
     ) -> bool {
         let heads = fused.sink.count_results();
-        let [mut map, mut sink] = self.split_fused(statement.results.clone(), fused.clone());
-        map.certificates.clone_from(&statement.certificates);
-        sink.certificates.clone_from(&statement.certificates);
+        let mut parts = self.split_fused(statement.results.clone(), fused.clone());
+        for part in &mut parts {
+            part.certificates.clone_from(&statement.certificates);
+        }
+        let map = parts.remove(0);
         let taken = &map.results[..fused.sink.count_inputs()];
         let expanded = taken.iter().map(|&id| self.expand_variable(nest, id));
         let Some(mut made) = expanded.collect::<Option<Vec<_>>>() else {
@@ -103,16 +102,21 @@ impl SegmentTranslation {
             nest_of_sink.define_element(id, SoacOperand::Variable(array), nest.point());
         }
         made.extend(&results[heads..]);
+        let mut results = &results[..heads];
         self.distribute_statement(nest, &map, &made, out)
-            && self.distribute_statement(&nest_of_sink, &sink, &results[..heads], out)
+            && parts.iter().all(|part| {
+                let own;
+                (own, results) = results.split_at(part.results.len());
+                self.distribute_statement(&nest_of_sink, part, own, out)
+            })
     }
 
-    /// A fused map as a map, and an operation on its first results. Neither has certificates.
+    /// A fused map as a map, and operations on its first results. None has certificates.
     pub(crate) fn split_fused(
         &mut self,
         results: Vec<SoacVariableId>,
         fused: SoacFusedMap,
-    ) -> [SoacStatement; 2] {
+    ) -> Vec<SoacStatement> {
         let SoacFusedMap {
             width,
             arrays,
@@ -132,16 +136,12 @@ impl SegmentTranslation {
             .collect();
         let taken: Vec<_> = made.iter().map(|&id| SoacOperand::Variable(id)).collect();
         made.extend(mapped);
-        let operation = apply_sink(width, taken, sink);
-        let make_statement = |results, operation| SoacStatement {
-            results,
-            certificates: Vec::new(),
-            operation,
-        };
-        [
-            make_statement(made, SoacOperation::Map(width, arrays, function)),
-            make_statement(heads, operation),
-        ]
+        let mut parts = vec![make_statement(
+            made,
+            SoacOperation::Map(width, arrays, function),
+        )];
+        parts.extend(apply_sink(width, taken, sink, heads));
+        parts
     }
 
     /// The types of the elements that an operation takes.
@@ -152,10 +152,16 @@ impl SegmentTranslation {
         match sink {
             FusedSink::Reduce(..) | FusedSink::Scan(_) => values.collect(),
             FusedSink::Histogram(..) => std::iter::once(position).chain(values).collect(),
-            FusedSink::Scatter(target) => {
-                let target = self.signature.type_of(*target);
-                let shape = target.shape().iter().skip(1).copied().collect();
-                vec![position, SoacType::from_shape(target.element(), shape)]
+            FusedSink::Scatter(targets) => {
+                let pairs = targets.iter().map(|&target| {
+                    let target = self.signature.type_of(target);
+                    let shape = target.shape().iter().skip(1).copied().collect();
+                    [
+                        position.clone(),
+                        SoacType::from_shape(target.element(), shape),
+                    ]
+                });
+                pairs.flatten().collect()
             }
         }
     }
@@ -167,16 +173,32 @@ impl SegmentTranslation {
     }
 }
 
-/// The operation of a fused map on arrays.
-fn apply_sink(width: SoacOperand, mut arrays: Vec<SoacOperand>, sink: FusedSink) -> SoacOperation {
-    match sink {
+/// The operations of a fused map on arrays: one for each array of a scatter.
+fn apply_sink(
+    width: SoacOperand,
+    mut arrays: Vec<SoacOperand>,
+    sink: FusedSink,
+    results: Vec<SoacVariableId>,
+) -> Vec<SoacStatement> {
+    let operation = match sink {
         FusedSink::Reduce(SoacFold { neutral, function }, order) => {
             SoacOperation::Reduce(width, arrays, neutral, function, order)
         }
         FusedSink::Scan(SoacFold { neutral, function }) => {
             SoacOperation::Scan(width, arrays, neutral, function)
         }
-        FusedSink::Scatter(target) => SoacOperation::Scatter(target, arrays[0], arrays[1]),
+        FusedSink::Scatter(targets) => {
+            let pairs = arrays.chunks_exact(2).zip(results);
+            let scatters = targets.into_iter().zip(pairs);
+            return scatters
+                .map(|(target, (pair, result))| {
+                    make_statement(
+                        vec![result],
+                        SoacOperation::Scatter(target, pair[0], pair[1]),
+                    )
+                })
+                .collect();
+        }
         FusedSink::Histogram(targets, SoacFold { neutral, function }) => {
             let positions = arrays.remove(0);
             SoacOperation::Histogram(Box::new(SoacHistogram {
@@ -187,5 +209,15 @@ fn apply_sink(width: SoacOperand, mut arrays: Vec<SoacOperand>, sink: FusedSink)
                 values: arrays,
             }))
         }
+    };
+    vec![make_statement(results, operation)]
+}
+
+/// A statement without certificates.
+fn make_statement(results: Vec<SoacVariableId>, operation: SoacOperation) -> SoacStatement {
+    SoacStatement {
+        results,
+        certificates: Vec::new(),
+        operation,
     }
 }

@@ -119,10 +119,10 @@ pub enum SegmentKind {
     /// The first results are a position, and values that are combined with the elements of arrays at that position. Positions
     /// outside are ignored. The others are elements of arrays.
     Histogram(SegmentHistogram),
-    /// The first results are a position and a value, which replaces the element of an array at that position. Positions outside are
-    /// ignored. The array is consumed. It has the sizes of all but the last dimension in front of its own. The other results are
-    /// elements of arrays.
-    Scatter(SoacOperand),
+    /// The first results are a position and a value for each array, whose element at that position the value replaces. Positions
+    /// outside are ignored. The arrays are consumed. They have the sizes of all but the last dimension in front of their own. The other
+    /// results are elements of arrays.
+    Scatter(Vec<SoacOperand>),
 }
 
 /// An associative function and its neutral element.
@@ -185,7 +185,7 @@ impl ParallelOperation {
             SegmentKind::Map => 0,
             SegmentKind::Reduce(fold) | SegmentKind::Scan(fold) => fold.neutral.len(),
             SegmentKind::Histogram(histogram) => histogram.targets.len() + 1,
-            SegmentKind::Scatter(_) => 2,
+            SegmentKind::Scatter(targets) => 2 * targets.len(),
         }
     }
 
@@ -195,7 +195,7 @@ impl ParallelOperation {
             SegmentKind::Map => 0,
             SegmentKind::Reduce(fold) | SegmentKind::Scan(fold) => fold.neutral.len(),
             SegmentKind::Histogram(histogram) => histogram.targets.len(),
-            SegmentKind::Scatter(_) => 1,
+            SegmentKind::Scatter(targets) => targets.len(),
         }
     }
 
@@ -203,7 +203,7 @@ impl ParallelOperation {
     pub fn targets(&self) -> &[SoacOperand] {
         match &self.kind {
             SegmentKind::Histogram(histogram) => &histogram.targets,
-            SegmentKind::Scatter(target) => std::slice::from_ref(target),
+            SegmentKind::Scatter(targets) => targets,
             _ => &[],
         }
     }

@@ -30,7 +30,7 @@ impl SegmentTranslation {
             SoacOperation::Histogram(histogram) => {
                 vec![self.loop_over_histogram(results, *histogram)]
             }
-            SoacOperation::Fused(fused) => self.split_fused(results, *fused).into(),
+            SoacOperation::Fused(fused) => self.split_fused(results, *fused),
             other => vec![SoacStatement {
                 results,
                 certificates: Vec::new(),

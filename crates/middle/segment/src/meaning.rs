@@ -230,16 +230,28 @@ impl MeaningTranslation {
                     values: arrays[1..inputs].to_vec(),
                 }))
             }
-            SegmentKind::Scatter(_) => SoacOperation::Scatter(targets[0], arrays[0], arrays[1]),
+            SegmentKind::Scatter(_) => {
+                let pairs = arrays[..inputs].chunks_exact(2).zip(results);
+                for (target, (pair, &result)) in targets.into_iter().zip(pairs) {
+                    let scatter = SoacOperation::Scatter(target, pair[0], pair[1]);
+                    out.push(make_statement(vec![result], scatter));
+                }
+                return bind_arrays(mapped, &arrays[inputs..], out);
+            }
             SegmentKind::Map => return,
         };
         out.push(make_statement(results.to_vec(), combined));
-        for (&id, &array) in mapped.iter().zip(arrays.iter().skip(inputs)) {
-            out.push(make_statement(
-                vec![id],
-                SoacOperation::Slice(array, Vec::new()),
-            ));
-        }
+        bind_arrays(mapped, &arrays[inputs..], out);
+    }
+}
+
+/// Binds variables to arrays.
+fn bind_arrays(ids: &[SoacVariableId], arrays: &[SoacOperand], out: &mut Vec<SoacStatement>) {
+    for (&id, &array) in ids.iter().zip(arrays) {
+        out.push(make_statement(
+            vec![id],
+            SoacOperation::Slice(array, Vec::new()),
+        ));
     }
 }
 

@@ -78,6 +78,12 @@ impl MapNest {
         });
     }
 
+    /// The arrays of which variables are the parts that belong to the point.
+    pub(crate) fn expanded_arrays(&self, operands: &[SoacOperand]) -> Option<Vec<SoacOperand>> {
+        let arrays = operands.iter();
+        arrays.map(|&array| self.expanded_array(array)).collect()
+    }
+
     /// The array of which a variable is the part that belongs to the point.
     pub(crate) fn expanded_array(&self, operand: SoacOperand) -> Option<SoacOperand> {
         let point = self.point();

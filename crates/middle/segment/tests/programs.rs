@@ -73,6 +73,18 @@ const PROGRAMS: &[&str] = &[
        let (small, large) = partition (< 20) xs in (filter (\\x -> x % 3 == 0) xs, small, large)",
     "def main (_: []i32) (xss: [][]i32) =\n\
        map (\\xs -> let n = length xs in scatter (map (* 2) xs) (map (\\i -> n - i) (indices xs)) xs) xss",
+    // Scatters of the same positions, on the host and in a nest, one of them into an array that the positions are computed of.
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       let is = map2 (\\i x -> if x % 3 == 0 then i else -1) (indices xs) xs\n\
+       in (scatter (map (* 2) xs) is xs, scatter (replicate 5 0) is (map (+ 1) xs),\n\
+           scatter (replicate 9 false) is (map (> 3) xs), scatter (copy xs) is (map (* 7) xs))",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       map (\\xs -> let is = map2 (\\i x -> if x % 2 == 0 then i else 99) (indices xs) xs\n\
+          let ys = scatter (map (* 2) xs) is (map (+ 1) xs) let zs = scatter (replicate 4 7) is xs\n\
+          in i32.sum ys + i32.sum zs) xss",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       let is = map (\\xs -> i64.i32 (i32.sum xs) * 0) xss let js = map2 (+) is (indices xss)\n\
+       in (scatter (map (map (* 2)) xss) js (map (scan (+) 0) xss), scatter (map (map (+ 1)) xss) js (map (map (* 3)) xss))",
     // Loops that change arrays in place, in kernels and on the host.
     "def main (xs: []i32) (xss: [][]i32) =\n\
        (loop ys = copy xs for i < length xs - 1 do\n\

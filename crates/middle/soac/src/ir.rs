@@ -323,9 +323,9 @@ pub enum FusedSink {
     Reduce(SoacFold, ReductionOrder),
     /// They are scanned.
     Scan(SoacFold),
-    /// They are a position and a value, which replaces the element of an array. The array is consumed. Positions outside
-    /// are ignored.
-    Scatter(SoacOperand),
+    /// They are a position and a value for each array, whose element the value replaces. The arrays are consumed, and have no
+    /// elements in common. Positions outside are ignored.
+    Scatter(Vec<SoacOperand>),
     /// They are a position and values, which are combined with the elements of arrays. The arrays are consumed. Positions
     /// outside are ignored.
     Histogram(Vec<SoacOperand>, SoacFold),
@@ -364,8 +364,7 @@ impl FusedSink {
     /// The arrays that are consumed.
     pub fn targets(&self) -> &[SoacOperand] {
         match self {
-            FusedSink::Scatter(target) => std::slice::from_ref(target),
-            FusedSink::Histogram(targets, _) => targets,
+            FusedSink::Scatter(targets) | FusedSink::Histogram(targets, _) => targets,
             FusedSink::Reduce(..) | FusedSink::Scan(_) => &[],
         }
     }
@@ -374,7 +373,7 @@ impl FusedSink {
     pub fn count_inputs(&self) -> usize {
         match self {
             FusedSink::Reduce(fold, _) | FusedSink::Scan(fold) => fold.neutral.len(),
-            FusedSink::Scatter(_) => 2,
+            FusedSink::Scatter(targets) => 2 * targets.len(),
             FusedSink::Histogram(targets, _) => targets.len() + 1,
         }
     }
@@ -383,8 +382,7 @@ impl FusedSink {
     pub fn count_results(&self) -> usize {
         match self {
             FusedSink::Reduce(fold, _) | FusedSink::Scan(fold) => fold.neutral.len(),
-            FusedSink::Scatter(_) => 1,
-            FusedSink::Histogram(targets, _) => targets.len(),
+            FusedSink::Scatter(targets) | FusedSink::Histogram(targets, _) => targets.len(),
         }
     }
 }

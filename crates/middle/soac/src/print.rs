@@ -366,9 +366,9 @@ impl FunctionPrinter<'_> {
                 self.out.push_str("scan");
                 self.print_fold(fold)
             }
-            FusedSink::Scatter(target) => {
-                let target = self.operand(*target);
-                write!(self.out, "scatter {target}")
+            FusedSink::Scatter(targets) => {
+                let targets = self.operands(targets);
+                write!(self.out, "scatter ({targets})")
             }
             FusedSink::Histogram(targets, fold) => {
                 let targets = self.operands(targets);

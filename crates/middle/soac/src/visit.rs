@@ -192,7 +192,7 @@ impl SoacOperation {
                     FusedSink::Reduce(fold, _) | FusedSink::Scan(fold) => {
                         operands.extend(fold.neutral.iter_mut());
                     }
-                    FusedSink::Scatter(target) => operands.push(target),
+                    FusedSink::Scatter(targets) => operands.extend(targets),
                     FusedSink::Histogram(targets, fold) => {
                         operands.extend(targets.iter_mut().chain(&mut fold.neutral));
                     }

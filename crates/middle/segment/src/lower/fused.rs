@@ -101,13 +101,13 @@ impl FunctionLowering<'_> {
                 self.combine_states(&fold.function, states, &values)?;
                 self.write_point(arrays, &[index], states)
             }
-            FusedSink::Scatter(_) | FusedSink::Histogram(..) => {
+            FusedSink::Scatter(_) => self.scatter_values(arrays, &values),
+            FusedSink::Histogram(_, fold) => {
                 let LoweredValue::Scalar(position) = values.remove(0) else {
                     return Err("the position of a fused map is no scalar".into());
                 };
-                self.if_inside(position, arrays[0].shape[0], |lowering| match sink.fold() {
-                    Some(fold) => lowering.combine_rows(&fold.function, arrays, position, &values),
-                    None => lowering.write_point(arrays, &[position], &values),
+                self.if_inside(position, arrays[0].shape[0], |lowering| {
+                    lowering.combine_rows(&fold.function, arrays, position, &values)
                 })
             }
         }

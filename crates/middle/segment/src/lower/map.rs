@@ -171,11 +171,11 @@ impl FunctionLowering<'_> {
         &mut self,
         results: &[SoacVariableId],
         operation: &ParallelOperation,
-        target: SoacOperand,
+        targets: &[SoacOperand],
     ) -> Result<(), String> {
-        let (result, mapped) = results.split_first().ok_or("a scatter has no result")?;
+        let (results, mapped) = results.split_at(targets.len().min(results.len()));
         let sizes = self.space_sizes(operation)?;
-        let target = self.array(target)?;
+        let targets = self.arrays(targets)?;
         let others = self.make_result_arrays(mapped)?;
         let items = SharedItems {
             count: self.product(&sizes),
@@ -185,18 +185,33 @@ impl FunctionLowering<'_> {
         self.offload_points(items, &sizes, |lowering, point| {
             lowering.bind_point(&operation.space, &point);
             let values = lowering.lower_body(&operation.body)?;
-            let [LoweredValue::Scalar(position), value, rest @ ..] = &values[..] else {
-                return Err("a scatter has no position".into());
-            };
+            let parts = values.split_at_checked(2 * targets.len());
+            let (pairs, rest) = parts.ok_or("a scatter has too few values")?;
             lowering.write_point(&others, &point, rest)?;
-            let array = lowering.point_view(&target, &point[..point.len() - 1]);
-            lowering.if_inside(*position, array.shape[0], |lowering| {
-                let place = lowering.row_view(&array, *position);
-                lowering.write_value(&place, value)
-            })
+            let outer = &point[..point.len() - 1];
+            let arrays = lowering.point_views(&targets, outer);
+            lowering.scatter_values(&arrays, pairs)
         })?;
-        self.set(*result, LoweredValue::Array(target));
+        self.set_arrays(results, targets);
         self.set_arrays(mapped, others);
+        Ok(())
+    }
+
+    /// Writes values to elements of arrays. Each array has a position and a value; a position outside is ignored.
+    pub(super) fn scatter_values(
+        &mut self,
+        arrays: &[ArrayView],
+        pairs: &[LoweredValue],
+    ) -> Result<(), String> {
+        for (array, pair) in arrays.iter().zip(pairs.chunks_exact(2)) {
+            let LoweredValue::Scalar(position) = pair[0] else {
+                return Err("the position of a scatter is no scalar".into());
+            };
+            self.if_inside(position, array.shape[0], |lowering| {
+                let place = lowering.row_view(array, position);
+                lowering.write_value(&place, &pair[1])
+            })?;
+        }
         Ok(())
     }
 

@@ -35,7 +35,7 @@ impl FunctionLowering<'_> {
             SegmentKind::Histogram(histogram) => {
                 self.lower_space_histogram(results, operation, histogram)
             }
-            SegmentKind::Scatter(target) => self.lower_space_scatter(results, operation, *target),
+            SegmentKind::Scatter(targets) => self.lower_space_scatter(results, operation, targets),
         };
         self.deferred.clear();
         lowered

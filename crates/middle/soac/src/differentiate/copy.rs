@@ -285,7 +285,7 @@ impl BodyCopier {
                 FusedSink::Reduce(self.copy_fold(builder, fold), *order)
             }
             FusedSink::Scan(fold) => FusedSink::Scan(self.copy_fold(builder, fold)),
-            FusedSink::Scatter(target) => FusedSink::Scatter(self.operand(*target)),
+            FusedSink::Scatter(targets) => FusedSink::Scatter(self.operands(targets)),
             FusedSink::Histogram(targets, fold) => {
                 FusedSink::Histogram(self.operands(targets), self.copy_fold(builder, fold))
             }

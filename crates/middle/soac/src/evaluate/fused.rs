@@ -33,9 +33,11 @@ impl FunctionEvaluator<'_> {
                     state = self.call(&fold.function, state)?;
                 }
                 FusedSink::Scatter(_) => {
-                    let position = values[0].to_int64() as usize;
-                    if let Some(row) = targets[0].get_mut(position) {
-                        *row = values.remove(1);
+                    for (rows, pair) in targets.iter_mut().zip(values.chunks_exact_mut(2)) {
+                        let position = pair[0].to_int64() as usize;
+                        if let Some(row) = rows.get_mut(position) {
+                            std::mem::swap(row, &mut pair[1]);
+                        }
                     }
                 }
                 FusedSink::Histogram(_, fold) => {

@@ -1,8 +1,8 @@
 //! The statements of a body.
 
-use super::node::{FusionNode, can_join, element_arrays, find_width, join_nodes};
+use super::node::{FusionNode, SinkKind, can_join, element_arrays, find_width, join_nodes};
 use super::{FunctionFusion, FusionScope};
-use crate::ir::{FusedSink, SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariableId};
+use crate::ir::{SoacOperand, SoacOperation, SoacStatement, SoacType, SoacVariableId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// State of the fusion of a body.
@@ -18,8 +18,8 @@ pub(super) struct BodyFusion<'a, 'f> {
     users: FxHashMap<SoacVariableId, Vec<usize>>,
     /// The positions of the statements that change arrays, by what shares elements.
     changes: FxHashMap<SoacVariableId, Vec<usize>>,
-    /// The last reduction that uses an array.
-    reductions: FxHashMap<SoacOperand, usize>,
+    /// The last reduction and the last scatter that use an array.
+    siblings: FxHashMap<(SinkKind, SoacOperand), usize>,
 }
 
 impl<'a, 'f> BodyFusion<'a, 'f> {
@@ -34,7 +34,7 @@ impl<'a, 'f> BodyFusion<'a, 'f> {
             definitions: FxHashMap::default(),
             users: FxHashMap::default(),
             changes: FxHashMap::default(),
-            reductions: FxHashMap::default(),
+            siblings: FxHashMap::default(),
         };
         for (position, statement) in statements.iter().enumerate() {
             for &id in &statement.results {
@@ -64,8 +64,8 @@ impl<'a, 'f> BodyFusion<'a, 'f> {
         for position in 0..self.statements.len() {
             while self.fuse_producer(position) {}
             if self.function.scope == FusionScope::All {
-                while self.fuse_reduction(position) {}
-                self.note_reduction(position);
+                while self.fuse_sibling(position) {}
+                self.note_sibling(position);
             }
         }
         self.statements.into_iter().flatten().collect()
@@ -136,16 +136,16 @@ impl<'a, 'f> BodyFusion<'a, 'f> {
         }
     }
 
-    /// Fuses the reduction at a position with an earlier one of the same array.
-    fn fuse_reduction(&mut self, position: usize) -> bool {
+    /// Fuses the reduction or scatter at a position with an earlier one of the same array.
+    fn fuse_sibling(&mut self, position: usize) -> bool {
         let Some(operation) = self.operation(position) else {
             return false;
         };
-        if !is_reduction(operation) {
+        let Some(kind) = find_sibling_kind(operation) else {
             return false;
-        }
+        };
         let others = element_arrays(operation).into_iter();
-        let others = others.filter_map(|array| self.reductions.get(&array).copied());
+        let others = others.filter_map(|array| self.siblings.get(&(kind, array)).copied());
         let mut others = others.map(|found| self.current(found));
         let found = others.find(|&other| other < position && self.can_fuse(other, position));
         match found {
@@ -154,13 +154,13 @@ impl<'a, 'f> BodyFusion<'a, 'f> {
         }
     }
 
-    fn note_reduction(&mut self, position: usize) {
+    fn note_sibling(&mut self, position: usize) {
         let Some(operation) = self.operation(position) else {
             return;
         };
-        if is_reduction(operation) {
+        if let Some(kind) = find_sibling_kind(operation) {
             for array in element_arrays(operation) {
-                self.reductions.insert(array, position);
+                self.siblings.insert((kind, array), position);
             }
         }
     }
@@ -185,6 +185,7 @@ impl<'a, 'f> BodyFusion<'a, 'f> {
             && self.uses_elements_only(first, second)
             && self.can_move(first, producer, consumer)
             && !self.changes_reads(first, second)
+            && self.can_delay_changes(first, producer, consumer)
     }
 
     fn can_join_operations(&self, first: &SoacOperation, second: &SoacOperation) -> bool {
@@ -234,16 +235,27 @@ impl<'a, 'f> BodyFusion<'a, 'f> {
             })
     }
 
-    /// Whether one of two statements changes what the other reads or makes, or the first changes anything.
+    /// Whether one of two statements changes what the other reads or makes.
     fn changes_reads(&self, first: &SoacStatement, second: &SoacStatement) -> bool {
         let mut reads = self.read_roots(first);
         let made = first.results.iter();
         reads.extend(made.map(|&id| self.function.classes.find_root(id)));
-        !self.changed_roots(first).is_empty()
-            || self
-                .changed_roots(second)
-                .iter()
-                .any(|root| reads.contains(root))
+        !self.changed_roots(second).is_disjoint(&reads)
+            || !self
+                .changed_roots(first)
+                .is_disjoint(&self.read_roots(second))
+    }
+
+    /// Whether the changes of a statement may happen at a later position: there are none, or a scatter's, and nothing in between
+    /// uses what it changes.
+    fn can_delay_changes(&self, statement: &SoacStatement, from: usize, to: usize) -> bool {
+        let changed = self.changed_roots(statement);
+        if changed.is_empty() {
+            return true;
+        }
+        let is_scatter = SinkKind::from_operation(&statement.operation) == Some(SinkKind::Scatter);
+        let mut between = self.statements[from + 1..to].iter().flatten();
+        is_scatter && between.all(|other| self.read_roots(other).is_disjoint(&changed))
     }
 
     /// Makes the statement at a position part of a later one.
@@ -317,15 +329,15 @@ impl<'a, 'f> BodyFusion<'a, 'f> {
 fn count_heads(operation: &SoacOperation) -> usize {
     match operation {
         SoacOperation::Reduce(_, arrays, ..) | SoacOperation::Scan(_, arrays, ..) => arrays.len(),
+        SoacOperation::Scatter(..) => 1,
+        SoacOperation::Histogram(histogram) => histogram.targets.len(),
         SoacOperation::Fused(fused) => fused.sink.count_results(),
         _ => 0,
     }
 }
 
-fn is_reduction(operation: &SoacOperation) -> bool {
-    match operation {
-        SoacOperation::Reduce(..) => true,
-        SoacOperation::Fused(fused) => matches!(fused.sink, FusedSink::Reduce(..)),
-        _ => false,
-    }
+/// The kind of a combinator that becomes one with others of its kind.
+fn find_sibling_kind(operation: &SoacOperation) -> Option<SinkKind> {
+    let kind = SinkKind::from_operation(operation)?;
+    matches!(kind, SinkKind::Reduction | SinkKind::Scatter).then_some(kind)
 }

@@ -1,9 +1,10 @@
-//! Fusion: combinators and those that use the elements of their results become one, and so do reductions of the same arrays.
+//! Fusion: combinators and those that use the elements of their results become one, and so do reductions or scatters of the same
+//! arrays.
 //!
 //! A producer moves to its consumer. It is fused if no statement between them uses its results or changes an array that it reads,
 //! and if the consumer uses the results that it shares with it by their elements only. No work is done twice: results that other
-//! statements use stay results of the fused combinator. The method is that of Henriksen, Oancea, "A T2 graph-reduction approach
-//! to fusion" (FHPC 2013), on statements in order.
+//! statements use stay results of the fused combinator. A scatter moves to a later one if no statement between them uses its array.
+//! The method is that of Henriksen, Oancea, "A T2 graph-reduction approach to fusion" (FHPC 2013), on statements in order.
 
 mod body;
 mod node;

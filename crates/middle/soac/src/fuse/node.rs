@@ -114,7 +114,7 @@ impl FusionNode {
             }
             SoacOperation::Scatter(target, ..) => {
                 let identity = make_identity(variables, &arrays);
-                (identity, Some(FusedSink::Scatter(target)))
+                (identity, Some(FusedSink::Scatter(vec![target])))
             }
             SoacOperation::Histogram(histogram) => {
                 let histogram = *histogram;
@@ -207,30 +207,36 @@ fn join_sinks(first: Option<FusedSink>, second: Option<FusedSink>) -> Option<Fus
             };
             Some(FusedSink::Reduce(join_folds(a, b), order))
         }
+        (Some(FusedSink::Scatter(a)), Some(FusedSink::Scatter(b))) => {
+            Some(FusedSink::Scatter([a, b].concat()))
+        }
         (first, second) => first.or(second),
     }
 }
 
 /// The use that a combinator makes of its elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SinkKind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum SinkKind {
     Arrays,
     Reduction,
     Scan,
-    Change,
+    Scatter,
+    Histogram,
 }
 
 impl SinkKind {
-    fn from_operation(operation: &SoacOperation) -> Option<SinkKind> {
+    pub(super) fn from_operation(operation: &SoacOperation) -> Option<SinkKind> {
         match operation {
             SoacOperation::Map(..) => Some(SinkKind::Arrays),
             SoacOperation::Reduce(..) => Some(SinkKind::Reduction),
             SoacOperation::Scan(..) => Some(SinkKind::Scan),
-            SoacOperation::Scatter(..) | SoacOperation::Histogram(_) => Some(SinkKind::Change),
+            SoacOperation::Scatter(..) => Some(SinkKind::Scatter),
+            SoacOperation::Histogram(_) => Some(SinkKind::Histogram),
             SoacOperation::Fused(fused) => Some(match fused.sink {
                 FusedSink::Reduce(..) => SinkKind::Reduction,
                 FusedSink::Scan(_) => SinkKind::Scan,
-                FusedSink::Scatter(_) | FusedSink::Histogram(..) => SinkKind::Change,
+                FusedSink::Scatter(_) => SinkKind::Scatter,
+                FusedSink::Histogram(..) => SinkKind::Histogram,
             }),
             _ => None,
         }
@@ -253,6 +259,7 @@ pub(super) fn can_join(first: &SoacOperation, second: &SoacOperation) -> bool {
                 Some(SinkKind::Arrays)
             ]
             | [Some(SinkKind::Reduction), Some(SinkKind::Reduction)]
+            | [Some(SinkKind::Scatter), Some(SinkKind::Scatter)]
     )
 }
 

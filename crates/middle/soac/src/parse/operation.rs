@@ -318,7 +318,7 @@ impl SoacParser {
         let start = self.next;
         let word = self.parse_word()?;
         let sink = match word.as_str() {
-            "scatter" => FusedSink::Scatter(self.parse_operand()?),
+            "scatter" => FusedSink::Scatter(self.parse_operands()?),
             "histogram" => {
                 let targets = self.parse_operands()?;
                 FusedSink::Histogram(targets, self.parse_fold()?)

@@ -313,7 +313,7 @@ impl DeadCodeRemover {
         if needs_sink {
             return None;
         }
-        fused.sink = FusedSink::Scatter(SoacOperand::from_int64(0));
+        fused.sink = FusedSink::Scatter(Vec::new());
         Some(SoacOperation::Map(
             fused.width,
             std::mem::take(&mut fused.arrays),
