@@ -13,7 +13,7 @@ const ALIGNMENT: usize = 64;
 /// Bytes of the largest element, a pair of `f64`.
 const MOST_ELEMENT: usize = 16;
 
-/// What a header says of the elements after it.
+/// The elements after a header: their type, order and shape.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NpyHeader<'a> {
     /// Byte order, class and size of an element, such as `<f4`.
