@@ -8,4 +8,5 @@ mod random;
 mod scans;
 mod schedules;
 mod sizes;
+mod small_reductions;
 mod sorts;

@@ -200,6 +200,18 @@ fn short_rows_are_folded_by_subgroups() {
 fn folded_twice(shape: [u64; 2], axis: usize) -> TensorFunction {
     let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &shape);
+    let result = fold_twice(&mut b, x, shape, axis);
+    b.add_result(result, false);
+    b.finish_function()
+}
+
+/// The same of a value.
+pub fn fold_twice(
+    b: &mut TensorBuilder,
+    x: TensorValue,
+    shape: [u64; 2],
+    axis: usize,
+) -> TensorValue {
     let least = b.add_splat(ScalarLiteral::from_i32(i32::MIN), &[]);
     let most = b.add_reduction(
         &[x],
@@ -210,7 +222,7 @@ fn folded_twice(shape: [u64; 2], axis: usize) -> TensorFunction {
     let sizes = shape.map(DimExtent::Static);
     let along =
         |b: &mut TensorBuilder, value| b.add_gather(value, &sizes, |_, at| vec![at[1 - axis]]);
-    let most = along(&mut b, most);
+    let most = along(b, most);
     // Costly, so that it is not computed again for its own sake.
     let scaled = b.add_elementwise(&[x, most], |body, e| {
         let difference = body.apply_op(ScalarOp::Sub, &[e[1], e[0]]);
@@ -220,10 +232,8 @@ fn folded_twice(shape: [u64; 2], axis: usize) -> TensorFunction {
     let zero = b.add_splat(ScalarLiteral::from_i32(0), &[]);
     let add = ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32);
     let sum = b.add_reduction(&[scaled], &[zero], &[axis], add)[0];
-    let sum = along(&mut b, sum);
-    let result = b.add_elementwise(&[scaled, sum], |body, e| body.apply_op(ScalarOp::Xor, e));
-    b.add_result(result, false);
-    b.finish_function()
+    let sum = along(b, sum);
+    b.add_elementwise(&[scaled, sum], |body, e| body.apply_op(ScalarOp::Xor, e))
 }
 
 /// Rows that are folded twice, the second time with what the first fold gave, and written: one
