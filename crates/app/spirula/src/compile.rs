@@ -132,8 +132,7 @@ impl CompileInput {
         }
     }
 
-    /// The kernel IR that programs pass through. `watch` observes the stages of tensor programs
-    /// ([`list_tensor_stages`]).
+    /// The kernel IR that programs pass through. `watch` observes the stages before it ([`list_program_stages`]).
     ///
     /// # Errors
     /// When the input does not pass through the kernel IR, or needs something that is missing.
@@ -148,7 +147,7 @@ impl CompileInput {
                 tensors: None,
                 diagnostics: Vec::new(),
             }),
-            SourceProgram::Combinators(entries) => lower_combinators(entries, options),
+            SourceProgram::Combinators(entries) => lower_combinators(entries, options, watch),
             SourceProgram::TensorSource(source) => {
                 let tensors = source.translate_to_tensors(options, watch)?;
                 lower_tensors_to_kernels(tensors, options, watch)
@@ -197,8 +196,8 @@ impl CompileInput {
         self.compile_watched(options, &mut |_, _| {})
     }
 
-    /// Compiles an input as [`CompileInput::compile_with`] does. `watch` observes the stages of tensor programs
-    /// ([`list_tensor_stages`]).
+    /// Compiles an input as [`CompileInput::compile_with`] does. `watch` observes the stages before the
+    /// kernel IR ([`list_program_stages`]).
     ///
     /// # Errors
     /// When the input needs something that SPIR-V, the target or Spirula lacks.
@@ -252,15 +251,17 @@ pub fn compile_combinators(
     entries: Vec<(SoacFunction, SoacEntry)>,
     options: &CompileOptions,
 ) -> Result<CompiledProgram, CompileError> {
-    compile_kernels(&lower_combinators(entries, options)?)
+    compile_kernels(&lower_combinators(entries, options, &mut |_, _| {})?)
 }
 
 /// Lowers a program of array combinators to the kernel IR.
 fn lower_combinators(
     entries: Vec<(SoacFunction, SoacEntry)>,
     options: &CompileOptions,
+    watch: &mut StageObserver<'_>,
 ) -> Result<IntermediateProgram, CompileError> {
-    let program = spirula_segment::lower::compile_entries(entries, options.segment_profile());
+    let profile = options.segment_profile();
+    let program = spirula_segment::lower::compile_entries(entries, profile, watch);
     let program = program.map_err(|bug| {
         let message = format!("bug: {bug}");
         SourceDiagnostic::error(SourceLocation::Unknown, message)

@@ -60,7 +60,7 @@ pub use spirula_tensor::schedule::{
     DispatchTuning, FragmentShape, MatrixProfile, ProfileSetting, ScheduleProfile,
     ScheduleStrategy, TensorDispatch,
 };
-pub use stages::{StageObserver, list_tensor_stages};
+pub use stages::{StageObserver, list_program_stages};
 pub use vulkan::split_rare_types;
 #[cfg(feature = "wgsl-output")]
 pub use wgsl_output::{WgslShader, translate_to_wgsl};

@@ -1,4 +1,4 @@
-//! Stages of tensor programs, which can be watched.
+//! Stages of programs before the kernel IR, which can be watched.
 
 /// Observer of stages. It receives the name of each stage, and a function that prints the result of the stage.
 pub type StageObserver<'a> = dyn FnMut(&str, &dyn Fn() -> String) + 'a;
@@ -13,9 +13,10 @@ pub(crate) const PARTITION: (&str, &str) = (
     "Makes the program of one device of a StableHLO program for several (--partitions)",
 );
 
-/// Names and descriptions of the stages that tensor programs pass through, in their order.
-pub fn list_tensor_stages() -> impl Iterator<Item = (&'static str, &'static str)> {
+/// Names and descriptions of the stages that tensor programs and Futhark source pass through, in their order.
+pub fn list_program_stages() -> impl Iterator<Item = (&'static str, &'static str)> {
     [PARTITION, TRANSLATE]
         .into_iter()
         .chain(spirula_tensor::list_stages())
+        .chain(spirula_segment::lower::STAGES)
 }

@@ -194,7 +194,8 @@ fn evaluate_segments(text: &str, profile: SegmentProfile, input: &[ProgramValue]
     let entries = entries.unwrap_or_else(|faults| panic!("{text}: {}", faults[0].message));
     let segments = translate_function(entries[0].0.clone(), profile);
     verify_function(&segments).unwrap_or_else(|fault| panic!("{text}: {fault}\n{segments}"));
-    let program = compile_entries(entries, profile).unwrap_or_else(|bug| panic!("{text}: {bug}"));
+    let program = compile_entries(entries, profile, &mut |_, _| {})
+        .unwrap_or_else(|bug| panic!("{text}: {bug}"));
     verify_program(&program).unwrap_or_else(|fault| panic!("{text}: {fault}"));
     compile_program(&program).expect("it compiles");
     let arguments = input.iter().flat_map(SoacValue::list_argument).collect();
@@ -231,7 +232,7 @@ fn kernels_are_valid_modules() {
         for profile in [SegmentProfile::PROCESSOR, SegmentProfile::GRAPHICS] {
             let entries = internalise_source("main.fut", &mut read_text(text));
             let entries = entries.unwrap_or_else(|faults| panic!("{text}: {}", faults[0].message));
-            let program = compile_entries(entries, profile).expect("it is lowered");
+            let program = compile_entries(entries, profile, &mut |_, _| {}).expect("it is lowered");
             for kernel in program.kernel_ids() {
                 let lowered = spirula_kernel::lower_kernel(&program, kernel);
                 let module = lowered.expect("the kernel is lowered").module.to_bytes();

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// Choice of the stages after which a tensor program is printed.
+/// Choice of the stages after which a program is printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrintAfterStage {
     /// Every stage.
@@ -27,7 +27,7 @@ impl FromStr for PrintAfterStage {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "all" => Ok(PrintAfterStage::All),
-            name if spirula::list_tensor_stages().any(|(stage, _)| stage == name) => {
+            name if spirula::list_program_stages().any(|(stage, _)| stage == name) => {
                 Ok(PrintAfterStage::Stage(name.to_owned()))
             }
             name => Err(format!("no stage is named {name}")),
@@ -38,7 +38,7 @@ impl FromStr for PrintAfterStage {
 /// Describes the stages, for the long help.
 pub fn describe_stages() -> String {
     let mut text = "Stages:\n".to_owned();
-    for (name, about) in spirula::list_tensor_stages() {
+    for (name, about) in spirula::list_program_stages() {
         text += &format!("  {name:14}{about}\n");
     }
     text

@@ -312,3 +312,24 @@ fn row_histograms() {
 fn in_place_results() {
     passes(6, include_str!("../futhark_source/in_place_results.fut"));
 }
+
+/// The forms before the kernel IR are printed, one by its name or all.
+#[test]
+fn stages_are_shown() {
+    let scratch = ScratchFolder::new();
+    let path = scratch.file(
+        "sum.fut",
+        "entry main (xs: []i32) = i32.sum (map (+ 1) xs)\n",
+    );
+    let shown = |stage: &str| {
+        let told = spirula(&["compile", &path, "--emit", "kernel", "--print-after", stage]);
+        told.ok().err
+    };
+    let [all, soac, segment] = ["all", "soac", "segment"].map(shown);
+    for one in [&soac, &segment] {
+        assert_eq!(one.matches("// After ").count(), 1, "{one}");
+        assert!(all.contains(one.trim_end()), "{all}");
+    }
+    assert!(soac.contains("fun main"), "{soac}");
+    assert!(segment.contains("segred"), "{segment}");
+}

@@ -274,7 +274,7 @@ fn recursive_functions_become_functions_of_the_host() {
         for profile in [SegmentProfile::PROCESSOR, SegmentProfile::GRAPHICS] {
             let internalised = internalise_last(&checked);
             let internalised = internalised.unwrap_or_else(|fault| panic!("{text}: {fault:?}"));
-            let program = compile_entries(vec![internalised], profile);
+            let program = compile_entries(vec![internalised], profile, &mut |_, _| {});
             let program = program.unwrap_or_else(|bug| panic!("{text}: {bug}"));
             let verified = spirula_kernel::verify_program(&program);
             verified.unwrap_or_else(|fault| panic!("{text}: {fault}"));

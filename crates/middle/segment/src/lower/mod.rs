@@ -133,7 +133,23 @@ struct FunctionLowering<'f> {
     thresholds: usize,
 }
 
-/// Compiles functions that are entry points to one program, for a kind of device.
+/// An observer of stages. It receives the name of each stage, and a function that prints its result.
+pub type SegmentStageObserver<'a> = dyn FnMut(&str, &dyn Fn() -> String) + 'a;
+
+/// Names and effects of the stages that [`compile_entries`] shows, in their order.
+pub const STAGES: [(&str, &str); 2] = [
+    (
+        "soac",
+        "Makes array combinators of Futhark source and fuses them",
+    ),
+    (
+        "segment",
+        "Distributes nests of combinators over index spaces",
+    ),
+];
+
+/// Compiles functions that are entry points to one program, for a kind of device. `watch` observes the stages of each
+/// ([`STAGES`]).
 ///
 /// # Errors
 ///
@@ -141,11 +157,15 @@ struct FunctionLowering<'f> {
 pub fn compile_entries(
     entries: Vec<(SoacFunction, SoacEntry)>,
     profile: SegmentProfile,
+    watch: &mut SegmentStageObserver<'_>,
 ) -> Result<KernelProgram, String> {
+    let [(soac, _), (segment, _)] = STAGES;
     let mut builder = ProgramBuilder::new();
     let mut initialisers = Vec::new();
     for (function, entry) in entries {
+        watch(soac, &|| function.to_string());
         let function = translate_function(function, profile);
+        watch(segment, &|| function.to_string());
         let callees: Rc<[_]> = declare_callees(&mut builder, &function, &entry.name).into();
         for ((_, callee), &id) in function.callees.iter().zip(&*callees) {
             let mut lowering = FunctionLowering::new(callee, &callees, builder, profile);

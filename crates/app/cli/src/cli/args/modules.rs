@@ -43,7 +43,8 @@ pub struct CompileArgs {
     /// Function of a tensor program that is compiled; by default `main`
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// Print the result of a stage of a tensor program, or of `all`, on standard error
+    /// Print the result of a stage of a tensor program or of Futhark source, or of `all`, on
+    /// standard error
     #[arg(long, value_name = "STAGE")]
     pub print_after: Option<stages::PrintAfterStage>,
     #[command(flatten)]
