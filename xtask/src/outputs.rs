@@ -28,6 +28,8 @@ struct StepRow {
 type OutputStep = &'static [&'static str];
 
 const COMPILE: OutputStep = &["compile"];
+/// A program as one file: its modules would be files of their own.
+const COMPILE_PROGRAM: OutputStep = &["compile", "--emit", "spb"];
 const OPTIMISE: &[OutputStep] = &[&["opt", "-O2"], &["opt", "-Os"]];
 
 const STEPS: &[StepRow] = &[
@@ -43,17 +45,22 @@ const STEPS: &[StepRow] = &[
     },
     StepRow {
         ending: "mlir",
-        over_input: &[COMPILE],
+        over_input: &[COMPILE_PROGRAM],
         over_output: &[],
     },
     StepRow {
         ending: "mlirbc",
-        over_input: &[COMPILE],
+        over_input: &[COMPILE_PROGRAM],
+        over_output: &[],
+    },
+    StepRow {
+        ending: "fut",
+        over_input: &[COMPILE_PROGRAM],
         over_output: &[],
     },
     StepRow {
         ending: "imp",
-        over_input: &[COMPILE],
+        over_input: &[COMPILE_PROGRAM],
         over_output: &[],
     },
     StepRow {
