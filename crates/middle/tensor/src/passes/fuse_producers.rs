@@ -139,15 +139,14 @@ fn fuse_value(
         op: consumer,
         value,
     };
-    if is_normalised_factor(function, uses, to, profile) {
-        return None;
-    }
     let pays = |op: &StructuredOp, result: usize| {
         is_fusion_profitable(function, uses, FusionProducer { op, result }, to, profile)
     };
     match uses.defining_kind(function, value)? {
         (OpKind::Structured(producer), number) if producer.is_map() => {
-            pays(producer, number).then(|| inline_producer(consumer, value, producer, number))
+            let is_fused =
+                pays(producer, number) && !is_normalised_factor(function, uses, to, profile);
+            is_fused.then(|| inline_producer(consumer, value, producer, number))
         }
         (OpKind::Reshape(source), _) => {
             let through = through_reshape(function, consumer, value, *source)?;
