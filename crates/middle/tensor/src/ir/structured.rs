@@ -238,6 +238,22 @@ impl StructuredOp {
         self.parallel_shape().count()
     }
 
+    /// The numbers of the axes of a kind.
+    pub fn axes_of_kind(&self, kind: AxisKind) -> impl Iterator<Item = usize> + '_ {
+        (0..self.axes.len()).filter(move |at| self.axes[*at].kind == kind)
+    }
+
+    /// Number of points of some axes together. `None` where a size is known only at run time, or there are 2^64 points or more.
+    pub fn count_static_points(&self, axes: impl IntoIterator<Item = usize>) -> Option<u64> {
+        let mut sizes = axes.into_iter().map(|at| self.axes[at].extent.as_static());
+        sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
+    }
+
+    /// Number of accumulators of all reductions.
+    pub fn accumulator_count(&self) -> usize {
+        self.reductions.iter().map(|r| r.values.len()).sum()
+    }
+
     /// Whether there is no point.
     pub fn is_empty(&self) -> bool {
         self.parallel_shape()
@@ -267,7 +283,7 @@ impl StructuredOp {
 
     /// Adds a reduction and returns its accumulators as nodes.
     pub fn add_reduction(&mut self, reduction: TensorReduction) -> Vec<ScalarNode> {
-        let first: usize = self.reductions.iter().map(|r| r.values.len()).sum();
+        let first = self.accumulator_count();
         let types: Vec<ScalarType> = reduction
             .values
             .iter()

@@ -129,16 +129,12 @@ impl RowAxes {
             across,
             extents,
         };
-        let length = rows.along.iter().try_fold(1u64, |n, axis| {
-            n.checked_mul(map.axes[*axis].extent.as_static()?)
-        })?;
+        let length = map.count_static_points(rows.along.iter().copied())?;
         let is_known = rows
             .extents
             .iter()
             .all(|e| e.as_static().is_some_and(|n| n > 0));
-        let count = rows.across.iter().try_fold(1u64, |n, axis| {
-            n.checked_mul(map.axes[*axis].extent.as_static()?)
-        })?;
+        let count = map.count_static_points(rows.across.iter().copied())?;
         let shortest = SHORTEST[usize::from(count <= FEW)];
         let is_worth = length >= shortest && (length <= LONGEST || count >= profile.busy);
         (is_known && is_worth && rows.has_same_rows(fold)).then_some(rows)
@@ -283,7 +279,7 @@ impl RowFusionCopier<'_> {
         at: usize,
         indices: &[ScalarNode],
     ) {
-        let first: usize = joined.reductions.iter().map(|r| r.values.len()).sum();
+        let first = joined.accumulator_count();
         for reduction in &op.reductions {
             let roots = [&reduction.initial[..], &reduction.values].concat();
             let copies = self.copy_nodes(&mut joined.body, op, &roots, indices);

@@ -227,7 +227,7 @@ fn join_ops(
         return None;
     }
     let mut joined = first.clone();
-    let count: usize = first.reductions.iter().map(|r| r.values.len()).sum();
+    let count = first.accumulator_count();
     let ty = |node: ScalarNode| -> ScalarType { second.body.ty(node) };
     let body: &mut NodeGraph = &mut joined.body;
     let mut is_at_point = true;

@@ -193,12 +193,7 @@ struct PointCounts {
 
 /// The numbers of points of an operation, where they are known.
 fn count_points(op: &StructuredOp) -> Option<PointCounts> {
-    let product = |is_counted: &dyn Fn(AxisKind) -> bool| {
-        let axes = op.axes.iter().filter(|axis| is_counted(axis.kind));
-        let mut extents = axes.map(|axis| axis.extent.as_static());
-        extents.try_fold(1u64, |n, extent| n.checked_mul(extent?))
-    };
-    let all = product(&|_| true)?;
+    let all = op.count_static_points(0..op.axes.len())?;
     let is_row = |op: &StructuredOp| {
         let mut yields = op.yields.iter();
         yields.any(|y| !matches!(y.destination, YieldDestination::Point))
@@ -206,7 +201,7 @@ fn count_points(op: &StructuredOp) -> Option<PointCounts> {
     if is_row(op) {
         Some(PointCounts { written: all, all })
     } else {
-        let written = product(&|kind| kind == AxisKind::Parallel)?;
+        let written = op.count_static_points(op.axes_of_kind(AxisKind::Parallel))?;
         Some(PointCounts { written, all })
     }
 }

@@ -65,11 +65,7 @@ fn find_unsuitable_factors(
     parts: &ContractionAxes,
     profile: &ScheduleProfile,
 ) -> Vec<StoredFactor> {
-    let total = |axes: &[usize]| -> Option<u64> {
-        axes.iter()
-            .map(|at| op.axes[*at].extent.as_static())
-            .product()
-    };
+    let total = |axes: &[usize]| op.count_static_points(axes.iter().copied());
     let has_vectors = |node: &ScalarNode| {
         matches!(
             op.body.ty(*node),
@@ -83,7 +79,7 @@ fn find_unsuitable_factors(
         return factors;
     }
     let (Some(all), Some(columns)) = (
-        total(&(0..op.axes.len()).collect::<Vec<_>>()),
+        op.count_static_points(0..op.axes.len()),
         total(&parts.columns),
     ) else {
         return Vec::new();
@@ -125,7 +121,7 @@ fn find_unlike_matrices(
     profile: &ScheduleProfile,
 ) -> Option<Vec<StoredFactor>> {
     let plan = plan_large_fragments(function, op, profile)?;
-    let all = extents_of(op, &(0..op.axes.len()).collect::<Vec<_>>())?;
+    let all = op.count_static_points(0..op.axes.len())?;
     let mut factors = Vec::new();
     let mut cost = 0u64;
     for (side, factor) in plan.contraction.factors.into_iter().enumerate() {
@@ -143,8 +139,11 @@ fn find_unlike_matrices(
                 [steps, own]
             },
         );
-        let elements = extents_of(op, &axes)?;
-        let each = if extents_of(op, &axes[axes.len() - 1..])?.is_multiple_of(profile.tile[0]) {
+        let elements = op.count_static_points(axes.iter().copied())?;
+        let each = if op
+            .count_static_points(axes.last().copied())?
+            .is_multiple_of(profile.tile[0])
+        {
             1
         } else {
             // Neighbours read elements that are not contiguous.
@@ -156,12 +155,6 @@ fn find_unlike_matrices(
         factors.push(StoredFactor { factor, axes });
     }
     (cost <= all).then_some(factors)
-}
-
-/// Number of points of some axes together.
-fn extents_of(op: &StructuredOp, axes: &[usize]) -> Option<u64> {
-    let mut extents = axes.iter().map(|at| op.axes[*at].extent.as_static());
-    extents.try_fold(1u64, |n, extent| n.checked_mul(extent?))
 }
 
 /// The axes of a factor: those of neither kind, then those of the two kinds in their order.

@@ -64,10 +64,7 @@ impl ProductPadding {
             return None;
         }
         let parts = match_contraction(op)?;
-        let total = |axes: &[usize]| -> Option<u64> {
-            let mut sizes = axes.iter().map(|at| op.axes[*at].extent.as_static());
-            sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
-        };
+        let total = |axes: &[usize]| op.count_static_points(axes.iter().copied());
         let [rows, columns] = [total(&parts.rows)?, total(&parts.columns)?];
         // A copied element should be used often.
         if rows.min(columns) < 2 * profile.busy {

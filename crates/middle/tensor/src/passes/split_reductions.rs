@@ -138,8 +138,7 @@ impl ReductionSplit {
         if !is_wide || !is_adjacent(op) {
             return None;
         }
-        let mut results = op.parallel_shape().map(|dim| dim.as_static());
-        let results = results.try_fold(1u64, |n, size| n.checked_mul(size?))?;
+        let results = op.count_static_points(op.axes_of_kind(AxisKind::Parallel))?;
         let chunks = profile.busy_invocations().div_ceil(results.max(1));
         let split = ReductionSplit::with_chunk_limits(op, chunks.checked_mul(results)?, least, 1)?;
         let is_worth = results >= COLUMNS && results * split.total.as_static()? >= points;
@@ -153,8 +152,7 @@ impl ReductionSplit {
             ..*profile
         };
         let reads = plan_reads(op, &large_tiles)?;
-        let mut results = op.parallel_shape().map(|dim| dim.as_static());
-        let results = results.try_fold(1u64, |n, size| n.checked_mul(size?))?;
+        let results = op.count_static_points(op.axes_of_kind(AxisKind::Parallel))?;
         let contraction = &reads.contraction;
         let batches = results / contraction.count_results(op)?.max(1);
         let tiles = batches * reads.tiles[0] * reads.tiles[1];

@@ -27,18 +27,13 @@ impl ContractionAxes {
 
     /// The number of rows times that of columns; none where it is not known.
     pub fn count_results(&self, op: &StructuredOp) -> Option<u64> {
-        multiply_static_extents(op, &self.tiled_axes())
+        op.count_static_points(self.tiled_axes())
     }
 
     /// Whether the first factor is one row, or a row for each matrix of a batch.
     pub fn has_single_row(&self, op: &StructuredOp) -> bool {
-        multiply_static_extents(op, &self.rows) == Some(1)
+        op.count_static_points(self.rows.iter().copied()) == Some(1)
     }
-}
-
-fn multiply_static_extents(op: &StructuredOp, axes: &[usize]) -> Option<u64> {
-    let mut sizes = axes.iter().map(|at| op.axes[*at].extent.as_static());
-    sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
 }
 
 /// Fewest points of a reduction that are worth tiles.
@@ -85,11 +80,7 @@ pub(crate) fn match_contraction(op: &StructuredOp) -> Option<ContractionAxes> {
         std::mem::swap(rows, columns);
         contraction.factors = [b, a];
     }
-    let mut sizes = contraction
-        .steps
-        .iter()
-        .map(|at| op.axes[*at].extent.as_static());
-    let length = sizes.try_fold(1u64, |n, size| n.checked_mul(size?))?;
+    let length = op.count_static_points(contraction.steps.iter().copied())?;
     let is_wide = !contraction.rows.is_empty() || !contraction.columns.is_empty();
     let is_tileable = is_wide && !is_along_batch(op, &contraction);
     (length >= LEAST && is_tileable).then_some(contraction)
@@ -138,8 +129,7 @@ const SMALL: u64 = 1 << 18;
 /// Whether a contraction is so small that a device has an invocation for each of a few of its points. Tiles would be few, and
 /// each would wait for many steps.
 pub(crate) fn is_small_contraction(op: &StructuredOp, profile: &ScheduleProfile) -> bool {
-    let axes: Vec<usize> = (0..op.axes.len()).collect();
-    let points = multiply_static_extents(op, &axes);
+    let points = op.count_static_points(0..op.axes.len());
     points.is_some_and(|points| points <= SMALL) && has_idle_invocations(op, profile)
 }
 

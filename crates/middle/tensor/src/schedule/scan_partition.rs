@@ -68,11 +68,7 @@ pub(crate) fn is_workgroup_scan(op: &StructuredOp, profile: &ScheduleProfile) ->
 
 /// Whether such a scan has so few and so long rows that chunks of them are scanned in parallel.
 pub(crate) fn is_look_back_scan(op: &StructuredOp, profile: &ScheduleProfile) -> bool {
-    let product = |kind: AxisKind| {
-        let axes = op.axes.iter().filter(|axis| axis.kind == kind);
-        let mut sizes = axes.map(|axis| axis.extent.as_static());
-        sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
-    };
+    let product = |kind| op.count_static_points(op.axes_of_kind(kind));
     let sizes = (product(AxisKind::Parallel), product(AxisKind::Reduction));
     let (Some(rows), Some(length)) = sizes else {
         return false;

@@ -25,11 +25,7 @@ const SPREAD: u64 = 16;
 /// Whether a reduction is so short, and has so few results, that a device has idle invocations for all its points. One
 /// invocation would wait for each element in turn, so that each result gets a subgroup, wherever its elements are.
 pub(super) fn has_idle_invocations(op: &StructuredOp, profile: &ScheduleProfile) -> bool {
-    let count = |kind: AxisKind| {
-        let axes = op.axes.iter().filter(|axis| axis.kind == kind);
-        let mut extents = axes.map(|axis| axis.extent.as_static());
-        extents.try_fold(1u64, |n, extent| n.checked_mul(extent?))
-    };
+    let count = |kind| op.count_static_points(op.axes_of_kind(kind));
     let (Some(results), Some(length)) = (count(AxisKind::Parallel), count(AxisKind::Reduction))
     else {
         return false;

@@ -158,10 +158,7 @@ pub(crate) fn plan_large_fragments(
         return None;
     }
     let contraction = restrict_axes(function, op, contraction);
-    let total = |axes: &[usize]| -> Option<u64> {
-        let mut sizes = axes.iter().map(|at| op.axes[*at].extent.as_static());
-        sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
-    };
+    let total = |axes: &[usize]| op.count_static_points(axes.iter().copied());
     let extents = [
         total(&contraction.rows)?,
         total(&contraction.columns)?,

@@ -100,16 +100,13 @@ impl MatmulTiles {
             parts,
         } = MatmulFactors::from_contraction(op, &contraction)?;
         let shape = matrices.choose_shape(types, sum)?;
-        let total = |axes: &[usize]| -> Option<u64> {
-            let mut sizes = axes.iter().map(|at| op.axes[*at].extent.as_static());
-            sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
-        };
+        let total = |axes: &[usize]| op.count_static_points(axes.iter().copied());
         let extents = [
             total(&contraction.rows)?,
             total(&contraction.columns)?,
             total(&contraction.steps)?,
         ];
-        let all = total(&(0..op.axes.len()).collect::<Vec<_>>())?;
+        let all = op.count_static_points(0..op.axes.len())?;
         let batches = all.checked_div(extents.iter().product())?;
         let least = shape.size.map(u64::from);
         let mut pairs = extents.iter().zip(least);
