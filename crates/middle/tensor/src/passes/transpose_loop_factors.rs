@@ -39,6 +39,7 @@ pub(super) fn transpose_loop_factors(function: &mut TensorFunction, profile: &Sc
             transposed: FxHashMap::default(),
             copies: Vec::new(),
             lanes,
+            profile,
             place,
         };
         for block in inner {
@@ -100,7 +101,7 @@ fn add_unchanged(
 }
 
 /// The factors of a loop.
-struct LoopFactors {
+struct LoopFactors<'p> {
     /// The values that iterations define.
     varying: FxHashSet<TensorValue>,
     /// Parameters that keep their initial values, with these.
@@ -110,10 +111,11 @@ struct LoopFactors {
     /// The operations that store these.
     copies: Vec<TensorOp>,
     lanes: u64,
+    profile: &'p ScheduleProfile,
     place: SourceLocation,
 }
 
-impl LoopFactors {
+impl LoopFactors<'_> {
     fn replace_in_block(&mut self, function: &mut TensorFunction, block: TensorBlock) {
         let mut ops = std::mem::take(&mut function.block_mut(block).ops);
         for op in &mut ops {
@@ -127,7 +129,8 @@ impl LoopFactors {
     }
 
     fn replace_factors(&mut self, function: &mut TensorFunction, op: &mut StructuredOp) {
-        let Some(axis) = share_points(op, self.lanes).first().map(|share| share.axis) else {
+        let shares = share_points(op, self.profile, self.lanes);
+        let Some(axis) = shares.first().and_then(|share| share.axis) else {
             return;
         };
         let mut replaced = FxHashMap::default();

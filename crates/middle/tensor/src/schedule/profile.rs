@@ -38,7 +38,7 @@ pub struct ScheduleProfile {
     /// operations. 0 means that there are no such loops.
     pub sequential: u64,
     /// Number of invocations of the workgroup that runs a loop within one kernel, where most of its operations have as
-    /// many points. 1 means always one.
+    /// many points; the most of them on graphics cards. 1 means always one.
     pub team: u64,
     /// Cost of writing a byte to memory, or of reading it, in operators.
     pub byte: u64,
@@ -155,7 +155,7 @@ impl ScheduleProfile {
         adjacent: 4,
         again: 1 << 26,
         sequential: 1 << 8,
-        team: 1,
+        team: 256,
         byte: 4,
         busy: 128,
         group: 8,

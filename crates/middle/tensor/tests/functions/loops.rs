@@ -199,6 +199,28 @@ fn a_team_shares_the_points_of_a_loop() {
     }
 }
 
+/// The invocations of a graphics card's team have points of all axes: fewer than one each, one each, and several with a
+/// rest. A carried matrix that is copied has as many elements.
+#[test]
+fn a_team_of_a_graphics_card_shares_all_points() {
+    let alone = ScheduleProfile {
+        team: 1,
+        ..ScheduleProfile::GPU
+    };
+    for size in [3, 7, 16, 20] {
+        let function = repeat(size, 5, |b, at, x| {
+            let sum = multiply_and_turn(b, at, x);
+            let shape = b.ty(x).shape.clone();
+            let turned = b.add_gather(sum, &shape, |_, point| vec![point[1], point[0]]);
+            b.add_elementwise(&[turned, x], |body, v| body.apply_op(ScalarOp::Xor, v))
+        });
+        let text = program_text(&function, size, ScheduleProfile::GPU);
+        assert!(text.contains("barrier device"), "{text}");
+        let text = program_text(&function, size, alone);
+        assert!(!text.contains("barrier device"), "{text}");
+    }
+}
+
 /// A sum over all points, which the next iteration needs, is computed by the first invocation of a team.
 #[test]
 fn a_team_waits_for_what_one_invocation_computes() {

@@ -268,7 +268,9 @@ impl KernelLoopLowering<'_, '_> {
     ) {
         let profile = self.host.profile;
         let shares = self.team.as_ref().map(|team| team.lanes);
-        let shares = shares.map_or(Vec::new(), |lanes| share_points(structured, lanes));
+        let shares = shares.map_or(Vec::new(), |lanes| {
+            share_points(structured, &profile, lanes)
+        });
         if shares.is_empty() {
             let dispatch = form_serial_dispatch(op, structured, profile);
             return self.run_by_first(|this| this.emit_dispatch(&dispatch, sources));

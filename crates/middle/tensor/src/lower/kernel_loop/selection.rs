@@ -1,13 +1,22 @@
 //! Selection of the loops that run within one kernel.
 //!
 //! A launch costs as much as some thousand operators. A loop whose operations are smaller than that on the average runs
-//! faster in one invocation than as launches, though no other processor helps.
+//! faster in one invocation than as launches, though no other processor helps. On graphics cards, the invocations of one
+//! workgroup share the points.
 
 use crate::ir::{
-    NodeData, OpKind, ScalarNode, StructuredOp, TensorBlock, TensorFunction, mark_point_dependent,
+    AxisKind, NodeData, OpKind, ScalarNode, StructuredOp, TensorBlock, TensorFunction,
+    mark_point_dependent,
 };
 use crate::schedule::{AXES, ScheduleProfile, share_points};
 use rustc_hash::FxHashMap;
+
+/// Most operators of each invocation of a graphics card's team, on the average of the operations of a loop. They take less
+/// time than a launch.
+const TEAM_OPERATORS: u64 = 512;
+
+/// Fewest invocations of such a team: a subgroup of most cards.
+const FEWEST_LANES: u64 = 32;
 
 /// Most tensors of a loop that need memory.
 const TENSORS: usize = 64;
@@ -52,8 +61,12 @@ fn select_in_block(
 struct IterationWork {
     /// Number of operators at all points.
     operators: u64,
-    /// The part of them that a team shares.
+    /// The part of them that a team of a processor shares.
     shared: u64,
+    /// Number of further operators of each invocation of a graphics card's team.
+    spread: u64,
+    /// Most points of an operation that such a team shares.
+    points: u64,
     /// Number of operations with points.
     operations: u64,
     /// Number of tensors in memory.
@@ -64,6 +77,14 @@ impl IterationWork {
     /// The number of invocations that run the loop. A team must share most of the work, because its first invocation does
     /// the rest alone.
     fn choose_lanes(&self, profile: &ScheduleProfile) -> u64 {
+        if !profile.is_processor() {
+            let lanes = self.points.next_power_of_two().max(FEWEST_LANES);
+            return if self.points > 1 {
+                lanes.min(profile.team)
+            } else {
+                1
+            };
+        }
         if self.shared > self.operators / 2 {
             profile.team
         } else {
@@ -82,8 +103,10 @@ fn measure_loop(
     for block in kind.blocks() {
         measure_block(function, block, profile, &mut work)?;
     }
-    let most = profile.sequential.saturating_mul(work.operations.max(1));
-    (work.operators <= most).then_some(work)
+    let operations = work.operations.max(1);
+    let is_small = work.operators <= profile.sequential.saturating_mul(operations)
+        && work.spread <= TEAM_OPERATORS.saturating_mul(operations);
+    is_small.then_some(work)
 }
 
 /// Adds the work of a block; `None` if it cannot be part of a kernel.
@@ -114,6 +137,8 @@ fn measure_block(
                 let inner = measure_loop(function, &op.kind, profile)?;
                 work.operators = work.operators.saturating_add(inner.operators);
                 work.shared = work.shared.saturating_add(inner.shared);
+                work.spread = work.spread.saturating_add(inner.spread);
+                work.points = work.points.max(inner.points);
                 work.operations += inner.operations;
                 work.tensors += inner.tensors;
             }
@@ -132,9 +157,13 @@ fn measure_structured(
     profile: &ScheduleProfile,
     work: &mut IterationWork,
 ) -> Option<()> {
-    let mut points: u64 = 1;
+    let (mut results, mut folded) = (1u64, 1u64);
     for axis in &op.axes {
-        points = points.saturating_mul(axis.extent.as_static()?);
+        let count = match axis.kind {
+            AxisKind::Parallel => &mut results,
+            AxisKind::Reduction => &mut folded,
+        };
+        *count = count.saturating_mul(axis.extent.as_static()?);
     }
     // Nodes that are equal at all points are computed once, and indices cost little.
     let depends = mark_point_dependent(&op.body);
@@ -145,14 +174,19 @@ fn measure_structured(
     };
     let combiners = op.reductions.iter().map(|r| r.combiner.body.len());
     let each = op.body.node_ids().filter(costs).count() + combiners.sum::<usize>();
-    let each = points.saturating_mul(each.max(1) as u64);
-    work.operators = work
-        .operators
-        .saturating_add(each)
-        .saturating_add(op.body.len() as u64);
-    if !share_points(op, profile.team).is_empty() {
-        work.shared = work.shared.saturating_add(each);
+    let each = folded.saturating_mul(each.max(1) as u64);
+    let is_shared = !share_points(op, profile, profile.team).is_empty();
+    if is_shared && !profile.is_processor() {
+        let runs = results.div_ceil(profile.team);
+        work.spread = work.spread.saturating_add(runs.saturating_mul(each));
+        work.points = work.points.max(results);
+    } else {
+        let all = results.saturating_mul(each);
+        let shared = if is_shared { all } else { 0 };
+        work.shared = work.shared.saturating_add(shared);
+        work.operators = work.operators.saturating_add(all);
     }
+    work.operators = work.operators.saturating_add(op.body.len() as u64);
     work.operations += u64::from(!op.axes.is_empty());
     (op.axes.len() <= AXES).then_some(())
 }

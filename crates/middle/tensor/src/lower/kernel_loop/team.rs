@@ -62,16 +62,48 @@ impl LoopTeam {
     fn copy_elements(
         &self,
         b: &mut ProgramBuilder,
-        [to, from]: [VarId; 2],
+        memory: [VarId; 2],
         ty: ScalarType,
         count: u64,
     ) {
+        let (runs, rest) = (count / self.lanes, count % self.lanes);
+        if runs > 0 {
+            self.copy_runs(b, memory, ty, [0, runs]);
+        }
+        if rest == 0 {
+            return;
+        }
+        let lane = b.read_var(self.lane);
+        let limit = b.make_literal(ScalarLiteral::from_i32(rest as i32));
+        let condition = b.apply_op(ScalarOp::SLt, &[lane, limit]);
+        b.begin_block();
+        self.copy_runs(b, memory, ty, [runs, 1]);
+        let then = b.end_block();
+        b.begin_block();
+        let otherwise = b.end_block();
+        b.push_statement(StmtKind::If {
+            condition,
+            then,
+            otherwise,
+        });
+    }
+
+    /// Copies an element of each of `count` runs, from the run `first` on. A run has an element for each invocation.
+    fn copy_runs(
+        &self,
+        b: &mut ProgramBuilder,
+        [to, from]: [VarId; 2],
+        ty: ScalarType,
+        [first, count]: [u64; 2],
+    ) {
         let stride = self.lanes as i64;
-        let runs = b.make_i64(count as i64 / stride);
+        let runs = b.make_i64(count as i64);
         let lane = b.read_var(self.lane);
         let widen =
             ScalarOperator::from_conversion(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
-        let first = b.apply_operator(widen, &[lane]);
+        let lane = b.apply_operator(widen, &[lane]);
+        let begin = b.make_i64(first as i64 * stride);
+        let first = b.apply_op(ScalarOp::Add, &[lane, begin]);
         let mut side = |memory| CopyOperand {
             memory,
             offset: first,
@@ -133,13 +165,13 @@ impl KernelLoopLowering<'_, '_> {
     pub(super) fn copy_elements(&mut self, to: VarId, from: VarId, ty: ScalarType, count: u64) {
         self.order_accesses(&[from], &[to]);
         match &self.team {
-            Some(team) if count.is_multiple_of(team.lanes) => {
+            Some(team) => {
                 team.copy_elements(&mut self.host.b, [to, from], ty, count);
             }
-            _ => self.run_by_first(|this| {
-                let count = this.host.b.make_i64(count as i64);
-                this.host.emit_copy(to, from, ty, count);
-            }),
+            None => {
+                let count = self.host.b.make_i64(count as i64);
+                self.host.emit_copy(to, from, ty, count);
+            }
         }
     }
 }

@@ -1,11 +1,13 @@
-//! Team strategy: the invocations of one workgroup share the points of an operation along one axis.
+//! Team strategy: the invocations of one workgroup share the points of an operation.
 //!
-//! It is for operations of loops within a kernel. Neighbouring invocations have neighbouring points, so that the lanes of a
-//! gang read and write vectors. Other axes are loops of each invocation.
+//! It is for operations of loops within a kernel. On processors, they share the points along one axis. Neighbouring
+//! invocations have neighbouring points, so that the lanes of a gang read and write vectors. Other axes are loops of each
+//! invocation. On graphics cards, they share all points in their order.
 
-use crate::ir::{NodeData, StructuredOp, YieldDestination};
+use crate::ir::{NodeData, StructuredOp, YieldDestination, unflatten_index};
 use crate::schedule::dispatch::nest_loops;
-use crate::schedule::{DispatchStep, LoopMapping, SchedulePlan, TensorLoopNest};
+use crate::schedule::tile_loops::sum_scaled_counters;
+use crate::schedule::{DispatchStep, LoopMapping, SchedulePlan, ScheduleProfile, TensorLoopNest};
 use spirula_program::{ScalarOp, ScalarType};
 
 /// Numbers of points of an invocation that are reduced at the same time.
@@ -14,16 +16,20 @@ const UNROLLED: [u64; 3] = [4, 3, 2];
 /// A part of the points of an operation that a team shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TeamShare {
-    /// The axis whose points the invocations share.
-    pub axis: usize,
+    /// The axis whose points the invocations share; none where they share all points.
+    pub axis: Option<usize>,
     /// Number of invocations.
     pub lanes: u64,
-    /// Whether the points are those at the end of the axis, fewer than one for each invocation.
+    /// Whether the points are the last ones, fewer than one for each invocation.
     pub is_rest: bool,
 }
 
 /// The shares of an operation, in their order; none if a single invocation must run all points.
-pub(crate) fn share_points(op: &StructuredOp, lanes: u64) -> Vec<TeamShare> {
+pub(crate) fn share_points(
+    op: &StructuredOp,
+    profile: &ScheduleProfile,
+    lanes: u64,
+) -> Vec<TeamShare> {
     let is_independent = op.yields.iter().all(|y| match &y.destination {
         YieldDestination::Point => true,
         YieldDestination::Scatter {
@@ -33,23 +39,27 @@ pub(crate) fn share_points(op: &StructuredOp, lanes: u64) -> Vec<TeamShare> {
     });
     let extents = op.parallel_shape().map(|extent| extent.as_static());
     let extents: Vec<u64> = extents.map(|extent| extent.unwrap_or(0)).collect();
-    let axis = extents.iter().rposition(|extent| *extent >= lanes);
-    let Some(axis) = axis.filter(|_| is_independent && lanes > 1 && has_vectors(op)) else {
+    if !is_independent || lanes == 1 {
         return Vec::new();
+    }
+    let (axis, count) = if profile.is_processor() {
+        let axis = extents.iter().rposition(|extent| *extent >= lanes);
+        let Some(axis) = axis.filter(|_| has_vectors(op)) else {
+            return Vec::new();
+        };
+        (Some(axis), extents[axis])
+    } else {
+        let product = |count: u64, extent: &u64| count.saturating_mul(*extent);
+        (None, extents.iter().fold(1, product))
     };
-    let whole = TeamShare {
+    let share = |is_rest| TeamShare {
         axis,
         lanes,
-        is_rest: false,
+        is_rest,
     };
-    let rest = TeamShare {
-        is_rest: true,
-        ..whole
-    };
-    let has_rest = !extents[axis].is_multiple_of(lanes);
-    std::iter::once(whole)
-        .chain(has_rest.then_some(rest))
-        .collect()
+    let whole = (count >= lanes).then(|| share(false));
+    let rest = (!count.is_multiple_of(lanes)).then(|| share(true));
+    whole.into_iter().chain(rest).collect()
 }
 
 /// Whether processors have vectors of all elements that an operation reads and computes.
@@ -92,6 +102,9 @@ impl SchedulePlan for TeamPlan {
                 data.run = LoopMapping::Sequential;
             }
         }
+        let Some(axis) = axis else {
+            return share_all_points(nest, lanes, is_rest);
+        };
         // Loops are numbered as their axes at first.
         let runs = nest.loop_extent(axis as u32) / lanes;
         let local = nest.add_loop(lanes, LoopMapping::Invocation(0));
@@ -107,6 +120,36 @@ impl SchedulePlan for TeamPlan {
     fn has_outer_guard(&self) -> bool {
         true
     }
+}
+
+/// Gives each invocation a point of each run of all points, or some of them a point of the rest after the runs.
+fn share_all_points(nest: &mut TensorLoopNest, lanes: u64, is_rest: bool) {
+    let axes = 0..nest.op.parallel_rank();
+    let sizes: Vec<i64> = axes.map(|at| nest.loops[at].extent as i64).collect();
+    let total = sizes.iter().product::<i64>() as u64;
+    let runs = total / lanes;
+    let local = nest.add_loop(lanes, LoopMapping::Invocation(0));
+    let mut steps = std::mem::take(&mut nest.steps);
+    for _ in &sizes {
+        if let Some(DispatchStep::For(_, inner)) = steps.pop() {
+            steps = inner;
+        }
+    }
+    let flat = if is_rest {
+        let left = nest.points.intern_i64((total - runs * lanes) as i64);
+        let lane = nest.loop_counter(local);
+        let guard = nest.points.apply_op(ScalarOp::SLt, &[lane, left]);
+        nest.add_guard(guard);
+        let done = nest.points.intern_i64((runs * lanes) as i64);
+        nest.points.apply_op(ScalarOp::Add, &[done, lane])
+    } else {
+        let run = nest.add_loop(runs, LoopMapping::Sequential);
+        steps = nest_loops(&[run], steps);
+        sum_scaled_counters(nest, &[(run, lanes), (local, 1)])
+    };
+    let position = unflatten_index(&mut nest.points, flat, &sizes);
+    nest.indices[..sizes.len()].copy_from_slice(&position);
+    nest.steps = nest_loops(&[local], steps);
 }
 
 /// Gives each invocation a point of each run of points along an axis.
