@@ -8,6 +8,7 @@ use super::arguments::MarshalledArguments;
 use super::guard::{CallWatchdog, TrapReason};
 use super::jit_kernel::JitKernel;
 use super::launch::LaunchError;
+use super::launch_crew::share_work;
 use super::launch_grid::LaunchGrid;
 use super::launch_work::TeamSize;
 use super::launch_worker::LaunchWorker;
@@ -74,19 +75,15 @@ impl<'a> LaunchTeam<'a> {
             // SAFETY: the caller's promise.
             unsafe { self.run_worker(None) };
         } else {
-            rayon::in_place_scope(|scope| {
-                let invite = || {
-                    for _ in 1..size.most {
-                        // SAFETY: the caller's promise.
-                        scope.spawn(|_| unsafe { self.run_worker(None) });
-                    }
-                };
+            // SAFETY: the caller's promise.
+            let work = || unsafe { self.run_worker(None) };
+            share_work(&work, |invite| {
+                invite(size.first.saturating_sub(1));
+                let invite_rest = || invite(size.most - size.first);
                 let joins_later = size.first < size.most;
-                if !joins_later {
-                    invite();
-                }
+                let invite_rest: &dyn Fn() = &invite_rest;
                 // SAFETY: the caller's promise.
-                unsafe { self.run_worker(joins_later.then_some(&invite)) };
+                unsafe { self.run_worker(joins_later.then_some(invite_rest)) };
             });
         }
         let copies = self.copies.into_inner().unwrap_or_default();

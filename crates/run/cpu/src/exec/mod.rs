@@ -13,6 +13,7 @@ pub(crate) mod guard;
 pub(crate) mod jit_error;
 pub(crate) mod jit_kernel;
 pub(crate) mod launch;
+mod launch_crew;
 pub(crate) mod launch_grid;
 mod launch_team;
 mod launch_work;

@@ -4,13 +4,13 @@
 
 use super::jit_kernel::JitKernel;
 use super::launch::{JitArgument, JitLaunch};
+use super::launch_crew::share_work;
 use super::launch_grid::{LaunchGrid, checked_product};
 use crate::analysis::pointer_roots::ParameterIndex;
 use crate::analysis::privatised_atomics::{PrivatisedOperator, PrivatisedUpdate};
 use crate::layout::parameters::SlotKind;
 use crate::memory::guarded_pages::GuardedPages;
-use rayon::iter::{IndexedParallelIterator, ParallelIterator};
-use rayon::slice::ParallelSliceMut;
+use std::sync::Mutex;
 
 /// Fewest invocations for each element of each thread's copy. With fewer, merging costs more than it saves.
 const LEAST_UPDATES: u64 = 1;
@@ -162,11 +162,13 @@ pub(super) unsafe fn merge_copies(copies: Vec<PrivatisedCopy>, threads: usize) {
                 update.merge_numbers(to, &copy[n * part..][..to.len()]);
             }
         };
-        if all.len() <= part {
-            all.chunks_mut(part).enumerate().for_each(merge);
-        } else {
-            all.par_chunks_mut(part).enumerate().for_each(merge);
-        }
+        let parts = Mutex::new(all.chunks_mut(part).enumerate());
+        let take_part = || parts.lock().ok()?.next();
+        let merge_parts = || std::iter::from_fn(take_part).for_each(merge);
+        share_work(&merge_parts, |invite| {
+            invite(memory[1].div_ceil(part as u64).saturating_sub(1) as usize);
+            merge_parts();
+        });
     }
 }
 

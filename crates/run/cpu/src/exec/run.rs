@@ -2,6 +2,7 @@
 
 use super::jit_kernel::JitKernel;
 use super::launch::{JitLaunch, LaunchError};
+use super::launch_crew::count_processors;
 use super::launch_grid::{LaunchGrid, checked_product};
 use super::launch_team::{LaunchTeam, TeamLimits};
 use crate::host::launch_queue::LaunchQueue;
@@ -49,7 +50,7 @@ impl JitKernel {
         let total = checked_product(grid.groups)
             .ok_or_else(|| LaunchError::Launch("the launch has too many workgroups".to_owned()))?;
         let threads = match launch.threads {
-            0 => rayon::current_num_threads(),
+            0 => count_processors(),
             n => n,
         };
         let threads = threads.min(usize::try_from(total).unwrap_or(usize::MAX));
