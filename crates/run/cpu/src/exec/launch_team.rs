@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time after which other threads join a launch that seemed too small for them.
-const JOIN_AFTER: Duration = Duration::from_micros(50);
+const JOIN_AFTER: Duration = Duration::from_micros(100);
 
 /// The state that the threads of a launch share.
 pub(super) struct LaunchTeam<'a> {

@@ -1,8 +1,8 @@
 //! Launch work: whether a launch is worth waking up other threads.
 //!
-//! A thread that wakes up costs some microseconds, and waits for more work afterwards. Kernels without loops do equal work in
-//! each invocation, so that small launches of theirs are known, and run on one thread. For others the time of earlier
-//! launches tells. The first launch of a kernel with loops gets all threads.
+//! A thread that wakes up costs some microseconds. Kernels without loops do equal work in each invocation, so that small
+//! launches of theirs are known, and run on one thread. For others the time of earlier launches tells how many threads
+//! are worth it. The first launch of a kernel with loops gets all threads.
 
 use super::jit_kernel::JitKernel;
 use super::launch_grid::{LaunchGrid, checked_product};
@@ -16,8 +16,9 @@ use std::time::Duration;
 /// Most instructions of a launch that runs on one thread. Gangs run several invocations' at once.
 const SMALL_LAUNCH: u64 = 1 << 17;
 
-/// Longest launch that begins on one thread.
-const SHORT_LAUNCH: Duration = Duration::from_micros(25);
+/// Least time of a launch for each thread that it begins on. With less, programs of small launches wake threads that have
+/// nothing to do soon after.
+const WORTH_THREAD: Duration = Duration::from_micros(50);
 
 /// Invocations whose time is measured: enough that it is not rounded to nothing.
 const MEASURED_INVOCATIONS: u64 = 1 << 10;
@@ -105,10 +106,14 @@ impl JitKernel {
         }
         // Threads that join later would need private copies that the first has not made.
         let can_join = self.privatised.parameters.is_empty();
-        match self.measured_work.predict_launch(invocations) {
-            Some(time) if can_join && time <= SHORT_LAUNCH => TeamSize { first: 1, ..all },
-            _ => all,
-        }
+        let Some(time) = self.measured_work.predict_launch(invocations) else {
+            return all;
+        };
+        let worth = time.as_nanos() / WORTH_THREAD.as_nanos();
+        let worth = usize::try_from(worth).unwrap_or(threads);
+        let first = worth.min(threads).max(1);
+        let most = if can_join { threads.max(1) } else { first };
+        TeamSize { first, most }
     }
 }
 
@@ -196,12 +201,17 @@ mod tests {
         };
         record(10);
         assert_eq!(sizes(1 << 10), TeamSize { first: 1, most: 8 });
-        assert_eq!(sizes(1 << 12), all);
+        // Each thread has a share of some time.
+        assert_eq!(sizes(16 << 10), TeamSize { first: 3, most: 8 });
+        assert_eq!(sizes(1 << 16), all);
+        // A launch without invocations has no other threads.
+        let none = kernel.choose_team_size(&make_grid(0), 0);
+        assert_eq!(none, TeamSize { first: 1, most: 1 });
         // One slow launch among quick ones is taken for an interruption.
         record(38);
         assert_eq!(sizes(1 << 10), TeamSize { first: 1, most: 8 });
-        record(38);
-        record(38);
-        assert_eq!(sizes(1 << 10), all);
+        record(150);
+        record(150);
+        assert_eq!(sizes(1 << 10), TeamSize { first: 2, most: 8 });
     }
 }
