@@ -4,7 +4,8 @@
 //! parallel, and the results of the chunks are reduced again. Chunks of columns get one invocation each, whose
 //! neighbours have the adjacent columns. A product of matrices with few tiles becomes several products of parts of the
 //! reduced axis ("split-K"). A product of a row and a matrix is a sum of columns. The epilogue stays with the second
-//! round.
+//! round. A sum of the parts by the last workgroup of a tile, in the same launch, is no faster on an NVIDIA H200: fences
+//! and reads of the parts take as long as a launch.
 
 use crate::ir::{
     AxisKind, DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
