@@ -29,21 +29,13 @@ impl PointerBases {
                 continue;
             }
             let from = match inst.op() {
-                op if op.is_access_chain()
-                    || matches!(
-                        op,
-                        Op::CopyObject
-                            | Op::Bitcast
-                            | Op::PtrCastToGeneric
-                            | Op::GenericCastToPtr
-                            | Op::GenericCastToPtrExplicit
-                            | Op::ImageTexelPointer
-                    ) =>
-                {
-                    inst.get_id(0)
-                }
-                op if op.is_untyped_access_chain() => inst.get_id(1),
-                _ => None,
+                Op::CopyObject
+                | Op::Bitcast
+                | Op::PtrCastToGeneric
+                | Op::GenericCastToPtr
+                | Op::GenericCastToPtrExplicit
+                | Op::ImageTexelPointer => inst.get_id(0),
+                op => op.access_chain_base().and_then(|n| inst.get_id(n)),
             };
             let found = from.and_then(|from| base[from]).unwrap_or(id);
             base.set(id, Some(found));

@@ -10,6 +10,7 @@
 //! Opcodes and enumerants are newtypes over their number with a constant for each name, so that
 //! unknown values are preserved.
 
+mod access_chains;
 mod additions;
 mod decode;
 mod effects;
@@ -23,6 +24,7 @@ mod properties;
 mod registry;
 mod types;
 
+pub use access_chains::AccessChainForm;
 pub use additions::{
     AdditionAvailability, AdditionError, GrammarAdditions, NewExtInst, NewInstruction, NewOperand,
     NewSet, NewValue,

@@ -231,7 +231,7 @@ const EVERYWHERE: &[Op] = &[
     Op::CooperativeMatrixLengthNV,
 ];
 
-/// Those that kernels have besides.
+/// Those that kernels have besides, without access chains.
 const IN_KERNELS: &[Op] = &[
     Op::ConvertFToS,
     Op::ConvertSToF,
@@ -249,17 +249,14 @@ const IN_KERNELS: &[Op] = &[
     Op::FDiv,
     Op::FRem,
     Op::FMod,
-    Op::AccessChain,
-    Op::InBoundsAccessChain,
-    Op::PtrAccessChain,
-    Op::InBoundsPtrAccessChain,
 ];
 
 /// Operations on constants: the opcodes that the specification lists, those of kernels with that
 /// capability only.
 fn verify_spec_constant_op(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let op = Op(inst.operand_word(0) as u16);
-    let (everywhere, in_kernels) = (EVERYWHERE.contains(&op), IN_KERNELS.contains(&op));
+    let everywhere = EVERYWHERE.contains(&op);
+    let in_kernels = op.is_access_chain() || IN_KERNELS.contains(&op);
     if !everywhere && !in_kernels {
         return Err(make_fault(
             VerifyRule::Constants,

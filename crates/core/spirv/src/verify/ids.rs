@@ -126,29 +126,27 @@ fn is_non_semantic(cx: &VerifyContext<'_>, inst: Option<InstRef<'_>>) -> bool {
 
 /// Instructions other than types that have types among their operands.
 fn takes_type(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Function
-            | Op::SizeOf
-            | Op::UntypedVariableKHR
-            | Op::UntypedAccessChainKHR
-            | Op::UntypedInBoundsAccessChainKHR
-            | Op::UntypedPtrAccessChainKHR
-            | Op::UntypedInBoundsPtrAccessChainKHR
-            | Op::UntypedArrayLengthKHR
-            | Op::CooperativeMatrixLengthKHR
-            | Op::CooperativeMatrixLengthNV
-            | Op::SpecConstantOp
-            | Op::ConstantSizeOfEXT
-            | Op::UntypedPrefetchKHR
-            | Op::UntypedImageTexelPointerEXT
-            | Op::AsmINTEL
-            | Op::AbortKHR
-            | Op::UntypedGroupAsyncCopyKHR
-            | Op::UntypedVariableLengthArrayINTEL
-    ) || op
-        .info()
-        .is_some_and(|i| i.class == InstructionClass::Graph)
+    op.is_untyped_access_chain()
+        || matches!(
+            op,
+            Op::Function
+                | Op::SizeOf
+                | Op::UntypedVariableKHR
+                | Op::UntypedArrayLengthKHR
+                | Op::CooperativeMatrixLengthKHR
+                | Op::CooperativeMatrixLengthNV
+                | Op::SpecConstantOp
+                | Op::ConstantSizeOfEXT
+                | Op::UntypedPrefetchKHR
+                | Op::UntypedImageTexelPointerEXT
+                | Op::AsmINTEL
+                | Op::AbortKHR
+                | Op::UntypedGroupAsyncCopyKHR
+                | Op::UntypedVariableLengthArrayINTEL
+        )
+        || op
+            .info()
+            .is_some_and(|i| i.class == InstructionClass::Graph)
 }
 
 /// Instructions that have labels, functions, strings or sets among their operands.

@@ -8,14 +8,10 @@ use crate::grammar::enumerants::{AddressingModel, Capability, Decoration, Storag
 use crate::grammar::{InstructionClass, Op};
 use crate::ir::InstRef;
 
-/// Instructions that make logical pointers in any module.
+/// Instructions that make logical pointers in any module, without access chains.
 const MAKERS: &[Op] = &[
     Op::Variable,
     Op::UntypedVariableKHR,
-    Op::AccessChain,
-    Op::InBoundsAccessChain,
-    Op::UntypedAccessChainKHR,
-    Op::UntypedInBoundsAccessChainKHR,
     Op::RawAccessChainNV,
     Op::FunctionParameter,
     Op::ImageTexelPointer,
@@ -27,30 +23,42 @@ const MAKERS: &[Op] = &[
     Op::BufferPointerEXT,
 ];
 
-/// Those that make variable pointers.
+/// Those that make variable pointers, without access chains.
 const VARIABLE_MAKERS: &[Op] = &[
     Op::Select,
     Op::Phi,
     Op::FunctionCall,
     Op::Function,
-    Op::PtrAccessChain,
-    Op::UntypedPtrAccessChainKHR,
     Op::Load,
     Op::ConstantNull,
 ];
 
-/// Instructions that take variable pointers only.
+/// Instructions that take variable pointers only, without access chains.
 const VARIABLE_TAKERS: &[Op] = &[
     Op::Select,
     Op::Phi,
     Op::ReturnValue,
-    Op::PtrAccessChain,
-    Op::UntypedPtrAccessChainKHR,
     Op::PtrEqual,
     Op::PtrNotEqual,
     Op::PtrDiff,
     Op::Variable,
 ];
+
+/// Access chains over elements of a pointer, which variable pointers allow. Their in-bounds forms need physical
+/// addresses.
+fn steps_over_elements(op: Op) -> bool {
+    op.selects_element() && !op.is_inbounds_access_chain()
+}
+
+/// Access chains into the object of a pointer.
+fn steps_into_object(op: Op) -> bool {
+    op.access_chain_form()
+        .is_some_and(|chain| !chain.selects_element)
+}
+
+fn makes_variable_pointer(op: Op) -> bool {
+    steps_over_elements(op) || VARIABLE_MAKERS.contains(&op)
+}
 
 /// Classes of instructions that compute with values, which logical pointers are not. Copies are allowed.
 fn is_computation(op: Op) -> bool {
@@ -110,7 +118,7 @@ pub(super) fn verify_logical_pointers(cx: &VerifyContext<'_>, inst: InstRef<'_>)
         return Ok(());
     };
     let op = inst.op();
-    if VARIABLE_MAKERS.contains(&op) {
+    if makes_variable_pointer(op) {
         ensure_logical(may_vary(cx, class), || {
             format!(
                 "it makes a pointer of the class {class}, which needs a capability for variable pointers"
@@ -120,7 +128,8 @@ pub(super) fn verify_logical_pointers(cx: &VerifyContext<'_>, inst: InstRef<'_>)
         let known = op
             .info()
             .is_some_and(|i| i.class != InstructionClass::Reserved);
-        ensure_logical(MAKERS.contains(&op) || !known, || {
+        let is_maker = steps_into_object(op) || MAKERS.contains(&op);
+        ensure_logical(is_maker || !known, || {
             "no such instruction makes a logical pointer".to_owned()
         })?;
     }
@@ -129,7 +138,7 @@ pub(super) fn verify_logical_pointers(cx: &VerifyContext<'_>, inst: InstRef<'_>)
 
 fn verify_pointer_operands(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let op = inst.op();
-    let varies = VARIABLE_TAKERS.contains(&op);
+    let varies = steps_over_elements(op) || VARIABLE_TAKERS.contains(&op);
     if !varies && !is_computation(op) {
         return array_length(cx, inst);
     }
@@ -163,7 +172,7 @@ fn array_length(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
 /// Whether a pointer is derived from a variable pointer. Parameters are assumed not to be.
 fn is_variable(cx: &VerifyContext<'_>, pointer: u32) -> bool {
     let op = cx.defining_op(super::memory::find_pointer_base(cx, pointer));
-    VARIABLE_MAKERS.contains(&op) || has_element_step(cx, pointer)
+    makes_variable_pointer(op) || has_element_step(cx, pointer)
 }
 
 /// Whether a step over elements of pointers lies between a pointer and its variable.
@@ -172,16 +181,16 @@ fn has_element_step(cx: &VerifyContext<'_>, mut pointer: u32) -> bool {
         let Some(inst) = cx.defining_inst(pointer) else {
             break;
         };
-        match inst.op() {
-            Op::PtrAccessChain | Op::UntypedPtrAccessChainKHR => return true,
-            op if op.is_plain_access_chain() || op == Op::CopyObject => {
-                pointer = inst.operand_word(0)
-            }
-            Op::UntypedAccessChainKHR | Op::UntypedInBoundsAccessChainKHR => {
-                pointer = inst.operand_word(1);
-            }
-            _ => break,
+        let op = inst.op();
+        if steps_over_elements(op) {
+            return true;
         }
+        let base = match op.access_chain_base() {
+            Some(base) if steps_into_object(op) => base,
+            None if op == Op::CopyObject => 0,
+            _ => break,
+        };
+        pointer = inst.operand_word(base);
     }
     false
 }
@@ -190,7 +199,7 @@ fn has_element_step(cx: &VerifyContext<'_>, mut pointer: u32) -> bool {
 /// `VariablePointers` into one buffer.
 fn points_to(cx: &VerifyContext<'_>, inst: InstRef<'_>, class: StorageClass) -> VerifyResult {
     let shape = cx.type_shape(inst.words()[0]);
-    if shape.op != Op::TypePointer || !VARIABLE_MAKERS.contains(&inst.op()) {
+    if shape.op != Op::TypePointer || !makes_variable_pointer(inst.op()) {
         return Ok(());
     }
     let pointee = cx.type_shape(shape.part);

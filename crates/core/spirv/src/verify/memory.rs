@@ -41,11 +41,11 @@ pub(super) fn find_pointer_base(cx: &VerifyContext<'_>, mut pointer: u32) -> u32
             break;
         };
         match inst.op() {
-            op if op.is_access_chain() || matches!(op, Op::ImageTexelPointer | Op::CopyObject) => {
-                pointer = inst.operand_word(0)
-            }
-            op if op.is_untyped_access_chain() => pointer = inst.operand_word(1),
-            _ => break,
+            Op::ImageTexelPointer | Op::CopyObject => pointer = inst.operand_word(0),
+            op => match op.access_chain_base() {
+                Some(base) => pointer = inst.operand_word(base),
+                None => break,
+            },
         }
     }
     pointer
@@ -53,28 +53,21 @@ pub(super) fn find_pointer_base(cx: &VerifyContext<'_>, mut pointer: u32) -> u32
 
 /// Whether an instruction creates a pointer that is allowed in logical addressing.
 fn makes_logical_pointer(cx: &VerifyContext<'_>, op: Op) -> bool {
+    if let Some(chain) = op.access_chain_form() {
+        return !chain.selects_element || cx.variable_pointers();
+    }
     match op {
         Op::Variable
         | Op::UntypedVariableKHR
-        | Op::AccessChain
-        | Op::InBoundsAccessChain
-        | Op::UntypedAccessChainKHR
-        | Op::UntypedInBoundsAccessChainKHR
         | Op::FunctionParameter
         | Op::ImageTexelPointer
         | Op::CopyObject
         | Op::RawAccessChainNV
         | Op::AllocateNodePayloadsAMDX
         | Op::BufferPointerEXT => true,
-        Op::Select
-        | Op::Phi
-        | Op::FunctionCall
-        | Op::PtrAccessChain
-        | Op::InBoundsPtrAccessChain
-        | Op::UntypedPtrAccessChainKHR
-        | Op::UntypedInBoundsPtrAccessChainKHR
-        | Op::Load
-        | Op::ConstantNull => cx.variable_pointers(),
+        Op::Select | Op::Phi | Op::FunctionCall | Op::Load | Op::ConstantNull => {
+            cx.variable_pointers()
+        }
         _ => false,
     }
 }

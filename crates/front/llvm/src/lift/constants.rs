@@ -158,14 +158,9 @@ impl SpirvLifter<'_> {
                 };
                 Ok(Some(self.cast_constant(opcode, ty, operand)))
             }
-            op if op.is_plain_access_chain() => {
-                let inbounds = op == Op::InBoundsAccessChain;
-                self.lift_constant_address(ty, inst, false, inbounds)
-                    .map(Some)
-            }
-            op if op.is_element_access_chain() => {
-                let inbounds = op == Op::InBoundsPtrAccessChain;
-                self.lift_constant_address(ty, inst, true, inbounds)
+            op if op.is_access_chain() => {
+                let (element, inbounds) = (op.selects_element(), op.is_inbounds_access_chain());
+                self.lift_constant_address(ty, inst, element, inbounds)
                     .map(Some)
             }
             _ => Ok(None),

@@ -19,7 +19,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, BuiltIn, Decoration, ExecutionMode, MemoryModel,
 };
-use spirula_spirv::grammar::{ExtInstSet, Op};
+use spirula_spirv::grammar::{AccessChainForm, ExtInstSet, Op};
 use spirula_spirv::ir::ModuleSection;
 
 /// GLSL's functions of matrices.
@@ -369,12 +369,9 @@ impl FunctionTranslator<'_, '_> {
             return Ok(base);
         }
         let ty = self.t.pointer_type(class, at);
-        let op = if flags.contains_all(LlvmInstFlags::INBOUNDS) {
-            Op::InBoundsAccessChain
-        } else {
-            Op::AccessChain
-        };
-        Ok(self.t.b.append_value(op, ty, &words))
+        let is_inbounds = flags.contains_all(LlvmInstFlags::INBOUNDS);
+        let chain = AccessChainForm::TYPED.with_inbounds(is_inbounds);
+        Ok(self.t.b.append_value(chain.opcode(), ty, &words))
     }
 
     /// The pointee of a pointer. In shaders its layout may differ from that of `ty`.

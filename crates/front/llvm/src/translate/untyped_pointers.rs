@@ -12,7 +12,9 @@ use super::words::push_string;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::binary::{InstructionStream, RawInst};
 use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, StorageClass};
-use spirula_spirv::grammar::{ExtInstSet, Op, OperandCategory, OperandIter, literal_string};
+use spirula_spirv::grammar::{
+    AccessChainForm, ExtInstSet, Op, OperandCategory, OperandIter, literal_string,
+};
 use spirula_spirv::ir as spirv;
 use std::collections::HashMap;
 
@@ -196,13 +198,12 @@ fn loses_type(class: u32) -> bool {
 
 /// An address computation without pointee types.
 fn untyped_chain(op: Op) -> Option<Op> {
-    Some(match op {
-        Op::AccessChain => Op::UntypedAccessChainKHR,
-        Op::InBoundsAccessChain => Op::UntypedInBoundsAccessChainKHR,
-        Op::PtrAccessChain => Op::UntypedPtrAccessChainKHR,
-        Op::InBoundsPtrAccessChain => Op::UntypedInBoundsPtrAccessChainKHR,
-        _ => return None,
-    })
+    let typed = op.access_chain_form().filter(|chain| !chain.is_untyped)?;
+    let untyped = AccessChainForm {
+        is_untyped: true,
+        ..typed
+    };
+    Some(untyped.opcode())
 }
 
 struct UntypedPointerWriter {

@@ -107,8 +107,7 @@ fn find_arrays(module: &SpirvModule, definitions: &IdDefinitions) -> Vec<BankedA
                 None => is_fit[used] = false,
             }
         });
-        let walks = [Op::PtrAccessChain, Op::InBoundsPtrAccessChain, Op::PtrDiff];
-        if walks.contains(&inst.op()) {
+        if inst.op().is_element_access_chain() || inst.op() == Op::PtrDiff {
             is_fit.fill(false);
         }
     }

@@ -35,7 +35,7 @@ impl<'a> TypeEmulator<'a> {
             return Ok(());
         }
         match inst.op() {
-            Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain => {
+            op if op.is_access_chain() => {
                 self.rewrite_indices(inst, 1);
                 Ok(())
             }

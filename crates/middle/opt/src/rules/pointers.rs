@@ -33,21 +33,15 @@ fn merge_chains(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (op, base) = (i.op(), i.id_operand(0));
+    let base = i.id_operand(0);
     let inner = facts.definition(module, base)?;
-    let is_chain = inner.op().is_access_chain();
+    let inner_form = inner.op().access_chain_form()?;
     let through = inner.operands().len();
-    if !is_chain || facts.use_count(base) as usize * (through - 1) >= through + 3 {
+    if inner_form.is_untyped || facts.use_count(base) as usize * (through - 1) >= through + 3 {
         return None;
     }
-    let certain = |op: Op| op.is_inbounds_access_chain();
-    let pointer = inner.op().is_element_access_chain();
-    let joined = match (pointer, certain(op) && certain(inner.op())) {
-        (false, false) => Op::AccessChain,
-        (false, true) => Op::InBoundsAccessChain,
-        (true, false) => Op::PtrAccessChain,
-        (true, true) => Op::InBoundsPtrAccessChain,
-    };
+    let is_inbounds = inner_form.is_inbounds && i.op().is_inbounds_access_chain();
+    let joined = inner_form.with_inbounds(is_inbounds).opcode();
     let id = i.result()?;
     if facts.decoration_marks(base).is_none() || facts.decoration_marks(id).is_none() {
         return None;
@@ -68,7 +62,7 @@ fn drop_zero_element(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (op, base) = (i.op(), i.id_operand(0));
+    let (form, base) = (i.op().access_chain_form()?, i.id_operand(0));
     let element = facts.scalar_constant_bits(module, i.id_operand(1))?;
     if element.bits != 0 {
         return None;
@@ -78,9 +72,6 @@ fn drop_zero_element(
             .then_some(SimplifyOutcome::Value(base));
     }
     let words: Vec<u32> = [&i.operands()[..1], &i.operands()[2..]].concat();
-    let op = match op {
-        Op::PtrAccessChain => Op::AccessChain,
-        _ => Op::InBoundsAccessChain,
-    };
+    let op = form.with_element(false).opcode();
     Some(facts.rewrite_inst(module, inst, op, &words))
 }

@@ -131,8 +131,8 @@ impl<'a, 'm> SegmentLiveness<'a, 'm> {
                 self.record_definition(id, *segment);
             }
             Op::Variable => {}
-            Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject | Op::Bitcast
-                if self.promoted_variable(inst.id_operand(0)).is_some() =>
+            op if (op.is_plain_access_chain() || matches!(op, Op::CopyObject | Op::Bitcast))
+                && self.promoted_variable(inst.id_operand(0)).is_some() =>
             {
                 if let Some(variable) = self.promoted_variable(inst.id_operand(0)) {
                     self.set_promoted_variable(id, variable);

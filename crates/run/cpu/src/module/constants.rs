@@ -292,15 +292,7 @@ impl ConstantEvaluator<'_> {
                     })
                     .collect()
             }
-            op if op.is_access_chain()
-                || matches!(
-                    op,
-                    Op::UntypedAccessChainKHR
-                        | Op::UntypedInBoundsAccessChainKHR
-                        | Op::UntypedPtrAccessChainKHR
-                        | Op::UntypedInBoundsPtrAccessChainKHR
-                ) =>
-            {
+            op if op.access_chain_form().is_some() => {
                 vec![self.evaluate_address(inst, op)?]
             }
             Op::Bitcast

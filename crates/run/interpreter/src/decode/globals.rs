@@ -296,8 +296,7 @@ impl CodeDecoder<'_> {
             | Op::GenericCastToPtr
             | Op::ConvertPtrToU
             | Op::ConvertUToPtr => return Some(base),
-            Op::AccessChain | Op::InBoundsAccessChain => false,
-            Op::PtrAccessChain | Op::InBoundsPtrAccessChain => true,
+            op if op.is_access_chain() => op.selects_element(),
             _ => return None,
         };
         let indices: Vec<Id> = inst.id_operands(2).collect();

@@ -50,8 +50,7 @@ impl<'m> CodeDecoder<'m> {
                 let (to, from, bytes) = (to?, from?, bytes?);
                 self.push_step(CodeStep::CopyMemory { to, from, bytes });
             }
-            Op::AccessChain | Op::InBoundsAccessChain => self.decode_chain(inst, false)?,
-            Op::PtrAccessChain | Op::InBoundsPtrAccessChain => self.decode_chain(inst, true)?,
+            op if op.is_access_chain() => self.decode_chain(inst)?,
             Op::ArrayLength => self.array_length(inst)?,
             Op::PtrCastToGeneric
             | Op::GenericCastToPtr
@@ -134,9 +133,10 @@ impl<'m> CodeDecoder<'m> {
     }
 
     /// Decodes an access chain: constant offsets are added at once.
-    fn decode_chain(&mut self, inst: InstRef<'m>, has_element: bool) -> DecodeResult {
+    fn decode_chain(&mut self, inst: InstRef<'m>) -> DecodeResult {
         let base_id = inst.id_operand(0);
         let indices: Vec<Id> = inst.id_operands(1).collect();
+        let has_element = inst.op().selects_element();
         let chain = self.walk_chain(inst, base_id, &indices, has_element)?;
         let (to, base) = (self.result_slot(inst)?, self.value_slot(base_id)?);
         if let Some(id) = inst

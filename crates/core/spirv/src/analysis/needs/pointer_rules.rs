@@ -30,18 +30,11 @@ impl RequirementRules<'_> {
             }
             return;
         }
-        let chosen = matches!(
-            inst.op(),
-            Op::Phi
-                | Op::Select
-                | Op::Load
-                | Op::FunctionCall
-                | Op::ConstantNull
-                | Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain
-                | Op::UntypedPtrAccessChainKHR
-                | Op::UntypedInBoundsPtrAccessChainKHR
-        );
+        let chosen = inst.op().selects_element()
+            || matches!(
+                inst.op(),
+                Op::Phi | Op::Select | Op::Load | Op::FunctionCall | Op::ConstantNull
+            );
         if !chosen {
             return;
         }

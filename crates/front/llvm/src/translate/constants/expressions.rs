@@ -9,7 +9,7 @@ use crate::translate::storage_classes::space_cast;
 use crate::translate::translator::LlvmTranslator;
 use crate::{LlvmResult, make_refusal};
 use spirula_spirv::Id;
-use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::{AccessChainForm, Op};
 
 impl LlvmTranslator<'_> {
     pub(super) fn lower_expression(
@@ -165,11 +165,10 @@ impl LlvmTranslator<'_> {
         }
         let end = self.memory_type(end)?;
         let result = self.pointer_type(class, end);
-        let op = if expr.flags.contains_all(LlvmInstFlags::INBOUNDS) {
-            Op::InBoundsPtrAccessChain
-        } else {
-            Op::PtrAccessChain
-        };
-        Ok(self.emit_spec_op(op, result, &words))
+        let is_inbounds = expr.flags.contains_all(LlvmInstFlags::INBOUNDS);
+        let chain = AccessChainForm::TYPED
+            .with_element(true)
+            .with_inbounds(is_inbounds);
+        Ok(self.emit_spec_op(chain.opcode(), result, &words))
     }
 }

@@ -8,7 +8,7 @@ use crate::translate::words::TranslationWords;
 use crate::{LlvmResult, make_refusal};
 use smallvec::{SmallVec, smallvec};
 use spirula_spirv::Id;
-use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::{AccessChainForm, Op};
 
 impl FunctionTranslator<'_, '_> {
     /// A pointer plus a number of bytes, as a pointer to bytes unless the offset is zero.
@@ -79,12 +79,11 @@ impl FunctionTranslator<'_, '_> {
             words.push(self.lower_index(index)?.word());
         }
         let ty = self.t.pointer_type(class, end);
-        let op = if data.flags.contains_all(LlvmInstFlags::INBOUNDS) {
-            Op::InBoundsPtrAccessChain
-        } else {
-            Op::PtrAccessChain
-        };
-        Ok(self.t.b.append_value(op, ty, &words))
+        let is_inbounds = data.flags.contains_all(LlvmInstFlags::INBOUNDS);
+        let chain = AccessChainForm::TYPED
+            .with_element(true)
+            .with_inbounds(is_inbounds);
+        Ok(self.t.b.append_value(chain.opcode(), ty, &words))
     }
 
     /// The indices of an address computation, without those into vectors of one lane, which are
