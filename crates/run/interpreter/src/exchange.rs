@@ -7,28 +7,10 @@ use crate::waiting::ResumedLanes;
 use spirula_scalar::FloatEncoding;
 use spirula_scalar::int::make_mask;
 use spirula_scalar::table::ScalarExtSet;
-use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::{Op, ReductionOperator};
 
 /// Invocations of a subgroup, as on the CPU device.
 pub(crate) const SUBGROUP_SIZE: usize = 8;
-
-/// The operator of a reduction or scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ReductionOperator {
-    IAdd,
-    FAdd,
-    IMul,
-    FMul,
-    SMin,
-    UMin,
-    FMin,
-    SMax,
-    UMax,
-    FMax,
-    And,
-    Or,
-    Xor,
-}
 
 /// The exchange at a point where invocations wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,29 +50,12 @@ pub(crate) enum BallotQuery {
 }
 
 use ExchangeKind::{Query, Reduce};
-use ReductionOperator as R;
 
-/// The instructions that exchange values, but for control barriers.
-pub(crate) const ROWS: &[(Op, ExchangeKind)] = &[
+/// The instructions that exchange values, but for control barriers, reductions and scans.
+const ROWS: &[(Op, ExchangeKind)] = &[
     (Op::GroupAll, ExchangeKind::All),
     (Op::GroupAny, ExchangeKind::Any),
     (Op::GroupBroadcast, ExchangeKind::Broadcast),
-    (Op::GroupIAdd, Reduce(R::IAdd)),
-    (Op::GroupFAdd, Reduce(R::FAdd)),
-    (Op::GroupFMin, Reduce(R::FMin)),
-    (Op::GroupUMin, Reduce(R::UMin)),
-    (Op::GroupSMin, Reduce(R::SMin)),
-    (Op::GroupFMax, Reduce(R::FMax)),
-    (Op::GroupUMax, Reduce(R::UMax)),
-    (Op::GroupSMax, Reduce(R::SMax)),
-    (Op::GroupIMulKHR, Reduce(R::IMul)),
-    (Op::GroupFMulKHR, Reduce(R::FMul)),
-    (Op::GroupBitwiseAndKHR, Reduce(R::And)),
-    (Op::GroupBitwiseOrKHR, Reduce(R::Or)),
-    (Op::GroupBitwiseXorKHR, Reduce(R::Xor)),
-    (Op::GroupLogicalAndKHR, Reduce(R::And)),
-    (Op::GroupLogicalOrKHR, Reduce(R::Or)),
-    (Op::GroupLogicalXorKHR, Reduce(R::Xor)),
     (Op::GroupNonUniformElect, ExchangeKind::Elect),
     (Op::GroupNonUniformAll, ExchangeKind::All),
     (Op::GroupNonUniformAny, ExchangeKind::Any),
@@ -128,23 +93,16 @@ pub(crate) const ROWS: &[(Op, ExchangeKind)] = &[
         ExchangeKind::QuadBroadcast,
     ),
     (Op::GroupNonUniformQuadSwap, ExchangeKind::QuadSwap),
-    (Op::GroupNonUniformIAdd, Reduce(R::IAdd)),
-    (Op::GroupNonUniformFAdd, Reduce(R::FAdd)),
-    (Op::GroupNonUniformIMul, Reduce(R::IMul)),
-    (Op::GroupNonUniformFMul, Reduce(R::FMul)),
-    (Op::GroupNonUniformSMin, Reduce(R::SMin)),
-    (Op::GroupNonUniformUMin, Reduce(R::UMin)),
-    (Op::GroupNonUniformFMin, Reduce(R::FMin)),
-    (Op::GroupNonUniformSMax, Reduce(R::SMax)),
-    (Op::GroupNonUniformUMax, Reduce(R::UMax)),
-    (Op::GroupNonUniformFMax, Reduce(R::FMax)),
-    (Op::GroupNonUniformBitwiseAnd, Reduce(R::And)),
-    (Op::GroupNonUniformBitwiseOr, Reduce(R::Or)),
-    (Op::GroupNonUniformBitwiseXor, Reduce(R::Xor)),
-    (Op::GroupNonUniformLogicalAnd, Reduce(R::And)),
-    (Op::GroupNonUniformLogicalOr, Reduce(R::Or)),
-    (Op::GroupNonUniformLogicalXor, Reduce(R::Xor)),
 ];
+
+impl ExchangeKind {
+    /// The exchange of an instruction, but for control barriers.
+    pub fn from_opcode(op: Op) -> Option<ExchangeKind> {
+        let row = ROWS.iter().find(|(of, _)| *of == op);
+        let reduction = op.reduction_operator().map(Reduce);
+        reduction.or(row.map(|(_, kind)| *kind))
+    }
+}
 
 /// A point where invocations wait for each other.
 #[derive(Clone, Copy, Debug)]
@@ -269,13 +227,13 @@ fn reduce_values(
         usize::MAX
     };
     let cluster_of = |at: usize| (lanes.numbers[at] - lanes.first) / cluster;
-    let combine = operator.find_operation(point.scalar);
+    let combine = find_operation(operator, point.scalar);
     let mut start = 0;
     while start < values.len() {
         let same = (start..values.len()).take_while(|at| cluster_of(*at) == cluster_of(start));
         let end = start + same.count();
         for n in 0..point.count as usize {
-            let mut total = operator.identity(point.scalar);
+            let mut total = find_identity(operator, point.scalar);
             for (number, value) in values[start..end].iter_mut().enumerate() {
                 let own = value[n];
                 let before = total;
@@ -325,53 +283,55 @@ impl BallotQuery {
     }
 }
 
-impl ReductionOperator {
-    /// The operation that combines two values.
-    fn find_operation(self, kind: ScalarKind) -> Option<ScalarOperation> {
-        let is_bool = kind == ScalarKind::Bool;
-        let core = |op: Op| ScalarOperation::from_core(op, kind, &[kind, kind]);
-        let named = |name: &str| {
-            let row = ScalarExtSet::Glsl.find_named_function(name)?;
-            ScalarOperation::from_extended(row, kind)
-        };
-        match self {
-            R::IAdd => core(Op::IAdd),
-            R::FAdd => core(Op::FAdd),
-            R::IMul => core(Op::IMul),
-            R::FMul => core(Op::FMul),
-            R::And if is_bool => core(Op::LogicalAnd),
-            R::And => core(Op::BitwiseAnd),
-            R::Or if is_bool => core(Op::LogicalOr),
-            R::Or => core(Op::BitwiseOr),
-            R::Xor if is_bool => core(Op::LogicalNotEqual),
-            R::Xor => core(Op::BitwiseXor),
-            R::SMin => named("SMin"),
-            R::UMin => named("UMin"),
-            R::FMin => named("FMin"),
-            R::SMax => named("SMax"),
-            R::UMax => named("UMax"),
-            R::FMax => named("FMax"),
-        }
+/// The operation that combines two values.
+fn find_operation(operator: ReductionOperator, kind: ScalarKind) -> Option<ScalarOperation> {
+    let is_bool = kind == ScalarKind::Bool;
+    let core = |op: Op| ScalarOperation::from_core(op, kind, &[kind, kind]);
+    let named = |name: &str| {
+        let row = ScalarExtSet::Glsl.find_named_function(name)?;
+        ScalarOperation::from_extended(row, kind)
+    };
+    match operator {
+        ReductionOperator::IAdd => core(Op::IAdd),
+        ReductionOperator::FAdd => core(Op::FAdd),
+        ReductionOperator::IMul => core(Op::IMul),
+        ReductionOperator::FMul => core(Op::FMul),
+        ReductionOperator::And if is_bool => core(Op::LogicalAnd),
+        ReductionOperator::And => core(Op::BitwiseAnd),
+        ReductionOperator::Or if is_bool => core(Op::LogicalOr),
+        ReductionOperator::Or => core(Op::BitwiseOr),
+        ReductionOperator::Xor if is_bool => core(Op::LogicalNotEqual),
+        ReductionOperator::Xor => core(Op::BitwiseXor),
+        ReductionOperator::SMin => named("SMin"),
+        ReductionOperator::UMin => named("UMin"),
+        ReductionOperator::FMin => named("FMin"),
+        ReductionOperator::SMax => named("SMax"),
+        ReductionOperator::UMax => named("UMax"),
+        ReductionOperator::FMax => named("FMax"),
     }
+}
 
-    /// The value that changes none that it is combined with.
-    fn identity(self, kind: ScalarKind) -> u64 {
-        let ones = make_mask(kind.bits());
-        let sign = 1u64 << (kind.bits() - 1);
-        let format = match kind {
-            ScalarKind::Float(format) => format,
-            _ => FloatEncoding::F64,
-        };
-        match self {
-            R::IAdd | R::Or | R::Xor | R::UMax | R::FAdd => 0,
-            R::IMul => 1,
-            R::FMul => format.infinity() >> 1 & !((1 << format.fraction_bits()) - 1),
-            R::And | R::UMin => ones,
-            R::SMin => ones ^ sign,
-            R::SMax => sign,
-            R::FMin => format.infinity(),
-            R::FMax => format.infinity() | format.sign_bit(),
-        }
+/// The value that changes none that it is combined with.
+fn find_identity(operator: ReductionOperator, kind: ScalarKind) -> u64 {
+    let ones = make_mask(kind.bits());
+    let sign = 1u64 << (kind.bits() - 1);
+    let format = match kind {
+        ScalarKind::Float(format) => format,
+        _ => FloatEncoding::F64,
+    };
+    match operator {
+        ReductionOperator::IAdd
+        | ReductionOperator::Or
+        | ReductionOperator::Xor
+        | ReductionOperator::UMax
+        | ReductionOperator::FAdd => 0,
+        ReductionOperator::IMul => 1,
+        ReductionOperator::FMul => format.infinity() >> 1 & !((1 << format.fraction_bits()) - 1),
+        ReductionOperator::And | ReductionOperator::UMin => ones,
+        ReductionOperator::SMin => ones ^ sign,
+        ReductionOperator::SMax => sign,
+        ReductionOperator::FMin => format.infinity(),
+        ReductionOperator::FMax => format.infinity() | format.sign_bit(),
     }
 }
 
@@ -422,30 +382,38 @@ mod tests {
         let int = ScalarKind::Int(32);
         let float = ScalarKind::Float(FloatEncoding::F32);
         for operator in [
-            R::IAdd,
-            R::IMul,
-            R::SMin,
-            R::SMax,
-            R::UMin,
-            R::UMax,
-            R::And,
-            R::Or,
-            R::Xor,
+            ReductionOperator::IAdd,
+            ReductionOperator::IMul,
+            ReductionOperator::SMin,
+            ReductionOperator::SMax,
+            ReductionOperator::UMin,
+            ReductionOperator::UMax,
+            ReductionOperator::And,
+            ReductionOperator::Or,
+            ReductionOperator::Xor,
         ] {
-            let combine = operator.find_operation(int).unwrap();
-            let identity = operator.identity(int);
+            let combine = find_operation(operator, int).unwrap();
+            let identity = find_identity(operator, int);
             assert_eq!(
                 combine.apply([identity, 0x8000_0005, 0, 0]),
                 0x8000_0005,
                 "{operator:?}"
             );
         }
-        assert_eq!(sign_extend(R::SMin.identity(int), 32), i64::from(i32::MAX));
-        for operator in [R::FAdd, R::FMul, R::FMin, R::FMax] {
-            let combine = operator.find_operation(float).unwrap();
+        assert_eq!(
+            sign_extend(find_identity(ReductionOperator::SMin, int), 32),
+            i64::from(i32::MAX)
+        );
+        for operator in [
+            ReductionOperator::FAdd,
+            ReductionOperator::FMul,
+            ReductionOperator::FMin,
+            ReductionOperator::FMax,
+        ] {
+            let combine = find_operation(operator, float).unwrap();
             let value = u64::from(2.5f32.to_bits());
             assert_eq!(
-                combine.apply([operator.identity(float), value, 0, 0]),
+                combine.apply([find_identity(operator, float), value, 0, 0]),
                 value,
                 "{operator:?}"
             );

@@ -17,6 +17,7 @@ mod effects;
 mod expected_operands;
 mod extensions;
 mod generated;
+mod group_reductions;
 mod json;
 mod lookup;
 mod opcode_layout;
@@ -40,6 +41,7 @@ pub use generated::ext::{
 };
 pub use generated::kinds::Kind;
 pub use generated::op::GRAMMAR;
+pub use group_reductions::{ReductionOperator, list_group_reductions};
 pub use lookup::all_instructions;
 pub(crate) use lookup::{all_kinds, ext_inst_sets};
 pub(crate) use opcode_layout::{IdPositions, OpcodeRole, TrailingOperands};

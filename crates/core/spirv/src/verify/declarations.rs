@@ -143,8 +143,7 @@ fn is_free(cx: &VerifyContext<'_>, kind: Kind, word: u32) -> bool {
 
 /// AMD's extension brings its group operations without the capability.
 fn is_ballot_of_amd(cx: &VerifyContext<'_>, op: Op) -> bool {
-    (Op::GroupIAddNonUniformAMD.0..=Op::GroupSMaxNonUniformAMD.0).contains(&op.0)
-        && cx.has_extension("SPV_AMD_shader_ballot")
+    op.is_amd_group_reduction() && cx.has_extension("SPV_AMD_shader_ballot")
 }
 
 fn ensure_any(

@@ -9,8 +9,8 @@ use crate::module::types::ScalarRepr;
 use crate::pipe::PipeUse;
 use spirula_diagnostics::SourceLocation;
 use spirula_spirv::Id;
-use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Scope;
+use spirula_spirv::grammar::{Op, ReductionOperator, list_group_reductions};
 use spirula_spirv::ir::InstRef;
 
 /// Slots of 8 bytes for the operands and results of an exchange: two vectors of 16 and two more. Products of matrices
@@ -24,24 +24,6 @@ pub(crate) enum SyncGroup {
     Workgroup,
     /// The invocations of the subgroup that are at the same point.
     Subgroup,
-}
-
-/// The operator that combines two values in reductions and scans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ScanOperator {
-    IAdd,
-    FAdd,
-    IMul,
-    FMul,
-    SMin,
-    UMin,
-    FMin,
-    SMax,
-    UMax,
-    FMax,
-    And,
-    Or,
-    Xor,
 }
 
 /// The exchange at a suspension point.
@@ -62,7 +44,7 @@ pub(crate) enum GroupExchange {
     ShuffleUp,
     ShuffleDown,
     /// A reduction or a scan; the group operation is the first literal.
-    Reduce(ScanOperator),
+    Reduce(ReductionOperator),
     QuadBroadcast,
     QuadSwap,
     QuadAll,
@@ -92,7 +74,7 @@ pub(crate) enum ExchangeOperandForm {
 
 struct ExchangeRow(Op, ExchangeOperandForm, GroupExchange);
 
-/// The instructions that are suspension points, but for control barriers.
+/// The instructions that are suspension points, but for control barriers, reductions and scans.
 const ROWS: &[ExchangeRow] = &[
     ExchangeRow(
         Op::GroupAsyncCopy,
@@ -143,126 +125,6 @@ const ROWS: &[ExchangeRow] = &[
         Op::GroupBroadcast,
         ExchangeOperandForm::Scoped,
         GroupExchange::Broadcast,
-    ),
-    ExchangeRow(
-        Op::GroupIAdd,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::IAdd),
-    ),
-    ExchangeRow(
-        Op::GroupFAdd,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::FAdd),
-    ),
-    ExchangeRow(
-        Op::GroupFMin,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::FMin),
-    ),
-    ExchangeRow(
-        Op::GroupUMin,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::UMin),
-    ),
-    ExchangeRow(
-        Op::GroupSMin,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::SMin),
-    ),
-    ExchangeRow(
-        Op::GroupFMax,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::FMax),
-    ),
-    ExchangeRow(
-        Op::GroupUMax,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::UMax),
-    ),
-    ExchangeRow(
-        Op::GroupSMax,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::SMax),
-    ),
-    ExchangeRow(
-        Op::GroupIMulKHR,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::IMul),
-    ),
-    ExchangeRow(
-        Op::GroupFMulKHR,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::FMul),
-    ),
-    ExchangeRow(
-        Op::GroupBitwiseAndKHR,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::And),
-    ),
-    ExchangeRow(
-        Op::GroupBitwiseOrKHR,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::Or),
-    ),
-    ExchangeRow(
-        Op::GroupBitwiseXorKHR,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::Xor),
-    ),
-    ExchangeRow(
-        Op::GroupLogicalAndKHR,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::And),
-    ),
-    ExchangeRow(
-        Op::GroupLogicalOrKHR,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::Or),
-    ),
-    ExchangeRow(
-        Op::GroupLogicalXorKHR,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::Xor),
-    ),
-    ExchangeRow(
-        Op::GroupIAddNonUniformAMD,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::IAdd),
-    ),
-    ExchangeRow(
-        Op::GroupFAddNonUniformAMD,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::FAdd),
-    ),
-    ExchangeRow(
-        Op::GroupFMinNonUniformAMD,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::FMin),
-    ),
-    ExchangeRow(
-        Op::GroupUMinNonUniformAMD,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::UMin),
-    ),
-    ExchangeRow(
-        Op::GroupSMinNonUniformAMD,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::SMin),
-    ),
-    ExchangeRow(
-        Op::GroupFMaxNonUniformAMD,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::FMax),
-    ),
-    ExchangeRow(
-        Op::GroupUMaxNonUniformAMD,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::UMax),
-    ),
-    ExchangeRow(
-        Op::GroupSMaxNonUniformAMD,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::SMax),
     ),
     ExchangeRow(
         Op::GroupNonUniformElect,
@@ -318,86 +180,6 @@ const ROWS: &[ExchangeRow] = &[
         Op::GroupNonUniformShuffleDown,
         ExchangeOperandForm::Scoped,
         GroupExchange::ShuffleDown,
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformIAdd,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::IAdd),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformFAdd,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::FAdd),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformIMul,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::IMul),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformFMul,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::FMul),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformSMin,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::SMin),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformUMin,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::UMin),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformFMin,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::FMin),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformSMax,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::SMax),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformUMax,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::UMax),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformFMax,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::FMax),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformBitwiseAnd,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::And),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformBitwiseOr,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::Or),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformBitwiseXor,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::Xor),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformLogicalAnd,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::And),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformLogicalOr,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::Or),
-    ),
-    ExchangeRow(
-        Op::GroupNonUniformLogicalXor,
-        ExchangeOperandForm::Operation,
-        GroupExchange::Reduce(ScanOperator::Xor),
     ),
     ExchangeRow(
         Op::GroupNonUniformQuadBroadcast,
@@ -483,11 +265,17 @@ const ROWS: &[ExchangeRow] = &[
 
 /// The operations that are suspension points.
 pub(crate) fn list_suspension_ops() -> impl Iterator<Item = Op> {
-    ROWS.iter().map(|row| row.0).chain([Op::ControlBarrier])
+    let rows = ROWS.iter().map(|row| row.0);
+    rows.chain(list_group_reductions())
+        .chain([Op::ControlBarrier])
 }
 
-/// Shape and exchange of an instruction that is a suspension point in the table.
+/// Shape and exchange of an instruction that is a suspension point, but for control barriers.
 pub(crate) fn find_exchange_rule(op: Op) -> Option<(ExchangeOperandForm, GroupExchange)> {
+    if let Some(operator) = op.reduction_operator() {
+        let exchange = GroupExchange::Reduce(operator);
+        return Some((ExchangeOperandForm::Operation, exchange));
+    }
     let row = ROWS.iter().find(|row| row.0 == op)?;
     Some((row.1, row.2))
 }

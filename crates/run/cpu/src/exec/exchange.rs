@@ -5,10 +5,10 @@
 
 use super::cooperative_product::SubgroupLanes;
 use super::slot_numbers::{decode_float, encode_float, truncate_to_width};
-use crate::analysis::suspension::{GroupExchange, ScanOperator, SuspensionPoint};
+use crate::analysis::suspension::{GroupExchange, SuspensionPoint};
 use crate::layout::frames::WorkgroupFrames;
 use crate::module::types::ScalarRepr;
-use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::{Op, ReductionOperator};
 
 /// Computes the results of a point for the active invocations, in order. `first` is the number of
 /// the group's first invocation, `size` the number of invocations in a full group.
@@ -129,7 +129,7 @@ fn compute_ballot(frames: &mut WorkgroupFrames<'_>, active: &[usize], first: usi
 fn reduce_component(
     frames: &mut WorkgroupFrames<'_>,
     point: &SuspensionPoint,
-    combine: ScanOperator,
+    combine: ReductionOperator,
     active: &[usize],
     first: usize,
     n: usize,
@@ -165,39 +165,39 @@ fn reduce_component(
 }
 
 /// The value that changes none it is combined with.
-fn scan_identity(combine: ScanOperator, scalar: ScalarRepr) -> u64 {
+fn scan_identity(combine: ReductionOperator, scalar: ScalarRepr) -> u64 {
     let bits = scalar.bits();
     let ones = u64::MAX >> (64 - bits);
     let sign = 1u64 << (bits - 1);
     match combine {
-        ScanOperator::IAdd
-        | ScanOperator::Or
-        | ScanOperator::Xor
-        | ScanOperator::UMax
-        | ScanOperator::FAdd => 0,
-        ScanOperator::IMul => 1,
-        ScanOperator::FMul => encode_float(1.0, scalar),
-        ScanOperator::And | ScanOperator::UMin => ones,
-        ScanOperator::SMin => ones ^ sign,
-        ScanOperator::SMax => sign,
-        ScanOperator::FMin => encode_float(f64::INFINITY, scalar),
-        ScanOperator::FMax => encode_float(f64::NEG_INFINITY, scalar),
+        ReductionOperator::IAdd
+        | ReductionOperator::Or
+        | ReductionOperator::Xor
+        | ReductionOperator::UMax
+        | ReductionOperator::FAdd => 0,
+        ReductionOperator::IMul => 1,
+        ReductionOperator::FMul => encode_float(1.0, scalar),
+        ReductionOperator::And | ReductionOperator::UMin => ones,
+        ReductionOperator::SMin => ones ^ sign,
+        ReductionOperator::SMax => sign,
+        ReductionOperator::FMin => encode_float(f64::INFINITY, scalar),
+        ReductionOperator::FMax => encode_float(f64::NEG_INFINITY, scalar),
     }
 }
 
-fn combine_values(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> u64 {
+fn combine_values(combine: ReductionOperator, scalar: ScalarRepr, a: u64, b: u64) -> u64 {
     let unused = 64 - scalar.bits();
     let signed = |v: u64| (v << unused) as i64 >> unused;
     let bits = match combine {
-        ScanOperator::IAdd => a.wrapping_add(b),
-        ScanOperator::IMul => a.wrapping_mul(b),
-        ScanOperator::SMin => signed(a).min(signed(b)) as u64,
-        ScanOperator::SMax => signed(a).max(signed(b)) as u64,
-        ScanOperator::UMin => a.min(b),
-        ScanOperator::UMax => a.max(b),
-        ScanOperator::And => a & b,
-        ScanOperator::Or => a | b,
-        ScanOperator::Xor => a ^ b,
+        ReductionOperator::IAdd => a.wrapping_add(b),
+        ReductionOperator::IMul => a.wrapping_mul(b),
+        ReductionOperator::SMin => signed(a).min(signed(b)) as u64,
+        ReductionOperator::SMax => signed(a).max(signed(b)) as u64,
+        ReductionOperator::UMin => a.min(b),
+        ReductionOperator::UMax => a.max(b),
+        ReductionOperator::And => a & b,
+        ReductionOperator::Or => a | b,
+        ReductionOperator::Xor => a ^ b,
         _ => return combined_float(combine, scalar, a, b),
     };
     truncate_to_width(bits, scalar)
@@ -205,12 +205,12 @@ fn combine_values(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> 
 
 /// Sums and products are computed in `f64`, which holds those of the narrower types exactly enough to round them
 /// once.
-fn combined_float(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> u64 {
+fn combined_float(combine: ReductionOperator, scalar: ScalarRepr, a: u64, b: u64) -> u64 {
     let (x, y) = (decode_float(a, scalar), decode_float(b, scalar));
     let value = match combine {
-        ScanOperator::FAdd => x + y,
-        ScanOperator::FMul => x * y,
-        ScanOperator::FMin => x.min(y),
+        ReductionOperator::FAdd => x + y,
+        ReductionOperator::FMul => x * y,
+        ReductionOperator::FMin => x.min(y),
         _ => x.max(y),
     };
     encode_float(value, scalar)

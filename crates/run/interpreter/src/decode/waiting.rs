@@ -1,7 +1,7 @@
 //! Barriers, group and subgroup operations.
 
 use super::CodeDecoder;
-use crate::exchange::{BallotQuery, ExchangeKind, ExchangePoint, ROWS};
+use crate::exchange::{BallotQuery, ExchangeKind, ExchangePoint};
 use crate::facts::ScalarKind;
 use crate::step::CodeStep;
 use spirula_diagnostics::SourceDiagnostic;
@@ -17,8 +17,8 @@ impl<'m> CodeDecoder<'m> {
     pub(super) fn decode_waiting(&mut self, inst: InstRef<'m>) -> Result<bool, SourceDiagnostic> {
         let kind = match inst.op() {
             Op::ControlBarrier | Op::GroupWaitEvents => ExchangeKind::Barrier,
-            op => match ROWS.iter().find(|(of, _)| *of == op) {
-                Some((_, kind)) => *kind,
+            op => match ExchangeKind::from_opcode(op) {
+                Some(kind) => kind,
                 None => return Ok(false),
             },
         };

@@ -192,9 +192,7 @@ fn collect_from_opcode(needs: &mut ModuleRequirements, inst: InstRef<'_>) {
         return;
     }
     let amd = "SPV_AMD_shader_ballot";
-    if (Op::GroupIAddNonUniformAMD.0..=Op::GroupSMaxNonUniformAMD.0).contains(&info.op.0)
-        && needs.has_extension(amd)
-    {
+    if info.op.is_amd_group_reduction() && needs.has_extension(amd) {
         // The extension provides these without a capability.
         needs.kept_extensions.insert(amd.to_owned());
         return;
