@@ -1,13 +1,12 @@
 //! Attribute groups and attribute lists: the blocks `PARAMATTR_GROUP` and `PARAMATTR`.
 
-use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
+use super::bitstream::{BitcodeRecord, BitstreamReader};
 use super::record_operands::{RecordOperands, sign_rotated};
 use super::types::BitcodeTypeTable;
 use crate::LlvmResult;
 use crate::auto_upgrade;
 use crate::ir::{AttrKind, AttrList, AttrSet, LlvmAttribute, LlvmModule};
 use rustc_hash::FxHashMap;
-use spirula_diagnostics::SourceLocation;
 
 /// Attribute lists by their numbers in the bitcode.
 #[derive(Debug, Default)]
@@ -55,18 +54,12 @@ impl AttributeTable {
         module: &mut LlvmModule,
     ) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
-        loop {
-            match bits.next_entry(&mut record)? {
-                BitstreamEntry::End => return Ok(()),
-                BitstreamEntry::Block(_) => bits.skip_block()?,
-                BitstreamEntry::Record if record.code == GROUP_ENTRY => {
-                    let ops =
-                        RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
-                    self.read_group(ops, types, module)?;
-                }
-                BitstreamEntry::Record => {}
+        while bits.next_record(&mut record)? {
+            if record.code == GROUP_ENTRY {
+                self.read_group(RecordOperands::from_record(&record), types, module)?;
             }
         }
+        Ok(())
     }
 
     fn read_group(
@@ -95,18 +88,12 @@ impl AttributeTable {
         module: &mut LlvmModule,
     ) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
-        loop {
-            match bits.next_entry(&mut record)? {
-                BitstreamEntry::End => return Ok(()),
-                BitstreamEntry::Block(_) => bits.skip_block()?,
-                BitstreamEntry::Record if record.code == LIST_ENTRY => {
-                    let ops =
-                        RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
-                    self.read_list(ops, module)?;
-                }
-                BitstreamEntry::Record => {}
+        while bits.next_record(&mut record)? {
+            if record.code == LIST_ENTRY {
+                self.read_list(RecordOperands::from_record(&record), module)?;
             }
         }
+        Ok(())
     }
 
     fn read_list(

@@ -250,6 +250,17 @@ impl<'a> BitstreamReader<'a> {
         }
     }
 
+    /// Reads the next record of the block. Blocks in it are skipped. Returns whether there was one before the end of the block.
+    pub fn next_record(&mut self, record: &mut BitcodeRecord<'a>) -> LlvmResult<bool> {
+        loop {
+            match self.next_entry(record)? {
+                BitstreamEntry::End => return Ok(false),
+                BitstreamEntry::Block(_) => self.skip_block()?,
+                BitstreamEntry::Record => return Ok(true),
+            }
+        }
+    }
+
     /// Enters the block of kind `kind` that [`BitstreamEntry::Block`] announced.
     pub fn enter_block(&mut self, kind: u64) -> LlvmResult<()> {
         let (width, end) = self.read_block_header()?;

@@ -3,7 +3,7 @@
 //! A constant may refer to one that follows. So all records are read first, and then built in the
 //! order of their dependencies. An explicit stack replaces recursion.
 
-use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
+use super::bitstream::{BitcodeRecord, BitstreamReader};
 use super::record_operands::{RecordOperands, bytes_of, sign_rotated};
 use super::types::BitcodeTypeTable;
 use crate::ir::{
@@ -68,31 +68,24 @@ impl ConstantReader<'_> {
     fn gather_entries(&mut self, bits: &mut BitstreamReader<'_>) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
         let mut ty = LlvmType::I32;
-        loop {
-            match bits.next_entry(&mut record)? {
-                BitstreamEntry::End => return Ok(()),
-                BitstreamEntry::Block(_) => bits.skip_block()?,
-                BitstreamEntry::Record if record.code == SET_TYPE => {
-                    ty = self
-                        .types
-                        .read_type(&mut RecordOperands::new(&record.ops, bits.place()))?;
-                }
-                BitstreamEntry::Record => {
-                    let start = self.pool.len();
-                    self.pool.extend_from_slice(&record.ops);
-                    let ops = LlvmPoolRange::from_start(start, &self.pool);
-                    let (code, at) = (record.code, record.at);
-                    self.entered.push(PendingConstant {
-                        ty,
-                        code,
-                        ops,
-                        at,
-                        built: None,
-                        attempts: 0,
-                    });
-                }
+        while bits.next_record(&mut record)? {
+            if record.code == SET_TYPE {
+                let mut ops = RecordOperands::new(&record.ops, bits.place());
+                ty = self.types.read_type(&mut ops)?;
+                continue;
             }
+            let start = self.pool.len();
+            self.pool.extend_from_slice(&record.ops);
+            self.entered.push(PendingConstant {
+                ty,
+                code: record.code,
+                ops: LlvmPoolRange::from_start(start, &self.pool),
+                at: record.at,
+                built: None,
+                attempts: 0,
+            });
         }
+        Ok(())
     }
 
     /// Builds a constant and all its dependencies.

@@ -133,14 +133,10 @@ fn strip_wrapper(bytes: &[u8]) -> LlvmResult<&[u8]> {
 
 fn check_epoch(bits: &mut BitstreamReader<'_>) -> LlvmResult<()> {
     let mut record = BitcodeRecord::default();
-    loop {
-        match bits.next_entry(&mut record)? {
-            BitstreamEntry::End => return Ok(()),
-            BitstreamEntry::Block(_) => bits.skip_block()?,
-            BitstreamEntry::Record if record.code == 2 && record.ops.first() != Some(&0) => {
-                return Err(error_at(bits.place(), "bitcode of an incompatible format"));
-            }
-            BitstreamEntry::Record => {}
+    while bits.next_record(&mut record)? {
+        if record.code == 2 && record.ops.first() != Some(&0) {
+            return Err(error_at(bits.place(), "bitcode of an incompatible format"));
         }
     }
+    Ok(())
 }

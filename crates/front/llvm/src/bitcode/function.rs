@@ -91,8 +91,7 @@ impl BitcodeBodyReader<'_> {
                 BitstreamEntry::End => return self.finish_body(bits.place()),
                 BitstreamEntry::Block(kind) => self.read_nested_block(kind, bits)?,
                 BitstreamEntry::Record => {
-                    let ops =
-                        RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
+                    let ops = RecordOperands::from_record(&record);
                     self.read_record(record.code, ops, bits.remaining())?;
                 }
             }

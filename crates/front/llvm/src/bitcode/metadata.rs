@@ -3,7 +3,7 @@
 //! The nodes of a block get consecutive ids in LLVM's own numbering, so a reference to a later node
 //! is known at once. References past the last node are found when the block ends.
 
-use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
+use super::bitstream::{BitcodeRecord, BitstreamReader};
 use super::constants::BitcodeValues;
 use super::record_operands::{RecordOperands, bytes_of, sign_rotated};
 use super::specialised_metadata::{BOOLEAN, ROWS, RecordFieldForm};
@@ -160,16 +160,12 @@ impl MetadataTable {
         strings: &mut LlvmStrings,
     ) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
-        loop {
-            match bits.next_entry(&mut record)? {
-                BitstreamEntry::End => return Ok(()),
-                BitstreamEntry::Block(_) => bits.skip_block()?,
-                BitstreamEntry::Record if record.code == KIND => {
-                    self.define_kind(RecordOperands::new(&record.ops, bits.place()), strings)?;
-                }
-                BitstreamEntry::Record => {}
+        while bits.next_record(&mut record)? {
+            if record.code == KIND {
+                self.define_kind(RecordOperands::new(&record.ops, bits.place()), strings)?;
             }
         }
+        Ok(())
     }
 
     fn define_kind(
@@ -203,25 +199,18 @@ impl MetadataTable {
             }
             self.function_start = 0;
         }
-        loop {
-            match bits.next_entry(&mut record)? {
-                BitstreamEntry::End => break,
-                BitstreamEntry::Block(_) => bits.skip_block()?,
-                BitstreamEntry::Record => {
-                    let ops =
-                        RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
-                    match record.code {
-                        NAME => name = module.strings.intern_bytes(&bytes_of(ops.remaining())),
-                        NAMED_NODE => self.read_named_node(name, ops, module)?,
-                        KIND => self.define_kind(ops, &mut module.strings)?,
-                        GLOBAL_ATTACHMENT => self.read_global_attachment(ops, module, slots)?,
-                        INDEX_OFFSET | INDEX => {}
-                        STRINGS => self.read_strings(ops, record.blob, module)?,
-                        code => self.read_node(code, ops, module, types, slots)?,
-                    }
-                    self.record_count(module, in_function);
-                }
+        while bits.next_record(&mut record)? {
+            let ops = RecordOperands::from_record(&record);
+            match record.code {
+                NAME => name = module.strings.intern_bytes(&bytes_of(ops.remaining())),
+                NAMED_NODE => self.read_named_node(name, ops, module)?,
+                KIND => self.define_kind(ops, &mut module.strings)?,
+                GLOBAL_ATTACHMENT => self.read_global_attachment(ops, module, slots)?,
+                INDEX_OFFSET | INDEX => {}
+                STRINGS => self.read_strings(ops, record.blob, module)?,
+                code => self.read_node(code, ops, module, types, slots)?,
             }
+            self.record_count(module, in_function);
         }
         self.record_count(module, in_function);
         let count = self.module_count + self.function_count;
@@ -526,26 +515,23 @@ impl MetadataTable {
         mut attach: impl FnMut(Option<u64>, LlvmSymbol, LlvmMetadata, SourceLocation) -> LlvmResult<()>,
     ) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
-        loop {
-            match bits.next_entry(&mut record)? {
-                BitstreamEntry::End => return Ok(()),
-                BitstreamEntry::Block(_) => bits.skip_block()?,
-                BitstreamEntry::Record if record.code == ATTACHMENT => {
-                    let place = SourceLocation::Bit(record.at as u64);
-                    let mut ops = RecordOperands::new(&record.ops, place);
-                    let inst = if ops.len() % 2 == 1 {
-                        Some(ops.next()?)
-                    } else {
-                        None
-                    };
-                    while !ops.is_empty() {
-                        let kind = self.find_kind(ops.next()?, place)?;
-                        attach(inst, kind, self.get(ops.next()?, place)?, place)?;
-                    }
-                }
-                BitstreamEntry::Record => {}
+        while bits.next_record(&mut record)? {
+            if record.code != ATTACHMENT {
+                continue;
+            }
+            let mut ops = RecordOperands::from_record(&record);
+            let place = ops.place();
+            let inst = if ops.len() % 2 == 1 {
+                Some(ops.next()?)
+            } else {
+                None
+            };
+            while !ops.is_empty() {
+                let kind = self.find_kind(ops.next()?, place)?;
+                attach(inst, kind, self.get(ops.next()?, place)?, place)?;
             }
         }
+        Ok(())
     }
 }
 

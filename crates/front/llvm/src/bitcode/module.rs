@@ -8,7 +8,6 @@ use super::record_operands::{RecordOperands, bytes_of};
 use super::symbols::{self, VST_ENTRY, VST_FUNCTION};
 use crate::ir::{ConstKind, DataLayout};
 use crate::{LlvmResult, error_at};
-use spirula_diagnostics::SourceLocation;
 
 /// Kinds of blocks.
 pub(super) mod block {
@@ -40,8 +39,7 @@ impl BitcodeModuleReader {
                 BitstreamEntry::End => return Ok(()),
                 BitstreamEntry::Block(kind) => self.read_block(kind, bits)?,
                 BitstreamEntry::Record => {
-                    let ops =
-                        RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
+                    let ops = RecordOperands::from_record(&record);
                     self.read_module_record(record.code, ops)?;
                 }
             }

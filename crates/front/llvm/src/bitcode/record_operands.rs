@@ -1,5 +1,6 @@
 //! Record operands: a cursor over the operands of one record.
 
+use super::bitstream::BitcodeRecord;
 use crate::{LlvmResult, error_at};
 use spirula_diagnostics::SourceLocation;
 
@@ -14,6 +15,11 @@ impl<'r> RecordOperands<'r> {
     /// A cursor at the first operand of the record at `place`.
     pub fn new(ops: &'r [u64], place: SourceLocation) -> Self {
         RecordOperands { rest: ops, place }
+    }
+
+    /// A cursor at the first operand of a record.
+    pub fn from_record(record: &'r BitcodeRecord<'_>) -> Self {
+        RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64))
     }
 
     /// The place of the record.

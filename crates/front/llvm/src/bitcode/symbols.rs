@@ -1,6 +1,6 @@
 //! Symbol names: string tables, symbol tables, and lists of tags.
 
-use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
+use super::bitstream::{BitcodeRecord, BitstreamReader};
 use super::record_operands::bytes_of;
 use crate::LlvmResult;
 use crate::ir::{LlvmStrings, LlvmSymbol};
@@ -19,16 +19,12 @@ pub fn read_names(
 ) -> LlvmResult<Vec<LlvmSymbol>> {
     let mut names = Vec::new();
     let mut record = BitcodeRecord::default();
-    loop {
-        match bits.next_entry(&mut record)? {
-            BitstreamEntry::End => return Ok(names),
-            BitstreamEntry::Block(_) => bits.skip_block()?,
-            BitstreamEntry::Record if record.code == 1 => {
-                names.push(strings.intern_bytes(&bytes_of(&record.ops)));
-            }
-            BitstreamEntry::Record => {}
+    while bits.next_record(&mut record)? {
+        if record.code == 1 {
+            names.push(strings.intern_bytes(&bytes_of(&record.ops)));
         }
     }
+    Ok(names)
 }
 
 /// Reads a symbol table. It calls `named` with the code of each entry, the number of the named
@@ -40,34 +36,26 @@ pub fn read_table(
 ) -> LlvmResult<()> {
     let mut record = BitcodeRecord::default();
     let mut bytes = Vec::new();
-    loop {
-        match bits.next_entry(&mut record)? {
-            BitstreamEntry::End => return Ok(()),
-            BitstreamEntry::Block(_) => bits.skip_block()?,
-            BitstreamEntry::Record => {
-                let skip = if record.code == VST_FUNCTION { 2 } else { 1 };
-                let (Some(&number), Some(name)) = (record.ops.first(), record.ops.get(skip..))
-                else {
-                    continue;
-                };
-                bytes.clear();
-                bytes.extend(name.iter().map(|&op| op as u8));
-                named(record.code, number, strings.intern_bytes(&bytes));
-            }
-        }
+    while bits.next_record(&mut record)? {
+        let skip = if record.code == VST_FUNCTION { 2 } else { 1 };
+        let (Some(&number), Some(name)) = (record.ops.first(), record.ops.get(skip..)) else {
+            continue;
+        };
+        bytes.clear();
+        bytes.extend(name.iter().map(|&op| op as u8));
+        named(record.code, number, strings.intern_bytes(&bytes));
     }
+    Ok(())
 }
 
 /// Reads a block that holds one blob: the string table.
 pub fn read_blob<'a>(bits: &mut BitstreamReader<'a>) -> LlvmResult<&'a [u8]> {
     let mut blob: &[u8] = &[];
     let mut record = BitcodeRecord::default();
-    loop {
-        match bits.next_entry(&mut record)? {
-            BitstreamEntry::End => return Ok(blob),
-            BitstreamEntry::Block(_) => bits.skip_block()?,
-            BitstreamEntry::Record if record.code == 1 => blob = record.blob,
-            BitstreamEntry::Record => {}
+    while bits.next_record(&mut record)? {
+        if record.code == 1 {
+            blob = record.blob;
         }
     }
+    Ok(blob)
 }

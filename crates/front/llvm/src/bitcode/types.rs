@@ -1,6 +1,6 @@
 //! Type block.
 
-use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
+use super::bitstream::{BitcodeRecord, BitstreamReader};
 use super::record_operands::{RecordOperands, bytes_of};
 use crate::LlvmResult;
 use crate::error_at;
@@ -79,26 +79,16 @@ impl BitcodeTypeTable {
     ) -> LlvmResult<()> {
         let mut record = BitcodeRecord::default();
         let mut name = LlvmSymbol::EMPTY;
-        loop {
-            match bits.next_entry(&mut record)? {
-                BitstreamEntry::End => {
-                    self.name_unnamed(module);
-                    return self.check_complete(bits.place());
-                }
-                BitstreamEntry::Block(_) => bits.skip_block()?,
-                BitstreamEntry::Record => {
-                    let ops =
-                        RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
-                    match record.code {
-                        NUM_ENTRIES => self.resize_table(ops, bits.remaining())?,
-                        STRUCT_NAME => {
-                            name = module.strings.intern_bytes(&bytes_of(ops.remaining()))
-                        }
-                        code => self.define_type(code, ops, module, &mut name)?,
-                    }
-                }
+        while bits.next_record(&mut record)? {
+            let ops = RecordOperands::from_record(&record);
+            match record.code {
+                NUM_ENTRIES => self.resize_table(ops, bits.remaining())?,
+                STRUCT_NAME => name = module.strings.intern_bytes(&bytes_of(ops.remaining())),
+                code => self.define_type(code, ops, module, &mut name)?,
             }
         }
+        self.name_unnamed(module);
+        self.check_complete(bits.place())
     }
 
     fn resize_table(&mut self, mut ops: RecordOperands<'_>, remaining: usize) -> LlvmResult<()> {
