@@ -2,6 +2,7 @@
 
 use super::{DimExtent, NodeGraph, ScalarNode, TensorShape, TensorValue};
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
+use std::ops::Range;
 
 /// Work over an index space: maps, reductions, contractions, gathers, scatters and histograms.
 ///
@@ -252,6 +253,17 @@ impl StructuredOp {
     /// Number of accumulators of all reductions.
     pub fn accumulator_count(&self) -> usize {
         self.reductions.iter().map(|r| r.values.len()).sum()
+    }
+
+    /// The numbers of the accumulators of each reduction.
+    pub fn accumulator_ranges(&self) -> Vec<Range<usize>> {
+        let mut next = 0;
+        let ranges = self.reductions.iter().map(|reduction| {
+            let first = next;
+            next += reduction.values.len();
+            first..next
+        });
+        ranges.collect()
     }
 
     /// Whether there is no point.

@@ -5,6 +5,7 @@
 use crate::ir::{
     NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, TensorFunction, TensorOp, TensorValue,
 };
+use std::ops::Range;
 
 /// Marks used values from the end of each block backwards, then removes the rest.
 pub(super) fn eliminate_dead_code(function: &mut TensorFunction) {
@@ -93,18 +94,17 @@ fn retain_live(mut op: TensorOp, effects: &[bool], live: &[bool]) -> Option<Tens
 
 /// Removes reductions on which no result depends. One of them stays, because reduced axes need it.
 fn remove_dead_reductions(op: &mut StructuredOp) {
-    let starts = number_accumulators(op);
+    let ranges = op.accumulator_ranges();
     let mut roots: Vec<ScalarNode> = op.yields.iter().map(|y| y.value).collect();
     let positions = op.yields.iter().flat_map(|y| y.destination.indices());
     roots.extend(positions);
     let mut is_live = vec![op.is_scan(); op.reductions.len()];
     // A reduction may depend on those before it.
     for (at, reduction) in op.reductions.iter().enumerate().rev() {
-        let own = starts[at]..starts[at] + reduction.values.len() as u32;
         let needed = op.body.mark_reachable(&roots);
         let mut nodes = op.body.node_ids().filter(|n| needed[n.index()]);
         is_live[at] |= nodes.any(|node| match op.body.node(node) {
-            NodeData::Reduced(number) => own.contains(number),
+            NodeData::Reduced(number) => ranges[at].contains(&(*number as usize)),
             _ => false,
         });
         if is_live[at] {
@@ -116,26 +116,15 @@ fn remove_dead_reductions(op: &mut StructuredOp) {
     }
     let mut live = is_live.iter().copied();
     op.reductions.retain(|_| live.next().unwrap_or(true));
-    renumber_accumulators(op, &starts, &is_live);
+    renumber_accumulators(op, &ranges, &is_live);
 }
 
-/// The number of the first accumulator of each reduction.
-fn number_accumulators(op: &StructuredOp) -> Vec<u32> {
-    let mut next = 0;
-    let starts = op.reductions.iter().map(|reduction| {
-        let start = next;
-        next += reduction.values.len() as u32;
-        start
-    });
-    starts.collect()
-}
-
-/// Numbers the accumulators of the reductions that stayed, of those that began at `starts`.
-fn renumber_accumulators(op: &mut StructuredOp, starts: &[u32], is_live: &[bool]) {
-    let kept = starts.iter().zip(is_live).filter(|(_, live)| **live);
+/// Numbers the accumulators of the reductions that stayed, of those that had the numbers `ranges`.
+fn renumber_accumulators(op: &mut StructuredOp, ranges: &[Range<usize>], is_live: &[bool]) {
+    let kept = ranges.iter().zip(is_live).filter(|(_, live)| **live);
     let pairs: Vec<(u32, u32)> = kept
-        .map(|(start, _)| *start)
-        .zip(number_accumulators(op))
+        .zip(op.accumulator_ranges())
+        .map(|((before, _), now)| (before.start as u32, now.start as u32))
         .collect();
     let mut body = NodeGraph::default();
     let copies = body.import_nodes(&op.body, &op.collect_roots(), |body, node, data| {

@@ -14,14 +14,10 @@ const RADIX: u64 = 8;
 impl<'a> DispatchLowering<'a> {
     /// The accumulators that steps are restricted to.
     pub(super) fn accumulator_range(&self) -> std::ops::Range<usize> {
-        let sizes = self.nest.op.reductions.iter().map(|r| r.values.len());
+        let op = &self.nest.op;
         match self.only {
-            None => 0..sizes.sum(),
-            Some(at) => {
-                let sizes: Vec<usize> = sizes.collect();
-                let first = sizes[..at].iter().sum();
-                first..first + sizes[at]
-            }
+            None => 0..op.accumulator_count(),
+            Some(at) => op.accumulator_ranges()[at].clone(),
         }
     }
 
