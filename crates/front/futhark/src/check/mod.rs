@@ -38,7 +38,7 @@ use crate::syntax::tree::{SourceNameId, SyntaxTree};
 use crate::typed::{
     FileId, ProgramPlace, TypedExpression, TypedExpressionId, TypedKind, TypedProgram,
 };
-use environment::{ModuleScope, SpecificationId, TypeScheme};
+use environment::{ModuleScope, SpecificationId, TypeScheme, ValueBinding};
 use name_record::NameRecord;
 use rustc_hash::FxHashMap;
 use scope::ScopeChange;
@@ -310,5 +310,18 @@ impl<'a> SourceChecker<'a> {
             .types
             .substitute(scheme.body, &parameters, &arguments);
         (instance, arguments)
+    }
+
+    /// The types for the type parameters of the target of a value, where `instance` has those for its scheme.
+    fn instantiate_arguments(&mut self, value: &ValueBinding, instance: &[TypeId]) -> Vec<TypeId> {
+        let Some(arguments) = &value.arguments else {
+            return instance.to_vec();
+        };
+        let parameters = value.scheme.parameter_ids();
+        let types = &mut self.program.types;
+        let arguments = arguments.iter();
+        arguments
+            .map(|&argument| types.substitute(argument, &parameters, instance))
+            .collect()
     }
 }

@@ -221,21 +221,7 @@ impl SourceChecker<'_> {
             });
         }
         let instance = self.unify_matched_types(name, &found, wanted, range)?;
-        let arguments: Vec<TypeId> = match &found.arguments {
-            None => instance.clone(),
-            Some(arguments) => {
-                let parameters = found.scheme.parameter_ids();
-                let arguments = arguments.iter();
-                arguments
-                    .map(|&argument| {
-                        self.program
-                            .types
-                            .substitute(argument, &parameters, &instance)
-                    })
-                    .collect()
-            }
-        };
-        let arguments = arguments.into_iter();
+        let arguments = self.instantiate_arguments(&found, &instance).into_iter();
         let arguments = arguments.map(|argument| {
             self.variables
                 .resolve_all(&mut self.program.types, argument)
@@ -400,21 +386,11 @@ impl SourceChecker<'_> {
                     TermBinding::Module(self.seal(matched, opaque, signature), *place)
                 }
                 (TermBinding::Value(matched), TermBinding::Value(opaque)) => {
-                    let parameters = matched.scheme.parameter_ids();
                     let renamed = opaque.scheme.parameter_ids().into_iter();
                     let renamed: Vec<_> = renamed
                         .map(|parameter| self.program.types.intern(TypeForm::Parameter(parameter)))
                         .collect();
-                    let arguments = matched
-                        .arguments
-                        .iter()
-                        .flat_map(|arguments| arguments.iter());
-                    let arguments = arguments.map(|&argument| {
-                        self.program
-                            .types
-                            .substitute(argument, &parameters, &renamed)
-                    });
-                    let arguments: Vec<_> = arguments.collect();
+                    let arguments = self.instantiate_arguments(matched, &renamed);
                     self.resolve_specification(opaque.target, matched.target, &arguments);
                     TermBinding::Value(ValueBinding {
                         target: matched.target,

@@ -67,20 +67,7 @@ impl SourceChecker<'_> {
     fn check_value(&mut self, value: &ValueBinding, range: TextRange) -> TypedExpressionId {
         let scheme: Rc<TypeScheme> = Rc::clone(&value.scheme);
         let (type_id, instance) = self.instantiate(&scheme, range);
-        let arguments = match &value.arguments {
-            None => instance.clone(),
-            Some(arguments) => {
-                let parameters = scheme.parameter_ids();
-                let arguments = arguments.iter();
-                arguments
-                    .map(|&argument| {
-                        self.program
-                            .types
-                            .substitute(argument, &parameters, &instance)
-                    })
-                    .collect()
-            }
-        };
+        let arguments = self.instantiate_arguments(value, &instance);
         let kind = match value.target {
             ValueTarget::Definition(id) => {
                 let definition = &mut self.program.definitions[id];
