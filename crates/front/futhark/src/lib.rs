@@ -33,6 +33,7 @@ pub mod format;
 pub mod interface;
 pub mod internalise;
 pub mod intrinsic;
+mod local_slots;
 mod printed;
 pub mod query;
 mod restrictions;

@@ -4,16 +4,18 @@ use super::ConsumptionChecker;
 use super::alias_graph::{AliasId, AliasOrigin, ConsumptionEvent, ConsumptionId, ConsumptionWay};
 use super::alias_tree::AliasTree;
 use super::ownership::{OwnershipForm, OwnershipId};
-use crate::typed::{ProgramPlace, TypedExpression, TypedExpressionId, TypedKind};
+use crate::typed::{ProgramPlace, TypedExpressionId, TypedKind};
 
 impl ConsumptionChecker<'_> {
-    /// Checks a call. Arguments are evaluated from the last to the first, operands from the left to the right.
+    /// Checks a call.
     pub(super) fn check_call(
         &mut self,
+        id: TypedExpressionId,
         function: TypedExpressionId,
         arguments: &[TypedExpressionId],
-        call: &TypedExpression,
     ) -> AliasTree {
+        let program = self.program;
+        let call = &program.expressions[id];
         let callee = self.check_expression(function);
         let closure = self.unite_parts(&callee);
         let mut parameters = Vec::with_capacity(arguments.len());
@@ -28,15 +30,8 @@ impl ConsumptionChecker<'_> {
         if parameters.len() < arguments.len() {
             result = self.plain_ownership(call.type_id);
         }
-        let start = |id: TypedExpressionId| self.program.expressions[id].place.range.start;
-        let is_infix = arguments.len() == 2 && start(arguments[0]) < start(function);
         let mut trees: Vec<Option<AliasTree>> = vec![None; arguments.len()];
-        for step in 0..arguments.len() {
-            let index = if is_infix {
-                step
-            } else {
-                arguments.len() - 1 - step
-            };
+        for index in program.sizes.argument_order(id, arguments.len()) {
             let parameter = parameters.get(index).copied();
             let checked =
                 self.check_argument(arguments[index], parameter, ConsumptionWay::Argument);

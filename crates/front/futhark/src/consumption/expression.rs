@@ -50,7 +50,7 @@ impl ConsumptionChecker<'_> {
                 self.make_uniform(set, ownership)
             }
             TypedKind::Application(function, arguments) => {
-                self.check_call(*function, arguments, node)
+                self.check_call(id, *function, arguments)
             }
             TypedKind::Lambda(lambda) => self.check_lambda(lambda, None),
             TypedKind::If(condition, accept, reject) => {

@@ -139,7 +139,7 @@ impl ProgramEvaluator<'_> {
         local: LocalId,
         frame: &mut VariableFrame,
     ) -> EvaluateResult<EvaluatedValue> {
-        let Some(value) = self.get_local(local, frame) else {
+        let Some(value) = frame.locals.get(local) else {
             let name = &self.program.names[self.program.locals[local].name];
             return Err(self.fail(format!(
                 "the size `{name}` does not follow from the arguments"
@@ -193,7 +193,7 @@ impl ProgramEvaluator<'_> {
     ) -> EvaluatedValue {
         let mut captured = frame.clone();
         for &size in &lambda.size_parameters {
-            self.set_local(size, None, &mut captured);
+            captured.locals.set(size, None);
         }
         EvaluatedValue::Function(Rc::new(FunctionValue::Lambda(id, captured)))
     }
@@ -250,7 +250,7 @@ impl ProgramEvaluator<'_> {
     ) -> EvaluateResult<()> {
         let value = self.evaluate(binding.value, frame)?;
         for &size in &binding.sizes {
-            self.set_local(size, None, frame);
+            frame.locals.set(size, None);
         }
         if self.match_pattern(binding.pattern, value, frame)? {
             return Ok(());
@@ -273,7 +273,7 @@ impl ProgramEvaluator<'_> {
                 };
                 for index in 0..bound.to_int() {
                     let index = EvaluatedValue::Scalar(scalar, index as u64);
-                    self.set_local(counter, Some(index), frame);
+                    frame.locals.set(counter, Some(index));
                     value = self.evaluate_iteration(typed_loop, value, frame)?;
                 }
             }
@@ -317,8 +317,7 @@ impl ProgramEvaluator<'_> {
         EvaluatedValue::from_bool(are_equal(left, right))
     }
 
-    /// Evaluates a function with its arguments: from the last to the first, then the function, since a function may need sizes
-    /// that its arguments produce. The operands of infix operators are evaluated from the first to the last.
+    /// Evaluates a function with its arguments.
     fn evaluate_application(
         &mut self,
         id: TypedExpressionId,
@@ -326,19 +325,11 @@ impl ProgramEvaluator<'_> {
         arguments: &[TypedExpressionId],
         frame: &mut VariableFrame,
     ) -> EvaluateResult<EvaluatedValue> {
-        let is_infix = self.program.sizes.infix.contains(&id);
-        let mut values = Vec::with_capacity(arguments.len());
-        for index in 0..arguments.len() {
-            let index = if is_infix {
-                index
-            } else {
-                arguments.len() - 1 - index
-            };
-            values.push(self.evaluate(arguments[index], frame)?);
+        let mut values = vec![None; arguments.len()];
+        for index in self.program.sizes.argument_order(id, arguments.len()) {
+            values[index] = Some(self.evaluate(arguments[index], frame)?);
         }
-        if !is_infix {
-            values.reverse();
-        }
+        let values = values.into_iter().flatten().collect();
         let function = self.evaluate(function, frame)?;
         self.place = Some(self.program.expressions[id].place);
         let function = self.require_function(function)?;
@@ -377,12 +368,12 @@ impl ProgramEvaluator<'_> {
         let steps = self.evaluate_steps(steps, frame)?;
         let mut target = match &program.expressions[source].kind {
             TypedKind::Local(local, _) => {
-                let taken = self.get_local(*local, frame).cloned();
+                let taken = frame.locals.get(*local).cloned();
                 let is_consumed = steps
                     .iter()
                     .any(|step| matches!(step, super::array::StepValue::Indices(_)));
                 if is_consumed {
-                    self.set_local(*local, None, frame);
+                    frame.locals.set(*local, None);
                 }
                 match taken {
                     Some(value) => value,

@@ -16,6 +16,7 @@ pub mod value;
 pub(crate) use builtin::{constant_bits, find_arity, result_type};
 pub(crate) use pattern::{read_float, read_literal};
 
+use crate::local_slots::LocalSlots;
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{DefinitionId, ProgramPlace, TypedKind, TypedProgram};
 use rustc_hash::FxHashMap;
@@ -132,8 +133,7 @@ impl<'p> ProgramEvaluator<'p> {
             return Err(self.fail("the definition has no body"));
         };
         let mut frame = VariableFrame {
-            base: definition.locals.start,
-            values: vec![None; definition.locals.len()],
+            locals: LocalSlots::new(&definition.locals),
             shapes: FxHashMap::default(),
         };
         if let Some(instance) = instance {

@@ -5,37 +5,11 @@ use super::{EvaluateResult, ProgramEvaluator};
 use crate::check::types::{PrimitiveType, TypeForm, TypeId};
 use crate::intrinsic::machine_type;
 use crate::typed::{
-    LocalId, SizeTerm, SizedType, SizedTypeId, TypedLiteral, TypedPatternId, TypedPatternKind,
+    SizeTerm, SizedType, SizedTypeId, TypedLiteral, TypedPatternId, TypedPatternKind,
 };
 use spirula_program::ScalarOp;
 
 impl ProgramEvaluator<'_> {
-    /// Sets or removes the value of a variable.
-    pub(super) fn set_local(
-        &self,
-        local: LocalId,
-        value: Option<EvaluatedValue>,
-        frame: &mut VariableFrame,
-    ) {
-        if let Some(slot) = local
-            .index()
-            .checked_sub(frame.base)
-            .and_then(|index| frame.values.get_mut(index))
-        {
-            *slot = value;
-        }
-    }
-
-    /// The value of a variable, if it has one.
-    pub(super) fn get_local<'f>(
-        &self,
-        local: LocalId,
-        frame: &'f VariableFrame,
-    ) -> Option<&'f EvaluatedValue> {
-        let index = local.index().checked_sub(frame.base)?;
-        frame.values.get(index)?.as_ref()
-    }
-
     /// Matches a value with a pattern, and binds the variables of the pattern. False if it does not match.
     pub(super) fn match_pattern(
         &mut self,
@@ -51,7 +25,7 @@ impl ProgramEvaluator<'_> {
         self.bind_pattern_sizes(id, &value, frame);
         match &pattern.kind {
             TypedPatternKind::Local(local) => {
-                self.set_local(*local, Some(value), frame);
+                frame.locals.set(*local, Some(value));
                 Ok(true)
             }
             TypedPatternKind::Wildcard => Ok(true),
@@ -154,9 +128,11 @@ impl ProgramEvaluator<'_> {
     /// Gives a size a value, if it is a variable that has none.
     fn bind_size(&self, size: SizeTerm, length: i64, frame: &mut VariableFrame) {
         if let SizeTerm::Local(local) = size
-            && self.get_local(local, frame).is_none()
+            && frame.locals.get(local).is_none()
         {
-            self.set_local(local, Some(EvaluatedValue::from_int64(length)), frame);
+            frame
+                .locals
+                .set(local, Some(EvaluatedValue::from_int64(length)));
         }
     }
 

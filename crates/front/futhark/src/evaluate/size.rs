@@ -31,7 +31,7 @@ impl ProgramEvaluator<'_> {
                 if let TypedKind::Lambda(lambda) = &program.expressions[*lambda].kind {
                     for (&size, value) in lambda.size_parameters.iter().zip(&instance.sizes) {
                         let value = value.map(EvaluatedValue::from_int64);
-                        self.set_local(size, value, &mut captured);
+                        captured.locals.set(size, value);
                     }
                 }
                 let parameters = program.local_type_parameters.get(local);
@@ -113,7 +113,9 @@ impl ProgramEvaluator<'_> {
     ) {
         let definition = &self.program.definitions[id];
         for (&size, value) in definition.size_parameters.iter().zip(&instance.sizes) {
-            self.set_local(size, value.map(EvaluatedValue::from_int64), frame);
+            frame
+                .locals
+                .set(size, value.map(EvaluatedValue::from_int64));
         }
         frame.set_shapes(&definition.type_parameters, instance);
     }
@@ -127,12 +129,12 @@ impl ProgramEvaluator<'_> {
     ) {
         if let Some(produced) = self.program.sizes.results.get(&id) {
             for &size in &produced.sizes {
-                self.set_local(size, None, frame);
+                frame.locals.set(size, None);
             }
             self.bind_sizes(produced.sized, value, frame);
         }
         if let Some(&local) = self.program.sizes.values.get(&id) {
-            self.set_local(local, Some(value.clone()), frame);
+            frame.locals.set(local, Some(value.clone()));
         }
     }
 
@@ -145,7 +147,7 @@ impl ProgramEvaluator<'_> {
     ) {
         if let Some(produced) = self.program.sizes.patterns.get(&id) {
             for &size in &produced.sizes {
-                self.set_local(size, None, frame);
+                frame.locals.set(size, None);
             }
             self.bind_sizes(produced.sized, value, frame);
         }
@@ -159,7 +161,7 @@ impl ProgramEvaluator<'_> {
     ) -> EvaluateResult<Option<i64>> {
         match size {
             SizeTerm::Anonymous => Ok(None),
-            SizeTerm::Local(local) => Ok(self.get_local(local, frame).map(EvaluatedValue::to_int)),
+            SizeTerm::Local(local) => Ok(frame.locals.get(local).map(EvaluatedValue::to_int)),
             SizeTerm::Expression(id) if self.has_values(id, frame) => {
                 Ok(Some(self.evaluate(id, frame)?.to_int()))
             }
@@ -169,7 +171,7 @@ impl ProgramEvaluator<'_> {
 
     /// Whether the variables of a size expression have values.
     fn has_values(&self, id: TypedExpressionId, frame: &VariableFrame) -> bool {
-        let has = |local: LocalId| self.get_local(local, frame).is_some();
+        let has = |local: LocalId| frame.locals.get(local).is_some();
         crate::sizes::facts::all_locals(self.program, id, &has)
     }
 }

@@ -1,6 +1,7 @@
 //! Values of the evaluator.
 
 use crate::check::types::{PrimitiveType, TypeId, TypeParameterId};
+use crate::local_slots::LocalSlots;
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{DefinitionId, IntrinsicId, TypedExpressionId};
 use rustc_hash::FxHashMap;
@@ -71,10 +72,8 @@ pub struct AccumulatorValue {
 /// The variables of a definition.
 #[derive(Clone, Debug)]
 pub struct VariableFrame {
-    /// The position of the first variable among those of the program.
-    pub base: usize,
-    /// The values of the variables that have one.
-    pub values: Vec<Option<EvaluatedValue>>,
+    /// The values of the variables.
+    pub locals: LocalSlots<EvaluatedValue>,
     /// The sizes of the types for type parameters.
     pub shapes: FxHashMap<TypeParameterId, Vec<i64>>,
 }

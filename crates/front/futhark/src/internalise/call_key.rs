@@ -297,7 +297,7 @@ impl<'b> CallTranslation<'b> {
             (parameter, self.translate_shape(shape, role))
         });
         let shapes = shapes.collect();
-        let values = frame.values.iter().map(|value| match value {
+        let locals = frame.locals.map_slots(|value| match value {
             Some(value) if !matches!(value, StaticValue::Accumulator(_)) => {
                 Some(self.translate_value(value, role))
             }
@@ -307,8 +307,7 @@ impl<'b> CallTranslation<'b> {
             }
         });
         StaticFrame {
-            base: frame.base,
-            values: values.collect(),
+            locals,
             types: Rc::clone(&frame.types),
             shapes,
         }

@@ -238,7 +238,7 @@ impl<'p> SourceInternaliser<'p> {
                     .builder
                     .add_variable("i", SoacType::Scalar(machine_type(*scalar)));
                 let value = StaticValue::Scalar(*scalar, SoacOperand::Variable(counter));
-                self.set_local(local, Some(value), frame);
+                frame.locals.set(local, Some(value));
                 Ok(SoacLoopForm::For(counter, *bound))
             }
             (TypedLoopForm::Elements(pattern, _), Some(StaticValue::Array(array))) => {

@@ -232,7 +232,7 @@ impl SourceInternaliser<'_> {
     ) -> StaticValue {
         let mut captured = frame.clone();
         for &size in &lambda.size_parameters {
-            self.set_local(size, None, &mut captured);
+            captured.locals.set(size, None);
         }
         StaticValue::Function(Rc::new(StaticFunction::Lambda(id, captured)))
     }
@@ -368,7 +368,7 @@ impl SourceInternaliser<'_> {
         frame: &StaticFrame,
     ) -> InternaliseResult<StaticValue> {
         let program = self.program;
-        let Some(value) = self.get_local(local, frame).cloned() else {
+        let Some(value) = frame.locals.get(local).cloned() else {
             let name = &program.names[program.locals[local].name];
             return Err(self.fail(format!(
                 "the size `{name}` does not follow from the arguments"
@@ -413,8 +413,7 @@ impl SourceInternaliser<'_> {
         ))))
     }
 
-    /// Internalises a function with its arguments: from the last to the first, then the function, since a function may need
-    /// sizes that its arguments produce. The operands of infix operators come from the first to the last.
+    /// Internalises a function with its arguments.
     fn internalise_application(
         &mut self,
         id: TypedExpressionId,
@@ -422,19 +421,11 @@ impl SourceInternaliser<'_> {
         arguments: &[TypedExpressionId],
         frame: &mut StaticFrame,
     ) -> InternaliseResult<StaticValue> {
-        let is_infix = self.program.sizes.infix.contains(&id);
-        let mut values = Vec::with_capacity(arguments.len());
-        for index in 0..arguments.len() {
-            let index = if is_infix {
-                index
-            } else {
-                arguments.len() - 1 - index
-            };
-            values.push(self.internalise(arguments[index], frame)?);
+        let mut values = vec![None; arguments.len()];
+        for index in self.program.sizes.argument_order(id, arguments.len()) {
+            values[index] = Some(self.internalise(arguments[index], frame)?);
         }
-        if !is_infix {
-            values.reverse();
-        }
+        let values = values.into_iter().flatten().collect();
         let function = self.internalise(function, frame)?;
         self.place = Some(self.program.expressions[id].place);
         let function = self.require_function(function)?;
@@ -451,7 +442,7 @@ impl SourceInternaliser<'_> {
         for binding in bindings {
             let value = self.internalise(binding.value, frame)?;
             for &size in &binding.sizes {
-                self.set_local(size, None, frame);
+                frame.locals.set(size, None);
             }
             self.bind_pattern(binding.pattern, value, frame)?;
         }

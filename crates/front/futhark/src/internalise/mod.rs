@@ -23,6 +23,7 @@ mod value;
 
 use crate::check::types::{TypeForm, TypeId};
 use crate::intrinsic::{is_unsigned, machine_type};
+use crate::local_slots::LocalSlots;
 use crate::source::SourceFiles;
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{
@@ -491,8 +492,7 @@ impl SourceInternaliser<'_> {
     ) -> InternaliseResult<StaticFrame> {
         let definition = &self.program.definitions[id];
         let mut frame = StaticFrame {
-            base: definition.locals.start,
-            values: vec![None; definition.locals.len()],
+            locals: LocalSlots::new(&definition.locals),
             types: call.types,
             shapes: FxHashMap::default(),
         };

@@ -9,39 +9,13 @@ use crate::evaluate::read_literal;
 use crate::intrinsic::machine_type;
 use crate::syntax::tree::NumberType;
 use crate::typed::{
-    DefinitionId, LocalId, SizeTerm, SizedType, SizedTypeId, TypedLiteral as SourceScalar,
-    TypedPatternId, TypedPatternKind,
+    DefinitionId, SizeTerm, SizedType, SizedTypeId, TypedLiteral as SourceScalar, TypedPatternId,
+    TypedPatternKind,
 };
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType as MachineType};
 use spirula_soac::ir::{SoacMessagePart, SoacOperand};
 
 impl SourceInternaliser<'_> {
-    /// Sets or removes the value of a variable.
-    pub(super) fn set_local(
-        &self,
-        local: LocalId,
-        value: Option<StaticValue>,
-        frame: &mut StaticFrame,
-    ) {
-        if let Some(slot) = local
-            .index()
-            .checked_sub(frame.base)
-            .and_then(|index| frame.values.get_mut(index))
-        {
-            *slot = value;
-        }
-    }
-
-    /// The value of a variable, if it has one.
-    pub(super) fn get_local<'f>(
-        &self,
-        local: LocalId,
-        frame: &'f StaticFrame,
-    ) -> Option<&'f StaticValue> {
-        let index = local.index().checked_sub(frame.base)?;
-        frame.values.get(index)?.as_ref()
-    }
-
     /// The truth value of a constant.
     pub(super) fn truth(&self, value: bool) -> SoacOperand {
         SoacOperand::Constant(ScalarLiteral::new(MachineType::Bool, u64::from(value)))
@@ -72,7 +46,7 @@ impl SourceInternaliser<'_> {
         self.bind_pattern_sizes(id, &value, frame);
         let mut condition = self.truth(true);
         match &pattern.kind {
-            TypedPatternKind::Local(local) => self.set_local(*local, Some(value), frame),
+            TypedPatternKind::Local(local) => frame.locals.set(*local, Some(value)),
             TypedPatternKind::Wildcard => {}
             TypedPatternKind::Ascribed(inner) => return self.match_pattern(*inner, value, frame),
             TypedPatternKind::Scalar(literal) => {
@@ -161,14 +135,11 @@ impl SourceInternaliser<'_> {
         match (&self.program.sized_types[id], value) {
             (SizedType::Array(size, element), StaticValue::Array(array)) => {
                 if let SizeTerm::Local(local) = size
-                    && self.get_local(*local, frame).is_none()
+                    && frame.locals.get(*local).is_none()
                 {
                     let int64 = PrimitiveType::Number(NumberType::I64);
-                    self.set_local(
-                        *local,
-                        Some(StaticValue::Scalar(int64, array.length)),
-                        frame,
-                    );
+                    let length = StaticValue::Scalar(int64, array.length);
+                    frame.locals.set(*local, Some(length));
                 }
                 self.bind_sizes(*element, &array.element, frame);
             }
@@ -326,7 +297,7 @@ impl SourceInternaliser<'_> {
                     (None, SizeTerm::Local(local)) => {
                         let int64 = PrimitiveType::Number(NumberType::I64);
                         let length = StaticValue::Scalar(int64, array.length);
-                        self.set_local(local, Some(length), frame);
+                        frame.locals.set(local, Some(length));
                     }
                     _ => {}
                 }
@@ -362,7 +333,7 @@ impl SourceInternaliser<'_> {
     ) -> InternaliseResult<Option<SoacOperand>> {
         let value = match size {
             SizeTerm::Anonymous => return Ok(None),
-            SizeTerm::Local(local) => match self.get_local(local, frame) {
+            SizeTerm::Local(local) => match frame.locals.get(local) {
                 Some(value) => value.clone(),
                 None => return Ok(None),
             },

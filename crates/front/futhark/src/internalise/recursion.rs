@@ -109,7 +109,7 @@ impl SourceInternaliser<'_> {
         let StaticInstance { mut sizes, shapes } = instance;
         let parameters = &self.program.definitions[id].size_parameters;
         for (&parameter, size) in parameters.iter().zip(&mut sizes) {
-            if self.get_local(parameter, &frame).is_some() {
+            if frame.locals.get(parameter).is_some() {
                 *size = None;
             }
         }

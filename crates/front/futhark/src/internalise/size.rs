@@ -119,7 +119,7 @@ impl SourceInternaliser<'_> {
         let int64 = PrimitiveType::Number(NumberType::I64);
         for (&size, value) in parameters.iter().zip(&instance.sizes) {
             let value = value.map(|operand| StaticValue::Scalar(int64, operand));
-            self.set_local(size, value, frame);
+            frame.locals.set(size, value);
         }
     }
 
@@ -147,12 +147,12 @@ impl SourceInternaliser<'_> {
         let program = self.program;
         if let Some(produced) = program.sizes.results.get(&id) {
             for &size in &produced.sizes {
-                self.set_local(size, None, frame);
+                frame.locals.set(size, None);
             }
             self.bind_sizes(produced.sized, value, frame);
         }
         if let Some(&local) = program.sizes.values.get(&id) {
-            self.set_local(local, Some(value.clone()), frame);
+            frame.locals.set(local, Some(value.clone()));
         }
     }
 
@@ -166,7 +166,7 @@ impl SourceInternaliser<'_> {
         let program = self.program;
         if let Some(produced) = program.sizes.patterns.get(&id) {
             for &size in &produced.sizes {
-                self.set_local(size, None, frame);
+                frame.locals.set(size, None);
             }
             self.bind_sizes(produced.sized, value, frame);
         }
@@ -181,14 +181,14 @@ impl SourceInternaliser<'_> {
         let id = match size {
             SizeTerm::Anonymous => return None,
             SizeTerm::Local(local) => {
-                return match self.get_local(local, frame) {
+                return match frame.locals.get(local) {
                     Some(StaticValue::Scalar(_, operand)) => Some(*operand),
                     _ => None,
                 };
             }
             SizeTerm::Expression(id) => id,
         };
-        let has = |local: LocalId| self.get_local(local, frame).is_some();
+        let has = |local: LocalId| frame.locals.get(local).is_some();
         if !all_locals(self.program, id, &has) {
             return None;
         }

@@ -5,6 +5,7 @@
 
 use crate::check::types::{PrimitiveType, TypeId, TypeParameterId};
 use crate::intrinsic::machine_type;
+use crate::local_slots::LocalSlots;
 use crate::syntax::tree::SourceNameId;
 use crate::typed::{DefinitionId, IntrinsicId, TypedExpressionId};
 use rustc_hash::FxHashMap;
@@ -81,10 +82,8 @@ pub(super) struct StaticInstance {
 /// The variables of a definition.
 #[derive(Clone, Debug)]
 pub(super) struct StaticFrame {
-    /// The position of the first variable among those of the program.
-    pub(super) base: usize,
-    /// The values of the variables that have one.
-    pub(super) values: Vec<Option<StaticValue>>,
+    /// The values of the variables.
+    pub(super) locals: LocalSlots<StaticValue>,
     /// The types for type parameters.
     pub(super) types: TypeArguments,
     /// The sizes of the types for type parameters.

@@ -1,8 +1,8 @@
 //! Causality check: the size of a value must exist before the value is made.
 //!
 //! A function, an array without elements and a value of a sum need the sizes of their types where they stand, and a lambda
-//! those of its parameters. An expression that produces a size must therefore be evaluated before. Arguments are evaluated from the last to the first, then the
-//! function; operands of infix operators from the first to the last.
+//! those of its parameters. An expression that produces a size must therefore be evaluated before.
+//! [`super::SizeFacts::argument_order`] has the order of arguments.
 
 use super::shape::{ShapedForm, ShapedTypeId};
 use super::{SizeInference, SizeResult};
@@ -63,11 +63,9 @@ impl CausalityCheck<'_, '_> {
                 self.visit(lambda.body, &mut known.clone())?;
             }
             TypedKind::Application(function, arguments) => {
-                let mut order = arguments.clone();
-                if !self.inference.program.sizes.infix.contains(&id) {
-                    order.reverse();
-                }
-                for argument in order {
+                let sizes = &self.inference.program.sizes;
+                for index in sizes.argument_order(id, arguments.len()) {
+                    let argument = arguments[index];
                     self.visit(argument, known)?;
                     known.extend(self.values.get(&argument));
                 }

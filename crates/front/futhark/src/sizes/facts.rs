@@ -22,8 +22,24 @@ pub struct SizeFacts {
     /// The types of the arguments that a definition takes beyond its parameters: of those after the parameters in its type. Their sizes
     /// are its size parameters, or known where it is defined.
     pub unnamed: FxHashMap<DefinitionId, Vec<SizedTypeId>>,
-    /// Applications whose arguments are evaluated from the first to the last: those of infix operators.
+    /// Applications of infix operators.
     pub infix: FxHashSet<TypedExpressionId>,
+}
+
+impl SizeFacts {
+    /// The positions of the arguments of an application, in the order in which they are evaluated. The function is evaluated
+    /// after them.
+    ///
+    /// Operands of infix operators are evaluated from the first to the last, other arguments from the last to the first. A
+    /// function may need sizes that its arguments produce.
+    pub fn argument_order(
+        &self,
+        application: TypedExpressionId,
+        count: usize,
+    ) -> impl Iterator<Item = usize> + use<> {
+        let is_infix = self.infix.contains(&application);
+        (0..count).map(move |step| if is_infix { step } else { count - 1 - step })
+    }
 }
 
 /// The arguments for the parameters of a value, in terms of the variables where it is used.
