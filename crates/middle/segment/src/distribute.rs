@@ -195,17 +195,9 @@ impl SegmentTranslation {
         let accepted: Vec<_> = results.iter().map(|&id| self.add_twin(id)).collect();
         let mut whole = Vec::new();
         self.push_map(nest, body, &accepted, &mut whole);
-        let condition = self.compare_width(nest, out);
-        let [accept, reject] =
-            [(whole, accepted), (distributed, twins)].map(|(statements, ids)| SegmentBody {
-                statements,
-                results: ids.into_iter().map(SoacOperand::Variable).collect(),
-            });
-        out.push(SegmentStatement {
-            results: results.to_vec(),
-            certificates: Vec::new(),
-            operation: HostOperation::If(condition, accept, reject),
-        });
+        let accept = SegmentBody::from_variables(whole, accepted);
+        let reject = SegmentBody::from_variables(distributed, twins);
+        self.push_choice(nest, results, [accept, reject], out);
         true
     }
 

@@ -1,8 +1,6 @@
 //! Fused maps: as one operation, and as a map with an operation on its results.
 
-use crate::ir::{
-    HostOperation, SegmentBody, SegmentFold, SegmentHistogram, SegmentKind, SegmentStatement,
-};
+use crate::ir::{SegmentBody, SegmentFold, SegmentHistogram, SegmentKind, SegmentStatement};
 use crate::nest::{MapNest, add_variable, make_parallel};
 use crate::translate::SegmentTranslation;
 use spirula_program::ScalarType;
@@ -44,17 +42,9 @@ impl SegmentTranslation {
         let accepted: Vec<_> = results.iter().map(|&id| self.add_twin(id)).collect();
         let operation = inner.make_operation(&mut self.signature, body, &kind);
         let whole = vec![make_parallel(accepted.clone(), certificates, operation)];
-        let condition = self.compare_width(&inner, out);
-        let [accept, reject] =
-            [(whole, accepted), (split, twins)].map(|(statements, ids)| SegmentBody {
-                statements,
-                results: ids.into_iter().map(SoacOperand::Variable).collect(),
-            });
-        out.push(SegmentStatement {
-            results: results.to_vec(),
-            certificates: Vec::new(),
-            operation: HostOperation::If(condition, accept, reject),
-        });
+        let accept = SegmentBody::from_variables(whole, accepted);
+        let reject = SegmentBody::from_variables(split, twins);
+        self.push_choice(&inner, results, [accept, reject], out);
         true
     }
 

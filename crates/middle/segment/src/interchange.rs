@@ -42,10 +42,7 @@ impl SegmentTranslation {
         };
         self.push_map(nest, &initial, &first, out);
         let first = first.into_iter().map(SoacOperand::Variable);
-        let body = SegmentBody {
-            statements,
-            results: next.into_iter().map(SoacOperand::Variable).collect(),
-        };
+        let body = SegmentBody::from_variables(statements, next);
         out.push(SegmentStatement {
             results: results.to_vec(),
             certificates: Vec::new(),

@@ -27,6 +27,14 @@ pub struct SegmentBody {
 }
 
 impl SegmentBody {
+    /// Statements whose results are variables.
+    pub fn from_variables(statements: Vec<SegmentStatement>, results: Vec<SoacVariableId>) -> Self {
+        SegmentBody {
+            statements,
+            results: results.into_iter().map(SoacOperand::Variable).collect(),
+        }
+    }
+
     /// Calls a function with the body of each kernel, and that of each function of kernels.
     pub(crate) fn for_each_kernel_body<'b>(&'b self, visit: &mut dyn FnMut(&'b SoacBody)) {
         for statement in &self.statements {

@@ -1,18 +1,14 @@
 //! The choice between forms of a nest by its width, which the host makes.
 
-use crate::ir::{HostOperation, SegmentStatement};
+use crate::ir::{HostOperation, SegmentBody, SegmentStatement};
 use crate::nest::{MapNest, add_variable};
 use crate::translate::SegmentTranslation;
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
-use spirula_soac::ir::{SoacOperand, SoacOperation, SoacType};
+use spirula_soac::ir::{SoacOperand, SoacOperation, SoacType, SoacVariableId};
 
 impl SegmentTranslation {
     /// Whether the nest alone is enough parallelism.
-    pub(crate) fn compare_width(
-        &mut self,
-        nest: &MapNest,
-        out: &mut Vec<SegmentStatement>,
-    ) -> SoacOperand {
+    fn compare_width(&mut self, nest: &MapNest, out: &mut Vec<SegmentStatement>) -> SoacOperand {
         let mut product = SoacOperand::from_int64(1);
         for size in nest.sizes() {
             let multiply = ScalarOperator::with_type(ScalarOp::Mul, ScalarType::I64);
@@ -21,6 +17,23 @@ impl SegmentTranslation {
         let enough = self.push_threshold(nest, out);
         let compare = ScalarOperator::with_type(ScalarOp::SLe, ScalarType::I64);
         self.push_scalar(compare, vec![enough, product], out)
+    }
+
+    /// Adds a choice between two versions of a nest. The first is taken where the nest alone is enough parallelism.
+    pub(crate) fn push_choice(
+        &mut self,
+        nest: &MapNest,
+        results: &[SoacVariableId],
+        versions: [SegmentBody; 2],
+        out: &mut Vec<SegmentStatement>,
+    ) {
+        let condition = self.compare_width(nest, out);
+        let [accept, reject] = versions;
+        out.push(SegmentStatement {
+            results: results.to_vec(),
+            certificates: Vec::new(),
+            operation: HostOperation::If(condition, accept, reject),
+        });
     }
 
     /// The width from which on a nest is enough parallelism: a tuning parameter, unless the widths are constants.
