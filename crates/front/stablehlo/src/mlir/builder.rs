@@ -3,7 +3,7 @@
 //! A built module shares types, attributes, locations and resources with the module that it is made from, so that their
 //! ids mean the same in both.
 
-use super::attribute::NamedAttribute;
+use super::attribute::{MlirAttr, NamedAttribute};
 use super::id::{MlirBlock, MlirOp, MlirRegion, MlirValue};
 use super::location::MlirLoc;
 use super::module::MlirModule;
@@ -114,6 +114,14 @@ impl ModuleBuilder {
         let root = self.module.root();
         self.module
             .set_attributes(root, &mut properties, &mut attributes);
+    }
+
+    /// Attributes with interned names, as operations have them.
+    pub fn intern_attributes(&mut self, attributes: &[(&str, MlirAttr)]) -> Vec<NamedAttribute> {
+        let attributes = attributes.iter();
+        attributes
+            .map(|(name, attr)| (self.module.intern_text(name), *attr))
+            .collect()
     }
 
     /// Appends an operation to the innermost open block.

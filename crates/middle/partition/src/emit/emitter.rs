@@ -74,11 +74,7 @@ impl LocalEmitter<'_> {
         ty: MlirType,
         properties: &[(&str, MlirAttr)],
     ) -> PartitionResult<MlirValue> {
-        let module = self.builder.module_mut();
-        let properties = properties
-            .iter()
-            .map(|(name, attr)| (module.intern_text(name), *attr));
-        let properties = properties.collect();
+        let properties = self.builder.intern_attributes(properties);
         let op = self.builder.append_operation(OperationDraft {
             properties,
             ..OperationDraft::new(name, operands, &[ty])

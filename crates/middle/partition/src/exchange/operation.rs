@@ -40,11 +40,7 @@ impl ExchangeRewriter<'_> {
         ty: MlirType,
         properties: &[(&str, MlirAttr)],
     ) -> PartitionResult<MlirValue> {
-        let module = self.builder.module_mut();
-        let properties = properties
-            .iter()
-            .map(|(name, attr)| (module.intern_text(name), *attr));
-        let properties = properties.collect();
+        let properties = self.builder.intern_attributes(properties);
         let made = self.builder.append_operation(OperationDraft {
             properties,
             place: self.source.source_location(op),
