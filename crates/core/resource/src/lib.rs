@@ -6,18 +6,17 @@
 //! - [`SamplerState`]: addressing, filters, border and comparison of a sampler.
 //! - [`PipeShape`]: packets of a pipe, and the layout of its memory.
 //!
-//! Checked launches have their types here, too: [`CheckOptions`] state what is checked, and a [`FaultReport`] describes a
+//! Checked launches have their types here, too: [`SanitizerOptions`] state what is checked, and a [`FaultReport`] describes a
 //! fault.
 
-mod check_options;
 mod fault_report;
 mod image_shape;
 mod image_type;
 mod pipe_shape;
 mod sampler;
+mod sanitizer_options;
 mod texel_format;
 
-pub use check_options::CheckOptions;
 pub use fault_report::{FaultKind, FaultReport, InstructionSite, InvocationId};
 pub use image_shape::{ImageDimensions, ImageShape};
 pub use image_type::ImageType;
@@ -26,4 +25,5 @@ pub use sampler::{
     BORDER_COLOURS, BorderColour, DEPTH_COMPARISONS, DepthComparison, MAX_LOD, SAMPLER_ADDRESSINGS,
     SAMPLER_FILTERS, SamplerAddressing, SamplerFilter, SamplerState,
 };
+pub use sanitizer_options::SanitizerOptions;
 pub use texel_format::TexelFormat;

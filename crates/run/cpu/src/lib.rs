@@ -65,4 +65,6 @@ pub use memory::guarded_pages::GuardedPages;
 pub use memory::memory_span::MemorySpan;
 pub use pipe::PipeShape;
 pub use sanitizer::kernel_sanitizer::KernelSanitizer;
-pub use spirula_resource::{CheckOptions, FaultKind, FaultReport, InstructionSite, InvocationId};
+pub use spirula_resource::{
+    FaultKind, FaultReport, InstructionSite, InvocationId, SanitizerOptions,
+};

@@ -9,8 +9,8 @@ mod common;
 
 use common::module;
 use spirula_cpu::{
-    CheckOptions, CpuMode, DescriptorResource, InvocationRange, JitArgument, JitKernel, JitLaunch,
-    JitOptions, KernelSanitizer, MemorySpan, ResourceBinding,
+    CpuMode, DescriptorResource, InvocationRange, JitArgument, JitKernel, JitLaunch, JitOptions,
+    KernelSanitizer, MemorySpan, ResourceBinding, SanitizerOptions,
 };
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use std::path::Path;
@@ -20,7 +20,7 @@ struct CheckSetup {
     words: Vec<usize>,
     /// Whether the first buffer counts, rather than being zero.
     iota: bool,
-    check: CheckOptions,
+    check: SanitizerOptions,
 }
 
 fn setup(text: &str) -> CheckSetup {
@@ -28,7 +28,7 @@ fn setup(text: &str) -> CheckSetup {
         groups: [1; 3],
         words: vec![64, 64],
         iota: false,
-        check: CheckOptions::default(),
+        check: SanitizerOptions::default(),
     };
     for line in text.lines().map_while(|l| l.strip_prefix("; ")) {
         let mut words = line.split(' ');

@@ -1,9 +1,9 @@
 //! Drivers: the interface that an implementation of a device provides, and the facts of a device.
 
 use crate::{
-    BufferHandle, CheckOptions, DeviceError, ImageHandle, ImageShape, ImportedMemory, KernelHandle,
-    KernelLaunch, KernelModuleScope, PipeHandle, PipeShape, ResourceHandle, SamplerHandle,
-    SamplerState,
+    BufferHandle, DeviceError, ImageHandle, ImageShape, ImportedMemory, KernelHandle, KernelLaunch,
+    KernelModuleScope, PipeHandle, PipeShape, ResourceHandle, SamplerHandle, SamplerState,
+    SanitizerOptions,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::SpirvVersion;
@@ -158,7 +158,7 @@ pub struct DeviceOptions {
     /// that time.
     pub timeout: Option<Duration>,
     /// Options of the sanitizer, `cpu+san`.
-    pub check: CheckOptions,
+    pub check: SanitizerOptions,
 }
 
 /// A copy of bytes within a buffer, or from one to another. Parts of one buffer do not overlap.

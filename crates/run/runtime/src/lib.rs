@@ -60,7 +60,7 @@ pub use module_scope::KernelModuleScope;
 pub use profile::{DeviceProfile, KernelTime};
 pub use spirula_program::ByteRegion;
 pub use spirula_resource::{
-    BorderColour, CheckOptions, DepthComparison, FaultKind, FaultReport, ImageDimensions,
-    ImageShape, InstructionSite, InvocationId, PipeShape, SamplerAddressing, SamplerFilter,
-    SamplerState, TexelFormat,
+    BorderColour, DepthComparison, FaultKind, FaultReport, ImageDimensions, ImageShape,
+    InstructionSite, InvocationId, PipeShape, SamplerAddressing, SamplerFilter, SamplerState,
+    SanitizerOptions, TexelFormat,
 };

@@ -3,7 +3,7 @@
 use crate::cli::{CommandFailure, CommandResult, files};
 use clap::Args;
 use serde_json::{Value, json};
-use spirula_runtime::{CheckOptions, FaultReport};
+use spirula_runtime::{FaultReport, SanitizerOptions};
 use std::path::PathBuf;
 
 /// Options of the sanitizer.
@@ -30,10 +30,10 @@ pub struct SanitizerArgs {
 
 impl SanitizerArgs {
     /// The options as the runtime takes them.
-    pub fn device_options(&self) -> CheckOptions {
-        CheckOptions {
+    pub fn device_options(&self) -> SanitizerOptions {
+        SanitizerOptions {
             seed: self.order,
-            loops: self.loops.unwrap_or(CheckOptions::default().loops),
+            loops: self.loops.unwrap_or(SanitizerOptions::default().loops),
             suppressed: self.suppress.clone(),
             strict: self.strict,
         }

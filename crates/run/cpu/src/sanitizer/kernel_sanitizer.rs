@@ -3,7 +3,7 @@
 use super::shadow_memory::ShadowMemory;
 use crate::memory::memory_span::MemorySpan;
 use rustc_hash::FxHashMap;
-use spirula_resource::{CheckOptions, FaultKind, FaultReport};
+use spirula_resource::{FaultKind, FaultReport, SanitizerOptions};
 
 /// Most different faults that are reported.
 const MAX_REPORTS: usize = 1000;
@@ -11,7 +11,7 @@ const MAX_REPORTS: usize = 1000;
 /// The state of the sanitizer between launches, and its reports.
 #[derive(Default)]
 pub struct KernelSanitizer {
-    pub(crate) options: CheckOptions,
+    pub(crate) options: SanitizerOptions,
     pub(crate) regions: ShadowMemory,
     reports: Vec<FaultReport>,
     /// Reports by kernel, kind and sites.
@@ -30,7 +30,7 @@ pub(super) struct FaultKey {
 
 impl KernelSanitizer {
     /// A sanitizer without reports.
-    pub fn new(options: CheckOptions) -> KernelSanitizer {
+    pub fn new(options: SanitizerOptions) -> KernelSanitizer {
         KernelSanitizer {
             options,
             ..KernelSanitizer::default()

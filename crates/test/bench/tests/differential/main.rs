@@ -9,7 +9,7 @@ mod inputs;
 
 use inputs::DifferentialFill;
 use spirula_opt::{PASSES, PassPipeline, PipelineOptions, optimise_module};
-use spirula_runtime::{CheckOptions, ComputeDevice, DeviceOptions};
+use spirula_runtime::{ComputeDevice, DeviceOptions, SanitizerOptions};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{self, EntryInterface};
 use spirula_spirv::text;
@@ -88,10 +88,10 @@ fn options(seed: Option<u64>) -> DeviceOptions {
     DeviceOptions {
         threads: Some(1),
         timeout: Some(Duration::from_secs(60)),
-        check: CheckOptions {
+        check: SanitizerOptions {
             seed,
             loops: LOOPS,
-            ..CheckOptions::default()
+            ..SanitizerOptions::default()
         },
         ..DeviceOptions::default()
     }
