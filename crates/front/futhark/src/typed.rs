@@ -349,7 +349,7 @@ pub enum TypedPatternKind {
 /// A size in a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SizeTerm {
-    /// It is not written.
+    /// A size that the source does not write.
     Anonymous,
     /// A variable.
     Local(LocalId),

@@ -35,7 +35,7 @@ pub enum CommandFailure {
     /// The command line is invalid.
     Usage(String),
     /// The failure was reported already.
-    Told,
+    Reported,
     /// The reader of the output has closed it.
     BrokenPipe,
 }
@@ -94,7 +94,7 @@ pub const WRONG_USAGE: u8 = 2;
 pub fn report_outcome(outcome: CommandResult) -> u8 {
     match outcome {
         Ok(()) | Err(CommandFailure::BrokenPipe) => 0,
-        Err(CommandFailure::Told) => FAILURE,
+        Err(CommandFailure::Reported) => FAILURE,
         Err(CommandFailure::Input {
             name,
             bytes,
@@ -104,11 +104,11 @@ pub fn report_outcome(outcome: CommandResult) -> u8 {
             FAILURE
         }
         Err(CommandFailure::Message { text, hint }) => {
-            tell_line("error", &text, hint.as_deref());
+            report_line("error", &text, hint.as_deref());
             FAILURE
         }
         Err(CommandFailure::Usage(text)) => {
-            tell_line("error", &text, Some("see --help"));
+            report_line("error", &text, Some("see --help"));
             WRONG_USAGE
         }
     }
@@ -130,7 +130,7 @@ pub fn report_diagnostics(name: &str, bytes: &[u8], diagnostics: &[SourceDiagnos
 }
 
 /// Prints a message without a place to standard error.
-pub fn tell_line(severity: &str, text: &str, hint: Option<&str>) {
+pub fn report_line(severity: &str, text: &str, hint: Option<&str>) {
     if verbosity::is_quiet() && severity != "error" {
         return;
     }

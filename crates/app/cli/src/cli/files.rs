@@ -4,7 +4,7 @@
 //! renamed, so no half-written file has the final name. Small contents overwrite an existing file in place.
 
 use super::CommandFailure;
-use super::failure::tell_line;
+use super::failure::report_line;
 use super::input_file::InputFile;
 use super::verbosity::report_work;
 use flate2::read::MultiGzDecoder;
@@ -15,13 +15,13 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Largest input that is read, in bytes.
-const MOST: u64 = 1 << 32;
+const MAX_INPUT: u64 = 1 << 32;
 
 /// Most memory that is reserved for a file before it is read, in bytes. It grows while the file is read.
-const MOST_AT_ONCE: u64 = 1 << 28;
+const MAX_RESERVED: u64 = 1 << 28;
 
 /// Largest decompressed contents, in bytes. A small compressed file may have very large contents.
-const MOST_UNPACKED: u64 = 1 << 30;
+const MAX_UNPACKED: u64 = 1 << 30;
 
 /// First bytes of a file that gzip compressed.
 const GZIP: &[u8] = b"\x1f\x8b";
@@ -31,15 +31,15 @@ pub fn read_input_file(path: &Path) -> Result<InputFile, CommandFailure> {
     let (name, bytes) = if is_standard(path) {
         if io::stdin().is_terminal() {
             let text = "the input is read from the terminal; its end is Ctrl-D";
-            tell_line("note", text, None);
+            report_line("note", text, None);
         }
         ("<stdin>".to_owned(), read_all(io::stdin().lock()))
     } else {
         (path.display().to_string(), read_file(path))
     };
     match bytes.and_then(decompress_gzip) {
-        Ok(bytes) if bytes.len() as u64 == MOST => Err(CommandFailure::from_message(format!(
-            "{name} is larger than {MOST} bytes"
+        Ok(bytes) if bytes.len() as u64 == MAX_INPUT => Err(CommandFailure::from_message(format!(
+            "{name} is larger than {MAX_INPUT} bytes"
         ))),
         Ok(bytes) => {
             report_work(|| format!("read {name}: {} bytes", bytes.len()));
@@ -56,8 +56,8 @@ pub fn decompress_gzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     if bytes.starts_with(GZIP) {
         let mut unpacked = Vec::new();
         let decoder = MultiGzDecoder::new(&bytes[..]);
-        decoder.take(MOST_UNPACKED).read_to_end(&mut unpacked)?;
-        if unpacked.len() as u64 == MOST_UNPACKED {
+        decoder.take(MAX_UNPACKED).read_to_end(&mut unpacked)?;
+        if unpacked.len() as u64 == MAX_UNPACKED {
             Err(io::Error::other("its contents are larger than 1 GiB"))
         } else {
             Ok(unpacked)
@@ -70,15 +70,15 @@ pub fn decompress_gzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     // Only the size of a regular file is meaningful.
-    let size = file.metadata().map_or(0, |m| m.len().min(MOST_AT_ONCE));
+    let size = file.metadata().map_or(0, |m| m.len().min(MAX_RESERVED));
     let mut bytes = Vec::with_capacity(size as usize + 1);
-    file.take(MOST).read_to_end(&mut bytes)?;
+    file.take(MAX_INPUT).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 fn read_all(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    from.take(MOST).read_to_end(&mut bytes)?;
+    from.take(MAX_INPUT).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -172,7 +172,7 @@ fn replace_file(path: &Path, contents: impl ContentWriter) -> io::Result<()> {
 
 /// Most bytes that are written over an existing file in place. A single call writes so few bytes, and no signal
 /// interrupts it. It is also faster than replacing the file.
-const LITTLE: usize = 64 << 10;
+const MAX_IN_PLACE: usize = 64 << 10;
 
 /// Contents of a file that is not written yet. They are held in memory, or in a temporary file where they are large.
 struct StagedOutput<'p> {
@@ -195,7 +195,7 @@ impl StagedOutput<'_> {
 
     /// Writes the contents to the target.
     fn commit_output(mut self) -> io::Result<()> {
-        if self.beside.is_none() && self.written_over()? {
+        if self.beside.is_none() && self.overwrite_target()? {
             return Ok(());
         }
         if self.beside.is_none() {
@@ -208,7 +208,7 @@ impl StagedOutput<'_> {
     }
 
     /// Overwrites the target in place. The result is false where there is no writable file.
-    fn written_over(&self) -> io::Result<bool> {
+    fn overwrite_target(&self) -> io::Result<bool> {
         let Ok(mut file) = OpenOptions::new().write(true).open(self.path) else {
             return Ok(false);
         };
@@ -220,7 +220,7 @@ impl StagedOutput<'_> {
 
 impl Write for StagedOutput<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.beside.is_none() && self.held.len() + bytes.len() > LITTLE {
+        if self.beside.is_none() && self.held.len() + bytes.len() > MAX_IN_PLACE {
             self.spill_to_file()?;
         }
         match &mut self.beside {

@@ -31,5 +31,5 @@ pub fn report_file_faults(faults: Vec<FileFault>) -> CommandFailure {
         let diagnostic = std::slice::from_ref(&fault.diagnostic);
         failure::report_diagnostics(&fault.name, fault.text.as_bytes(), diagnostic);
     }
-    CommandFailure::Told
+    CommandFailure::Reported
 }

@@ -90,7 +90,7 @@ fn translate_kernels(input: InputFile) -> Result<InputFile, CommandFailure> {
     match compiler.compile(&job) {
         Ok(output) => {
             if !output.log.trim().is_empty() {
-                failure::tell_line("warning", output.log.trim(), None);
+                failure::report_line("warning", output.log.trim(), None);
             }
             Ok(replace_source(input.name, "OpenCL C", output.bitcode))
         }

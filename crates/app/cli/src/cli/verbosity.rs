@@ -2,7 +2,7 @@
 //!
 //! Errors are always reported. `-q` leaves out warnings, notes and progress; `-v` adds what is read, done and written.
 
-use super::failure::tell_line;
+use super::failure::report_line;
 use clap::{Arg, ArgAction, ArgMatches};
 use std::sync::atomic::{AtomicI8, Ordering};
 
@@ -47,6 +47,6 @@ pub fn is_verbose() -> bool {
 /// Reports work, where that is requested.
 pub fn report_work(text: impl FnOnce() -> String) {
     if is_verbose() {
-        tell_line("note", &text(), None);
+        report_line("note", &text(), None);
     }
 }

@@ -82,7 +82,7 @@ pub fn run_bench(args: &BenchArgs) -> CommandResult {
     drop(progress);
     write_bench_outputs(args, &table)?;
     if table.failed > 0 {
-        Err(CommandFailure::Told)
+        Err(CommandFailure::Reported)
     } else if table.record.iter().count() == 0 {
         let hint = "programs are measured on the arguments of a manifest (.json), or of a test block (.fut)";
         Err(CommandFailure::with_hint("nothing was measured", hint))
@@ -118,7 +118,7 @@ fn write_bench_outputs(args: &BenchArgs, table: &BenchTable) -> CommandResult {
     if let (Some(path), 0) = (&args.compare, table.ratios.1) {
         let text = format!("nothing that was measured is in {} too", path.display());
         let hint = "programs and data sets are compared by their names";
-        failure::tell_line("note", &text, Some(hint));
+        failure::report_line("note", &text, Some(hint));
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ pub fn run_check(args: &CheckArgs) -> CommandResult {
     }
     let severities = findings.iter().map(|finding| finding.diagnostic.severity);
     match severities.max() {
-        Some(DiagnosticSeverity::Error) => Err(CommandFailure::Told),
+        Some(DiagnosticSeverity::Error) => Err(CommandFailure::Reported),
         _ => Ok(()),
     }
 }

@@ -152,7 +152,7 @@ fn of_program(
     if program.kernels.is_empty() && args.kernel.is_none() {
         let hint = "--emit spb writes the program as a whole, --emit kernel what the host does";
         let text = "the program has no kernels, so no module is written";
-        failure::tell_line("note", text, Some(hint));
+        failure::report_line("note", text, Some(hint));
         return Ok(());
     }
     let chosen = choose_kernels(program, args.kernel)?;
@@ -350,7 +350,7 @@ fn note_numbered_outputs(output: &Path, chosen: &[usize]) {
         there => format!(", {there} of which replace files"),
     };
     let text = format!("{count} modules are written, {first} to {last}{replaced}");
-    failure::tell_line("note", &text, None);
+    failure::report_line("note", &text, None);
 }
 
 /// The path with the number before the extension, such as `out.3.spv`.

@@ -54,7 +54,7 @@ fn append_probe_results(info: &DeviceInfo, text: &mut String) -> CommandResult {
             ProbeVerdict::Right => "right".to_owned(),
             ProbeVerdict::Lacking => "not there".to_owned(),
             ProbeVerdict::Wrong(why) => {
-                outcome = Err(CommandFailure::Told);
+                outcome = Err(CommandFailure::Reported);
                 format!("WRONG: {why}")
             }
         };
@@ -65,7 +65,7 @@ fn append_probe_results(info: &DeviceInfo, text: &mut String) -> CommandResult {
         && let Err(e) = probe::save_findings(&folder, info, &found)
     {
         let warning = format!("what was found is not kept: {}: {e}", folder.display());
-        failure::tell_line("warning", &warning, None);
+        failure::report_line("warning", &warning, None);
     }
     outcome
 }

@@ -1,7 +1,7 @@
 //! `spirula fmt`: formats Futhark source.
 
 use crate::cli::args::FmtArgs;
-use crate::cli::failure::tell_line;
+use crate::cli::failure::report_line;
 use crate::cli::{CommandFailure, CommandResult, failure, files};
 use spirula_futhark::format::format_source;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub fn run_fmt(args: &FmtArgs) -> CommandResult {
         return if is_formatted {
             Ok(())
         } else {
-            Err(CommandFailure::Told)
+            Err(CommandFailure::Reported)
         };
     }
     let mut is_bad = false;
@@ -32,7 +32,7 @@ pub fn run_fmt(args: &FmtArgs) -> CommandResult {
         }
     }
     if is_bad {
-        Err(CommandFailure::Told)
+        Err(CommandFailure::Reported)
     } else {
         Ok(())
     }
@@ -52,7 +52,7 @@ fn format_file(path: &Path, is_check: bool) -> Result<bool, CommandFailure> {
     let is_formatted = formatted == text;
     if is_check {
         if !is_formatted {
-            tell_line("error", &format!("{} is not formatted", input.name), None);
+            report_line("error", &format!("{} is not formatted", input.name), None);
         }
         return Ok(is_formatted);
     }

@@ -1,7 +1,7 @@
 //! `spirula literate`: writes a literate program as Markdown with its results.
 
 use crate::cli::args::LiterateArgs;
-use crate::cli::failure::tell_line;
+use crate::cli::failure::report_line;
 use crate::cli::{CommandFailure, CommandResult, files};
 use crate::literate::{DirectiveOutput, LiterateBlock, OutputFile, run_directive, split_blocks};
 use crate::script::{ScriptProgram, ScriptRunner};
@@ -44,7 +44,7 @@ pub fn run_literate(args: &LiterateArgs) -> CommandResult {
     writer.remove_unused_files()?;
     files::write_text(&target, &parts.join("\n"))?;
     if writer.has_failed {
-        Err(CommandFailure::Told)
+        Err(CommandFailure::Reported)
     } else {
         Ok(())
     }
@@ -97,7 +97,7 @@ impl LiterateWriter<'_> {
                 if self.stops {
                     return Err(CommandFailure::from_message(failure));
                 }
-                tell_line("error", &failure, None);
+                report_line("error", &failure, None);
                 self.has_failed = true;
                 format!("**FAILED**\n```\n{message}\n```\n")
             }

@@ -14,6 +14,6 @@ pub fn run_lsp(_: &LspArgs) -> CommandResult {
     };
     match serve_editor(BufReader::new(io::stdin()), &mut io::stdout(), options)? {
         ServerEnd::Regular => Ok(()),
-        ServerEnd::Sudden => Err(CommandFailure::Told),
+        ServerEnd::Sudden => Err(CommandFailure::Reported),
     }
 }

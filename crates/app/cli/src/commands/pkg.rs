@@ -1,7 +1,7 @@
 //! `spirula pkg`: manages the packages that Futhark source requires.
 
 use crate::cli::args::{PkgAction, PkgArgs};
-use crate::cli::failure::tell_line;
+use crate::cli::failure::report_line;
 use crate::cli::stderr::print_stderr_line;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_package::{MANIFEST_FILE, PackageError, PackageProject, PackageRegistry};
@@ -16,7 +16,7 @@ pub fn run_pkg(args: &PkgArgs) -> CommandResult {
     let project = PackageProject::new(Path::new(""));
     if reads_manifest(&args.action) && !project.has_manifest() {
         let text = format!("there is no {MANIFEST_FILE} here, so nothing is required");
-        tell_line("warning", &text, None);
+        report_line("warning", &text, None);
     }
     let report = run_action(args, &project)?;
     files::write_text(Path::new("-"), &report)

@@ -55,7 +55,7 @@ pub fn run_tests(args: &TestArgs) -> CommandResult {
             "tests pass that the list calls unsupported: {}",
             outdated.join(" ")
         );
-        failure::tell_line("note", &text, None);
+        failure::report_line("note", &text, None);
     }
     let mut text = String::new();
     let mut is_bad = report.has_failures();
@@ -69,7 +69,7 @@ pub fn run_tests(args: &TestArgs) -> CommandResult {
     }
     files::write_text(Path::new("-"), &(text + &report.to_string()))?;
     if is_bad {
-        Err(CommandFailure::Told)
+        Err(CommandFailure::Reported)
     } else if report.proves_nothing() {
         let text = "nothing was tested: no module has expected results";
         let hint = "NAME.json beside NAME.mlir has arguments and results, check.expect_eq in a function checks \

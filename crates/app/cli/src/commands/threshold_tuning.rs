@@ -45,7 +45,7 @@ pub fn tune_thresholds(
         }
     }
     if failed > 0 {
-        return Err(CommandFailure::Told);
+        return Err(CommandFailure::Reported);
     }
     Ok(())
 }

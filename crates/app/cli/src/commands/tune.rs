@@ -45,7 +45,7 @@ pub fn run_tune(args: &TuneArgs) -> CommandResult {
         Err(TuneError::Compile(error)) => {
             return Err(CommandFailure::from_compile_error(input, *error));
         }
-        Err(TuneError::Told(failure)) => return Err(failure),
+        Err(TuneError::Reported(failure)) => return Err(failure),
     };
     tuner.search_settings()?;
     let device = tuner.open_device()?.info().name.clone();
@@ -66,7 +66,7 @@ pub fn run_tune(args: &TuneArgs) -> CommandResult {
 /// Failure of tuning.
 enum TuneError {
     Compile(Box<spirula::CompileError>),
-    Told(CommandFailure),
+    Reported(CommandFailure),
 }
 
 struct ScheduleTuner<'a> {
@@ -86,7 +86,10 @@ impl<'a> ScheduleTuner<'a> {
                 ..KnownArguments::default()
             },
             profile: schedule::choose_schedule_profile(args.how.schedule.as_ref(), &args.device),
-            tuning: args.how.read_dispatch_tuning().map_err(TuneError::Told)?,
+            tuning: args
+                .how
+                .read_dispatch_tuning()
+                .map_err(TuneError::Reported)?,
             ..compile_options(&args.how, args.entry.as_deref())
         };
         let read = spirula::read_input(bytes).map_err(refused)?;
@@ -95,7 +98,7 @@ impl<'a> ScheduleTuner<'a> {
         let tensors = compiled.tensors.unwrap_or_default();
         let CompileOutput::Program(program) = &compiled.output else {
             let text = "only tensor programs have schedules";
-            return Err(TuneError::Told(CommandFailure::Usage(text.to_owned())));
+            return Err(TuneError::Reported(CommandFailure::Usage(text.to_owned())));
         };
         let mut tuner = ScheduleTuner {
             args,
@@ -106,13 +109,13 @@ impl<'a> ScheduleTuner<'a> {
         };
         let limit = tuner
             .open_device()
-            .map_err(TuneError::Told)?
+            .map_err(TuneError::Reported)?
             .info()
             .limits
             .buffer_size;
         let entry = program.entries.first();
         let entry = entry.ok_or_else(|| {
-            TuneError::Told(CommandFailure::from_message("there is no entry point"))
+            TuneError::Reported(CommandFailure::from_message("there is no entry point"))
         })?;
         let given = if args.arg.is_empty() {
             default_arguments(&tensors)
@@ -122,7 +125,7 @@ impl<'a> ScheduleTuner<'a> {
         let values = given.and_then(|given| {
             program::make_values(&given, args.seed, entry, Some(&tensors), limit)
         });
-        tuner.values = values.map_err(TuneError::Told)?;
+        tuner.values = values.map_err(TuneError::Reported)?;
         Ok(tuner)
     }
 

@@ -53,7 +53,7 @@ fn print_faults(input: InputFile, faults: Vec<SourceDiagnostic>) -> CommandResul
     if findings.is_empty() {
         Ok(())
     } else {
-        Err(CommandFailure::Told)
+        Err(CommandFailure::Reported)
     }
 }
 

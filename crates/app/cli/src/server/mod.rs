@@ -14,7 +14,7 @@ mod variable;
 
 pub use types::ServerTypes;
 
-use crate::cli::failure::tell_line;
+use crate::cli::failure::report_line;
 use served_entry::{ServedEntry, list_served_entries, list_served_types};
 use spirula_futhark::export::ProgramExports;
 use spirula_program::{CompiledProgram, ProgramSession};
@@ -166,7 +166,7 @@ impl ProgramServer {
             let before = self.parameters.len();
             let answer = words.and_then(|words| self.run_command(&words, session));
             for message in session.take_traced() {
-                tell_line("trace", &message, None);
+                report_line("trace", &message, None);
             }
             match answer {
                 Ok(lines) => lines

@@ -318,7 +318,7 @@ fn verify_folder(
         ours.push(module.into());
         if let Err(failure) = run(&ours) {
             crate::cli::report_outcome(Err(failure));
-            outcome = Err(CommandFailure::Told);
+            outcome = Err(CommandFailure::Reported);
         }
     }
     outcome

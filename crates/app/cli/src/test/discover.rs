@@ -1,7 +1,7 @@
 //! Discovery of tests in folders.
 
 use super::{KINDS, MANIFEST, SuiteResult, TestOutcome, TestSuite};
-use crate::cli::failure::tell_line;
+use crate::cli::failure::report_line;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ pub fn select_tests(
             if paths.len() == 1 {
                 return Err(text);
             }
-            tell_line("note", &text, None);
+            report_line("note", &text, None);
         }
         cases.extend(found);
     }
@@ -97,7 +97,7 @@ pub fn select_tests(
 /// Prints a note about a number of tests of a folder.
 fn note_tests(title: &str, count: usize, how: &str) {
     if count > 0 {
-        tell_line("note", &format!("{title}: {how}: {count}"), None);
+        report_line("note", &format!("{title}: {how}: {count}"), None);
     }
 }
 

@@ -5,7 +5,7 @@ use super::prepare::{self, PreparedValue, PushConstantData};
 use super::stages::StageTimings;
 use super::{results, size, specialise, to_command_failure};
 use crate::cli::args::RunArgs;
-use crate::cli::failure::{report_diagnostics, tell_line};
+use crate::cli::failure::{report_diagnostics, report_line};
 use crate::cli::input_file::InputFile;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::stderr::print_stderr;
@@ -187,7 +187,7 @@ fn free_slots(interface: &EntryInterface, args: &RunArgs) -> Vec<bind::UnboundPa
     for free in &unused {
         let (name, place) = (&interface.name, free.format_descriptor());
         let text = format!("{name} has no {place}: what is given is not bound");
-        tell_line("note", &text, None);
+        report_line("note", &text, None);
     }
     bind::in_order(bind::module_parameters(interface, &args.arg), unused)
 }
@@ -205,7 +205,7 @@ fn push_constants(
     }
     let name = &interface.name;
     let text = format!("{name} has no push constants: their bytes are left out");
-    tell_line("note", &text, None);
+    report_line("note", &text, None);
     Ok(PushConstantData::default())
 }
 

@@ -153,7 +153,7 @@ fn open_requested_device(args: &RunArgs) -> Result<ComputeDevice, CommandFailure
 fn report_device_outcome(device: &mut ComputeDevice, stages: &mut StageTimings) {
     stages.add_device_timings(device);
     for warning in device.take_warnings() {
-        failure::tell_line("warning", &warning, None);
+        failure::report_line("warning", &warning, None);
     }
 }
 

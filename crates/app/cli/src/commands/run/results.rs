@@ -191,8 +191,8 @@ fn compare_with_expected(
                 result.label.title(),
                 target.path.display()
             );
-            failure::tell_line("error", &text, None);
-            outcome = Err(CommandFailure::Told);
+            failure::report_line("error", &text, None);
+            outcome = Err(CommandFailure::Reported);
             continue;
         }
         let (title, path) = (result.label.title(), target.path.display());

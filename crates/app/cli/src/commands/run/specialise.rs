@@ -1,7 +1,7 @@
 //! Values of specialisation constants.
 
 use crate::cli::CommandFailure;
-use crate::cli::failure::tell_line;
+use crate::cli::failure::report_line;
 use spirula_runtime::type_names::TypeNames;
 use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
 use spirula_spirv::ir::SpirvModule;
@@ -38,7 +38,7 @@ fn parse_specialisation(
         let ids: Vec<_> = constants.iter().map(|c| c.spec_id.to_string()).collect();
         let text = format!("the module has no specialisation constant {id}: its value is left out");
         let has = (!ids.is_empty()).then(|| format!("it has: {}", ids.join(" ")));
-        tell_line("note", &text, has.as_deref());
+        report_line("note", &text, has.as_deref());
         return Ok(None);
     };
     let element = types.parse_value_type(constant.ty).map(|v| v.element);

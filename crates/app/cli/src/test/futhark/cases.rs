@@ -41,7 +41,7 @@ pub struct FutharkCase {
     /// Words before the input, such as `notest` or `no_vulkan`.
     pub tags: Vec<String>,
     /// Its input.
-    pub input: FutharkInput,
+    pub input: FutharkCaseInput,
     /// Its expected result.
     pub expect: FutharkExpectation,
 }
@@ -57,7 +57,7 @@ pub enum TestDataSource {
 
 /// Input of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FutharkInput {
+pub enum FutharkCaseInput {
     /// These values.
     Values(TestDataSource),
     /// Random values of these types.
@@ -147,7 +147,7 @@ fn make_uncalled_case(name: &str, expect: FutharkExpectation) -> FutharkCase {
         name: None,
         number: 0,
         tags: Vec::new(),
-        input: FutharkInput::Nothing,
+        input: FutharkCaseInput::Nothing,
         expect,
     }
 }
@@ -175,7 +175,7 @@ struct TestBlockParser<'a> {
 struct CaseContents {
     name: Option<String>,
     tags: Vec<String>,
-    input: FutharkInput,
+    input: FutharkCaseInput,
     expect: FutharkExpectation,
 }
 
@@ -263,7 +263,7 @@ impl<'a> TestBlockParser<'a> {
             return self.fail_at_cursor("expected the name of a property");
         }
         let cases = names.into_iter().map(|name| FutharkCase {
-            input: FutharkInput::Candidates,
+            input: FutharkCaseInput::Candidates,
             ..make_uncalled_case(name, FutharkExpectation::Property)
         });
         blocks.cases.extend(cases);
@@ -344,23 +344,23 @@ impl<'a> TestBlockParser<'a> {
     }
 
     /// Parses the source of an input. The tags before it state its kind, which is removed from them.
-    fn parse_input(&mut self, tags: &mut Vec<String>) -> CaseReadResult<FutharkInput> {
+    fn parse_input(&mut self, tags: &mut Vec<String>) -> CaseReadResult<FutharkCaseInput> {
         let take_tag = |tags: &mut Vec<String>, tag: &str| {
             let before = tags.len();
             tags.retain(|other| other != tag);
             tags.len() < before
         };
         if take_tag(tags, "script") {
-            return Ok(FutharkInput::Script(self.parse_data_source()?));
+            return Ok(FutharkCaseInput::Script(self.parse_data_source()?));
         }
         if take_tag(tags, "random") {
             let types = self.parse_braced_text()?;
             return match check_random_types(types) {
-                Ok(()) => Ok(FutharkInput::Random(types.to_owned())),
+                Ok(()) => Ok(FutharkCaseInput::Random(types.to_owned())),
                 Err(message) => self.fail_at_cursor(message),
             };
         }
-        Ok(FutharkInput::Values(self.parse_values()?))
+        Ok(FutharkCaseInput::Values(self.parse_values()?))
     }
 
     /// Parses a source of values. Values in the block must be well-formed.
@@ -524,20 +524,26 @@ entry f = 1
         );
         assert_eq!(
             found[0].input,
-            FutharkInput::Values(make_text_source(" 1 "))
+            FutharkCaseInput::Values(make_text_source(" 1 "))
         );
         assert_eq!(
             found[1].expect,
             FutharkExpectation::Values(make_text_source(" \"}\" "))
         );
-        assert_eq!(found[2].input, FutharkInput::Random(" [10]i32 ".to_owned()));
+        assert_eq!(
+            found[2].input,
+            FutharkCaseInput::Random(" [10]i32 ".to_owned())
+        );
         assert_eq!(found[2].expect, FutharkExpectation::Trusted);
         assert_eq!(found[2].tags, ["compiled"]);
         assert_eq!(found[2].name.as_deref(), Some("named case"));
         assert_eq!((&found[0].name, &found[4].name), (&None, &None));
         assert_eq!(found[4].tags, ["only_c", "no_x"]);
         let file = |name: &str| TestDataSource::File(name.to_owned());
-        assert_eq!(found[4].input, FutharkInput::Values(file("data/x.in.gz")));
+        assert_eq!(
+            found[4].input,
+            FutharkCaseInput::Values(file("data/x.in.gz"))
+        );
         assert_eq!(
             found[5].expect,
             FutharkExpectation::Values(file("data/x.out"))
@@ -545,7 +551,7 @@ entry f = 1
         assert_eq!(
             (&found[6].input, &found[6].expect),
             (
-                &FutharkInput::Script(make_text_source(" (1, {x = 2}) ")),
+                &FutharkCaseInput::Script(make_text_source(" (1, {x = 2}) ")),
                 &FutharkExpectation::Anything
             )
         );
@@ -555,7 +561,7 @@ entry f = 1
         );
         assert_eq!(
             found[8].input,
-            FutharkInput::Values(make_text_source(" 5\n 6 "))
+            FutharkCaseInput::Values(make_text_source(" 5\n 6 "))
         );
     }
 
@@ -628,7 +634,7 @@ entry f = 1
         );
         assert_eq!(
             found[1].input,
-            FutharkInput::Values(make_text_source(" \"a\\\"}\" "))
+            FutharkCaseInput::Values(make_text_source(" \"a\\\"}\" "))
         );
         assert_eq!(
             found[1].expect,
@@ -654,7 +660,7 @@ entry f = 1
         assert_eq!(random.cases[0].tags, ["nobench"]);
         assert_eq!(
             random.cases[0].input,
-            FutharkInput::Random(" i32 ".to_owned())
+            FutharkCaseInput::Random(" i32 ".to_owned())
         );
     }
 

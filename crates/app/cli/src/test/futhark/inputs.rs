@@ -1,6 +1,6 @@
 //! Inputs of Futhark tests: values, random values and scripts.
 
-use super::cases::{FutharkInput, TestDataSource};
+use super::cases::{FutharkCaseInput, TestDataSource};
 use super::listing::FutharkTest;
 use super::random;
 use crate::cli::files::decompress_gzip;
@@ -21,19 +21,19 @@ impl FutharkTest {
     ) -> Result<Vec<CallValue>, TestOutcome> {
         let entry = find_entry(program, &self.case.entry);
         let values = match &self.case.input {
-            FutharkInput::Values(source) => {
+            FutharkCaseInput::Values(source) => {
                 let parameters = entry.iter().flat_map(|entry| &entry.parameters);
                 let wanted =
                     parameters.flat_map(|p| value_types(p.value.as_ref(), p.opaque.as_ref()));
                 self.read_typed_values(source, &wanted.collect::<Vec<_>>())?
             }
-            FutharkInput::Random(types) => {
+            FutharkCaseInput::Random(types) => {
                 random::make_random_values(types).map_err(TestOutcome::failed)?
             }
-            FutharkInput::Script(source) => {
+            FutharkCaseInput::Script(source) => {
                 return self.evaluate_script_arguments(source, program, session);
             }
-            FutharkInput::Nothing | FutharkInput::Candidates => Vec::new(),
+            FutharkCaseInput::Nothing | FutharkCaseInput::Candidates => Vec::new(),
         };
         Ok(match entry {
             Some(entry) => group_into_items(values, entry),

@@ -1,7 +1,7 @@
 //! Tests of Futhark sources: names, tags, data sets and files of their cases.
 
 use super::cases::{
-    FutharkCase, FutharkExpectation, FutharkInput, FutharkTestBlocks, TestDataSource,
+    FutharkCase, FutharkCaseInput, FutharkExpectation, FutharkTestBlocks, TestDataSource,
     make_malformed_case, parse_test_blocks,
 };
 use super::printed::PrintedProgramSource;
@@ -179,14 +179,14 @@ fn format_dataset_name(case: &FutharkCase) -> String {
     }
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = match &case.input {
-        FutharkInput::Values(TestDataSource::File(file)) => {
+        FutharkCaseInput::Values(TestDataSource::File(file)) => {
             return file.strip_suffix(".gz").unwrap_or(file).to_owned();
         }
-        FutharkInput::Script(TestDataSource::File(file)) => return file.clone(),
-        FutharkInput::Script(TestDataSource::Text(text)) | FutharkInput::Random(text) => {
+        FutharkCaseInput::Script(TestDataSource::File(file)) => return file.clone(),
+        FutharkCaseInput::Script(TestDataSource::Text(text)) | FutharkCaseInput::Random(text) => {
             return one_line(text);
         }
-        FutharkInput::Values(TestDataSource::Text(text)) => {
+        FutharkCaseInput::Values(TestDataSource::Text(text)) => {
             match ProgramValue::read_all(text.as_bytes()) {
                 Ok(values) => {
                     let values: Vec<String> = values.iter().map(ProgramValue::to_string).collect();
@@ -195,7 +195,7 @@ fn format_dataset_name(case: &FutharkCase) -> String {
                 Err(_) => one_line(text),
             }
         }
-        FutharkInput::Nothing | FutharkInput::Candidates => String::new(),
+        FutharkCaseInput::Nothing | FutharkCaseInput::Candidates => String::new(),
     };
     let number = case.number;
     let dots = if text.chars().count() > MOST {
@@ -221,8 +221,10 @@ fn missing_file(case: &FutharkCase, beside: &Path) -> Option<String> {
     let mut needed: Vec<&str> = Vec::new();
     let sources = [
         match &case.input {
-            FutharkInput::Values(source) | FutharkInput::Script(source) => Some(source),
-            FutharkInput::Random(_) | FutharkInput::Nothing | FutharkInput::Candidates => None,
+            FutharkCaseInput::Values(source) | FutharkCaseInput::Script(source) => Some(source),
+            FutharkCaseInput::Random(_)
+            | FutharkCaseInput::Nothing
+            | FutharkCaseInput::Candidates => None,
         },
         match &case.expect {
             FutharkExpectation::Values(source) => Some(source),
@@ -238,7 +240,7 @@ fn missing_file(case: &FutharkCase, beside: &Path) -> Option<String> {
                 TestDataSource::Text(_) => None,
             }),
     );
-    if let FutharkInput::Script(TestDataSource::Text(script)) = &case.input {
+    if let FutharkCaseInput::Script(TestDataSource::Text(script)) = &case.input {
         let loads = script.split(LOAD).skip(1);
         needed.extend(loads.filter_map(|s| s.split('"').nth(1)));
     }
