@@ -99,6 +99,8 @@ struct KernelScope {
     captures: Vec<(VarId, bool)>,
     /// The blocks that the host allocates for it, with the size of an invocation's part in elements.
     scratch: Vec<(VarId, ScalarType, Vec<ScalarRef>)>,
+    /// Whether workgroups have one invocation each, so that other processors run the next ones.
+    is_alone: bool,
     /// The deferred scalars that it has computed, with the values that they have on the host.
     computed: ReplacedValues,
     /// The workgroup, in code that all of its invocations run alike.

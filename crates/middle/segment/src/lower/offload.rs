@@ -11,6 +11,9 @@ use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 /// Most bytes of an array that an invocation has for itself.
 const PRIVATE_BYTES: i64 = 512;
 
+/// Bytes of the lines of caches that a processor fetches together.
+const CACHE_LINES: i64 = 128;
+
 /// The invocations of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InvocationGrid {
@@ -42,6 +45,7 @@ impl FunctionLowering<'_> {
             width,
             captures: Vec::new(),
             scratch: Vec::new(),
+            is_alone: false,
             computed: Vec::new(),
             group: None,
         });
@@ -68,10 +72,9 @@ impl FunctionLowering<'_> {
         };
         self.restore_values(kernel.computed);
         for (var, element, sizes) in &kernel.scratch {
-            let mut all = vec![width];
-            all.extend(sizes);
+            let size = self.scratch_size(*element, sizes, kernel.is_alone);
             self.builder.push_statement(StmtKind::Declare(*var));
-            self.allocate(*var, *element, &all);
+            self.allocate(*var, *element, &[width, size]);
         }
         let captures = kernel.captures.into_iter().map(|(var, is_memory)| {
             if is_memory {
@@ -109,6 +112,9 @@ impl FunctionLowering<'_> {
         let InvocationGrid { width, group_size } = grid;
         let group = self.read_index("group", LaunchIndex::Group);
         if group_size == ScalarRef::from_int64(1) {
+            if let Some(kernel) = &mut self.kernel {
+                kernel.is_alone = true;
+            }
             self.set_invocation(group);
             return body(self, group);
         }
@@ -183,15 +189,16 @@ impl FunctionLowering<'_> {
     ) -> ArrayView {
         let device = VariableType::Memory(MemorySpace::Device);
         let memory = self.builder.new_var("scratch", device);
-        let mut invocation = ScalarRef::from_int64(0);
+        let (mut invocation, mut is_alone) = (ScalarRef::from_int64(0), false);
         if let Some(kernel) = &mut self.kernel {
             kernel.scratch.push((memory, element, shape.clone()));
             invocation = kernel.invocation;
+            is_alone = kernel.is_alone;
         }
         let offset = if self.interleaves_scratch() {
             invocation
         } else {
-            let size = self.product(&shape);
+            let size = self.scratch_size(element, &shape, is_alone);
             self.int64(ScalarOp::Mul, invocation, size)
         };
         ArrayView {
@@ -206,6 +213,24 @@ impl FunctionLowering<'_> {
                 ElementOrder::Strided
             },
         }
+    }
+
+    /// Number of elements of an invocation's part of a block. Where invocations are alone in their workgroups, parts share no
+    /// line of caches: another processor writes the next part at the same time.
+    fn scratch_size(
+        &mut self,
+        element: ScalarType,
+        shape: &[ScalarRef],
+        is_alone: bool,
+    ) -> ScalarRef {
+        let size = self.product(shape);
+        if self.interleaves_scratch() || !is_alone {
+            return size;
+        }
+        let line = CACHE_LINES / element.size().max(1) as i64;
+        let line = ScalarRef::from_int64(line);
+        let lines = self.int64(ScalarOp::SDivUp, size, line);
+        self.int64(ScalarOp::Mul, lines, line)
     }
 
     /// A small array of an invocation, which takes no part of a block.
