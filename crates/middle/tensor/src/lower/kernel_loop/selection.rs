@@ -74,21 +74,18 @@ struct IterationWork {
 }
 
 impl IterationWork {
-    /// The number of invocations that run the loop. A team must share most of the work, because its first invocation does
-    /// the rest alone.
+    /// The number of invocations that run the loop. A team of a processor must share most of the work, because its first
+    /// invocation does the rest alone. One of a graphics card has as many invocations as have points at once.
     fn choose_lanes(&self, profile: &ScheduleProfile) -> u64 {
-        if !profile.is_processor() {
-            let lanes = self.points.next_power_of_two().max(FEWEST_LANES);
-            return if self.points > 1 {
-                lanes.min(profile.team)
-            } else {
-                1
-            };
+        if profile.is_processor() {
+            let is_shared = self.shared > self.operators / 2;
+            return if is_shared { profile.team } else { 1 };
         }
-        if self.shared > self.operators / 2 {
-            profile.team
-        } else {
-            1
+        match self.points.min(profile.team) {
+            0 | 1 => 1,
+            points => points
+                .next_power_of_two()
+                .clamp(FEWEST_LANES.min(profile.team), profile.team),
         }
     }
 }
