@@ -293,10 +293,31 @@ fn folds() {
 
 /// The number of kernels for processors whose workgroups are one gang.
 fn count_gang_kernels(source: &str) -> usize {
+    let text = print_kernels(source, "cpu");
+    text.matches("size [constant 8i64]").count()
+}
+
+/// The kernels of a program for a kind of device.
+fn print_kernels(source: &str, schedule: &str) -> String {
     let scratch = ScratchFolder::new();
     let path = scratch.file("program.fut", source);
-    let told = spirula(&["compile", &path, "--emit", "kernel", "--schedule", "cpu"]);
-    told.text().matches("size [constant 8i64]").count()
+    let told = spirula(&["compile", &path, "--emit", "kernel", "--schedule", schedule]);
+    told.text()
+}
+
+/// Arrays of neighbouring workers of a processor share no line of caches: the part of each is a multiple of 128 bytes, where the
+/// host allocates all and where a worker finds its own. Invocations of graphics cards have interleaved elements.
+#[test]
+fn arrays_of_workers_begin_at_lines() {
+    let source = "entry main [n] (m: i64) (xs: [n]i32): [n]i32 =
+        map (\\x -> let a = loop a = replicate m x for i < m do a with [i] = a[(i + 1) % m] + x
+                    in i32.sum a) xs";
+    for (schedule, count) in [("cpu", 2), ("gpu", 0)] {
+        let text = print_kernels(source, schedule);
+        assert!(text.contains("%scratch = alloc"), "{text}");
+        let parts = text.matches("sdiv_up.i64(%a, 32i64)").count();
+        assert_eq!(parts, count, "{text}");
+    }
 }
 
 /// Histograms of rows: each of the three has a kernel that adds rows by lanes, and one that combines the copies.
