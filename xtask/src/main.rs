@@ -20,6 +20,7 @@ mod tools;
 mod torch;
 mod web;
 mod wheel;
+mod wheel_features;
 mod words;
 
 use clap::{CommandFactory, Parser, Subcommand};

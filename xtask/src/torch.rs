@@ -41,7 +41,7 @@ pub fn run_torch(root: &Path, options: &TorchOptions) -> Result<()> {
         None => tools::find_or_fetch_torch(&target)?,
     };
     let programs = tools::find_or_fetch_maturin(&target)?;
-    let package = wheel::build_wheel(root, &programs, true)?;
+    let package = wheel::build_wheel(root, &programs, true, &[])?;
     let site = target.join("torch-site");
     install_package(&python, &package, &site)?;
     let start = || {

@@ -4,6 +4,7 @@
 //! installs it beside JAX into a virtual environment, and runs the tests of `crates/bindings/python/tests` there.
 
 use crate::tools;
+use crate::wheel_features::check_wheel_features;
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
 use std::ffi::OsString;
@@ -38,7 +39,7 @@ pub fn run_wheel(root: &Path, options: &WheelOptions) -> Result<()> {
     if options.check {
         return check_wheel(root, &programs, &[]);
     }
-    let wheel = build_wheel(root, &programs, options.dev)?;
+    let wheel = build_wheel(root, &programs, options.dev, &[])?;
     let megabytes = fs::metadata(&wheel)?.len() as f64 / 1e6;
     println!("{} ({megabytes:.1} MB)", wheel.display());
     Ok(())
@@ -48,9 +49,10 @@ pub fn run_wheel(root: &Path, options: &WheelOptions) -> Result<()> {
 /// `environment` names the drivers.
 ///
 /// # Errors
-/// When the build or a test fails.
+/// When the build or a test fails, or the build needs packages with other features than the tests.
 pub fn check_wheel(root: &Path, programs: &Path, environment: &[(&str, OsString)]) -> Result<()> {
-    let wheel = build_wheel(root, programs, true)?;
+    check_wheel_features(root)?;
+    let wheel = build_wheel(root, programs, true, environment)?;
     let wheel = wheel.to_str().context("the folder's name is not UTF-8")?;
     let python = tools::install_wheel(&root.join("target"), wheel)?;
     let mut tests = Command::new(&python);
@@ -66,11 +68,16 @@ pub fn check_wheel(root: &Path, programs: &Path, environment: &[(&str, OsString)
     Ok(())
 }
 
-/// Makes a wheel, and returns its path. Older ones in its folder are removed.
+/// Makes a wheel, and returns its path. Older ones in its folder are removed. `environment` is added to that of the build.
 ///
 /// # Errors
 /// When the build fails.
-pub fn build_wheel(root: &Path, programs: &Path, is_dev: bool) -> Result<PathBuf> {
+pub fn build_wheel(
+    root: &Path,
+    programs: &Path,
+    is_dev: bool,
+    environment: &[(&str, OsString)],
+) -> Result<PathBuf> {
     let wheels = root.join("target").join(WHEELS);
     let output = if is_dev { wheels.join("dev") } else { wheels };
     for old in list_wheels(&output) {
@@ -89,6 +96,7 @@ pub fn build_wheel(root: &Path, programs: &Path, is_dev: bool) -> Result<PathBuf
             false => &["--release", "--strip"],
         })
         .current_dir(root.join(PACKAGE))
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .env("PATH", std::env::join_paths(path)?);
     let status = build.status().context("maturin does not start")?;
     ensure!(status.success(), "the wheel is not built");

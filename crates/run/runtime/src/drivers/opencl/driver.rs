@@ -80,6 +80,7 @@ impl OpenClDriver {
         } else {
             0
         };
+        #[expect(deprecated, reason = "devices of OpenCL 1.2 lack the newer call")]
         // SAFETY: the device is that of the context. OpenCL 1.2 has this call, and so have all after.
         let made = unsafe { queue::create_command_queue(context.raw(), device.raw, flags) };
         let queue = OpenClObject::new(
