@@ -97,7 +97,7 @@ fn generate_interface() -> CLibraryFiles {
     })
 }
 
-/// Whether there is a C compiler. Its absence is told, and is a fault where tests run without a person.
+/// Whether there is a C compiler. Its absence is reported, and is a fault where tests run without a person.
 fn has_compiler() -> bool {
     let found = Command::new("cc").arg("--version").output().is_ok();
     if !found {

@@ -13,7 +13,7 @@ use opencl_sys::{CL_INVALID_DEVICE, cl_context_properties, cl_int};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
 
-/// A function of the caller that is told of errors.
+/// A function of the caller that is called with errors.
 pub type NotifyFunction = unsafe extern "C" fn(*const c_char, *const c_void, usize, *mut c_void);
 
 /// A context.

@@ -111,7 +111,7 @@ fn lock_free_heads() -> MutexGuard<'static, VecDeque<usize>> {
     FREE_HEADS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Number of heads that are allocated at once, and that are kept free. A handle is found out while so many other objects end.
+/// Number of heads that are allocated at once, and that are kept free. An ended handle is recognised until this number of other objects has ended.
 const BLOCK: usize = 4096;
 
 /// Takes a free head, or makes a block of them.

@@ -187,7 +187,7 @@ impl CommandProgress {
         release_dependents(released, false);
     }
 
-    /// The command has ended. The first end counts. The caller calls the functions that are returned, once it has told the
+    /// The command has ended. The first end counts. The caller calls the functions that are returned, once it has notified the
     /// ends of all commands: they may wait for any of these.
     #[must_use]
     pub fn finish(&self, result: &CallResult<()>) -> EndedCallbacks {

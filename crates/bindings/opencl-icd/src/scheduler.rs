@@ -347,7 +347,7 @@ impl DeviceScheduler {
         true
     }
 
-    /// Runs a command. Ends are told when the device is free, as the functions that are called then may use it.
+    /// Runs a command. Ends are reported when the device is free, as the functions that are called then may use it.
     fn run_command(&self, command: &Arc<QueuedCommand>) {
         let end = command.run_work();
         self.tidy_up(&mut self.lock_device());

@@ -31,7 +31,7 @@ pub(crate) struct PooledBlock<B> {
     pub number: u64,
 }
 
-/// A block that rests: it is due once the pool has been given so many blocks in all.
+/// A block that rests: it is due once the pool has received this number of blocks in all.
 struct RestingBlock<B> {
     piece: PooledBlock<B>,
     due: u64,

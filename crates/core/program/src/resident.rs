@@ -6,7 +6,7 @@ use crate::heap::{MachineResult, ProgramHeap};
 use crate::program::{EntryValueType, HostSlot};
 use crate::{KernelMachine, ProgramError, ScalarType};
 
-/// A scalar, or an array on the machine. It refers to memory of its heap until the heap is told to release it.
+/// A scalar, or an array on the machine. It refers to memory of its heap until the heap releases it.
 #[derive(Debug)]
 pub struct ResidentValue {
     /// Type of the elements.

@@ -175,7 +175,7 @@ fn scalar() -> verify::VerifyOptions {
     }
 }
 
-/// The validator is not told of scalar layouts.
+/// The validator runs without the option for scalar layouts.
 fn blames_layout(verdict: &Result<(), String>) -> bool {
     verdict.as_ref().is_err_and(|said| said.contains("layout"))
 }

@@ -159,7 +159,7 @@ fn sections_that_come_again_are_read_whole() {
     assert_eq!(back.count(), 4);
 }
 
-/// A switch of so many words of literals, one of whose labels is beyond all ids.
+/// Switches over literals of one and of two words, with a label beyond all ids.
 #[test]
 fn labels_of_switches_are_below_the_bound() {
     for (width, literal) in [(32, &[9][..]), (64, &[9, 0][..])] {

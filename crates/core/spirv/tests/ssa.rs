@@ -6,7 +6,7 @@ use spirula_spirv::{binary, ssa, verify};
 use spirula_testing::{SpirvValTool, find_corpus};
 use std::path::Path;
 
-/// One module in so many is tested; `EVERY` names another number.
+/// One module of this number is tested; `EVERY` names another number.
 fn step() -> usize {
     std::env::var("EVERY").map_or(7, |n| n.parse().expect("EVERY is a number"))
 }

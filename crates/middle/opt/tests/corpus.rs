@@ -16,7 +16,7 @@ fn setting(name: &str, otherwise: usize) -> usize {
     said.and_then(|s| s.parse().ok()).unwrap_or(otherwise)
 }
 
-/// One module in so many is tested; `SPIRULA_EVERY` names another number.
+/// One module of this number is tested; `SPIRULA_EVERY` names another number.
 fn step() -> usize {
     setting("SPIRULA_EVERY", 7)
 }
@@ -156,7 +156,7 @@ impl CorpusRandom {
     }
 }
 
-/// Passes in any order leave what our verifier accepts as it accepts it. `SPIRULA_ROUNDS` asks for so many
+/// Passes in any order leave what our verifier accepts as it accepts it. `SPIRULA_ROUNDS` is the number of
 /// pipelines for each module, `SPIRULA_SEED` for other ones.
 #[test]
 fn random_pipelines_keep_modules_valid() {

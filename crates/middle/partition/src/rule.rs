@@ -63,7 +63,7 @@ pub struct SelectedFactor {
 /// The properties of an operation that say where windows begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindowProperty {
-    /// Rows of `padding`, of which there are so many.
+    /// The rows of `padding`.
     #[default]
     Padding,
     /// `edge_padding_low` and `edge_padding_high`.
@@ -102,7 +102,7 @@ pub struct WindowHalo {
 }
 
 impl WindowHalo {
-    /// Whether so many parts have each all that their neighbours need.
+    /// Whether each of `parts` parts has all that its neighbours need.
     pub fn fits_parts(&self, parts: u64) -> bool {
         let own = (self.size / parts.max(1)).cast_signed();
         let least = i64::from(self.property != WindowProperty::Cyclic);

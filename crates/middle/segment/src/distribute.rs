@@ -243,7 +243,7 @@ impl SegmentTranslation {
         statements.any(|statement| self.is_wide(&statement.operation, SMALL_WIDTH))
     }
 
-    /// Whether a combinator has more than so many elements, or one in a loop has.
+    /// Whether a combinator, perhaps in a loop, has more elements than the limit.
     fn is_wide(&self, operation: &SoacOperation, least: i64) -> bool {
         if let SoacOperation::Loop(_, SoacLoopForm::For(..), body) = operation {
             let mut statements = body.statements.iter();

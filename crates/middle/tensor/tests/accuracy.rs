@@ -344,7 +344,7 @@ fn functions_are_accurate_over_all_numbers() {
     assert!(worse.is_empty(), "{}", worse.join("\n"));
 }
 
-/// The running sum of so many equal numbers on the CPU device.
+/// The running sum of `count` equal numbers on the CPU device.
 fn running_sum(number: f32, count: u64) -> Vec<f32> {
     let mut b = TensorBuilder::new("main");
     let ty = DenseTensorType::new(ScalarType::F32, &[count]);

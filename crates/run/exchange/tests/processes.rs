@@ -33,7 +33,7 @@ fn make_options(process: usize, count: usize, seconds: u64) -> MeshOptions {
     }
 }
 
-/// Runs a function on so many devices of one process, and returns their results.
+/// Runs a function on `count` devices of one process, and returns their results.
 fn run_devices<R: Send>(count: usize, run: impl Fn(&ProcessMesh) -> R + Sync) -> Vec<R> {
     let meshes = ProcessMesh::link_threads(count, Duration::from_secs(20));
     thread::scope(|scope| {
@@ -46,7 +46,7 @@ fn run_devices<R: Send>(count: usize, run: impl Fn(&ProcessMesh) -> R + Sync) ->
     })
 }
 
-/// Runs a function in so many processes, and on so many devices of one process. Returns the results, which are equal.
+/// Runs a function in several processes, and on as many devices of one process. Returns the results, which are equal.
 fn run_members<R: Send + PartialEq + std::fmt::Debug>(
     count: usize,
     run: impl Fn(&ProcessMesh) -> R + Sync,
@@ -56,7 +56,7 @@ fn run_members<R: Send + PartialEq + std::fmt::Debug>(
     found
 }
 
-/// Runs a function in so many processes, and returns their results.
+/// Runs a function in several processes, and returns their results.
 fn run_processes<R: Send>(count: usize, run: impl Fn(&ProcessMesh) -> R + Sync) -> Vec<R> {
     let store = LocalStore::default();
     thread::scope(|scope| {

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 /// Most bytes of all blocks.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Most invocations of a workgroup that programs are told.
+/// Most invocations of a workgroup, as programs read the limit.
 const MOST_INVOCATIONS: u64 = 1024;
 
-/// Bytes of workgroup memory that programs are told.
+/// Bytes of workgroup memory, as programs read the limit.
 const WORKGROUP_BYTES: u64 = 48 << 10;
 
 /// A machine that runs the kernels of programs by WebAssembly or the interpreter, with the kernels that it has prepared.

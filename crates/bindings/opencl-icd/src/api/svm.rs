@@ -349,7 +349,7 @@ pub unsafe extern "C" fn set_kernel_arg_svm_pointer(
     })
 }
 
-/// `clSetKernelExecInfo`. The processor can access all memory without being told.
+/// `clSetKernelExecInfo`. The processor can access all memory without this list.
 pub unsafe extern "C" fn set_kernel_exec_info(
     kernel: cl_kernel,
     name: cl_kernel_exec_info,

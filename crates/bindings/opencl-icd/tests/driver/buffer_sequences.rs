@@ -233,7 +233,7 @@ impl CommandSequence {
             queue, memory, CL_TRUE, flags, offset, size, count, list, no_event, code_out
         ));
         assert_eq!(code, CL_SUCCESS);
-        // SAFETY: so many bytes are mapped.
+        // SAFETY: this number of bytes is mapped.
         let bytes = unsafe { std::slice::from_raw_parts_mut(mapped.cast::<u8>(), size) };
         let model = &mut self.models[chosen.model][place];
         if is_kept {

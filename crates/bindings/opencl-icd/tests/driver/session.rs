@@ -13,7 +13,7 @@ pub const BASIC: &str = include_str!("kernels/basic.spvasm");
 /// Kernels about images.
 pub const IMAGES: &str = include_str!("kernels/images.spvasm");
 
-/// Tests that use handles of objects which have ended, and tests that create so many that handles are used again.
+/// Tests that use handles of objects which have ended, and tests that create enough for handles to be used again.
 static HANDLES: RwLock<()> = RwLock::new(());
 
 /// Keeps other tests from creating many objects.
@@ -119,7 +119,7 @@ impl TestSession {
         TestSession::with_flags(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
     }
 
-    /// A buffer of so many bytes.
+    /// A buffer of `size` bytes.
     pub fn buffer(&self, size: usize) -> OwnedHandle {
         let made = create_buffer(self.context.raw, CL_MEM_READ_WRITE, size, null_mut());
         made.expect("there is memory")

@@ -26,7 +26,7 @@ fn set_pointer(kernel: cl_kernel, index: cl_uint, pointer: *const c_void) -> Res
 
 /// The numbers of an allocation.
 fn numbers<'a>(pointer: *mut c_void, count: usize) -> &'a mut [u32] {
-    // SAFETY: the test has allocated so many, and uses them while no kernel does.
+    // SAFETY: the test has allocated these bytes, and uses them while no kernel does.
     unsafe { std::slice::from_raw_parts_mut(pointer.cast(), count) }
 }
 

@@ -82,12 +82,12 @@ impl TestClient {
         TestClient::with_devices(1)
     }
 
-    /// A client of so many logical devices.
+    /// A client of `count` logical devices.
     pub fn with_devices(count: i64) -> TestClient {
         TestClient::with_partition(count, false)
     }
 
-    /// A client of so many logical devices, which partitions programs or runs them on whole arrays.
+    /// A client of `count` logical devices, which partitions programs or runs them on whole arrays.
     pub fn with_partition(count: i64, is_partitioning: bool) -> TestClient {
         let value = b"cpu";
         let mut device = make_option("device");
@@ -124,7 +124,7 @@ impl TestClient {
         }
     }
 
-    /// Compiles a program for so many devices.
+    /// Compiles a program for `devices` devices.
     pub fn compile_sharded(&self, code: &str, devices: u8) -> Result<TestExecutable, CallError> {
         let options = [0x1a, 4, 0x20, 1, 0x28, devices];
         self.compile_with(code, "mlir", &options)

@@ -6,7 +6,7 @@ use crate::heap::{MachineResult, ProgramHeap};
 use crate::program::CompiledProgram;
 use crate::{ForeignFunctionTable, KernelMachine, OwnedOrLent};
 
-/// The state of a program between calls. It refers to memory of its heap until the heap is told to release it.
+/// The state of a program between calls. It refers to memory of its heap until the heap releases it.
 #[derive(Debug)]
 pub struct SuspendedSession {
     /// Number of the program on its heap.

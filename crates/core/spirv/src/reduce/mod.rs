@@ -56,7 +56,7 @@ pub struct ReduceProgress {
 }
 
 /// Shrinks a module for which `is_interesting` holds to a small one for which it still does. The closure
-/// is given the words of each candidate, `report` is told of each that is kept.
+/// is given the words of each candidate, `report` receives each that is kept.
 ///
 /// ```
 /// use spirula_spirv::ir::SpirvModule;

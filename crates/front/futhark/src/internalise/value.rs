@@ -238,7 +238,7 @@ impl StaticValue {
         self.map_array_lengths(&mut |_, length| map(length))
     }
 
-    /// The same, where the function is told whether the array has data.
+    /// The same, where the function receives whether the array has data.
     pub(super) fn map_array_lengths(
         &self,
         map: &mut impl FnMut(bool, SoacOperand) -> SoacOperand,

@@ -23,7 +23,7 @@ pub struct VulkanModuleChecks {
     /// The target of our verifier.
     pub options: verify::VerifyOptions,
     validator: Option<SpirvValTool>,
-    /// Of so many one is given to the validator, as starting a process takes longer than the rest.
+    /// One module of this number is given to the validator, as starting a process takes longer than the rest.
     every: usize,
     /// Modules that were made.
     pub made: usize,
@@ -63,7 +63,7 @@ impl VulkanModuleChecks {
         }
     }
 
-    /// At least so many were made, and all of them are right.
+    /// At least `least` were made, and all of them are right.
     pub fn finish(self, least: usize) {
         let (made, refused) = (self.made, self.refused);
         eprintln!("{made} made, {refused} refused");

@@ -98,7 +98,7 @@ impl ExchangeRewriter<'_> {
         }
     }
 
-    /// The number of a dimension of which there are so many.
+    /// The number of a dimension, which is below the rank.
     fn read_dimension(&self, op: MlirOp, name: &str, rank: usize) -> PartitionResult<usize> {
         let attr = self.source.find_attribute(op, name);
         let number = attr.and_then(|attr| self.source.as_integer(attr));

@@ -37,7 +37,7 @@ fn match_target(context: &RuleContext<'_>) -> Option<ShardingRule> {
     }
 }
 
-/// Routines of linear algebra: all tensors have the batches first. The other dimensions of the first operand are so many.
+/// Routines of linear algebra: all tensors have the batches first. This is the number of the other dimensions of the first operand.
 fn join_batches(context: &RuleContext<'_>, own: usize) -> Option<ShardingRule> {
     let mut rule = context.whole_rule();
     let shape = context.operand(0)?;

@@ -43,7 +43,7 @@ impl WindowGeometry {
         is_regular.then(|| greatest_divisor(self.input, self.output))
     }
 
-    /// The halo of a factor of the parts, unless windows reach over a half of the dimension, which so many inputs have.
+    /// The halo of a factor of the parts, for inputs that have it; none where windows reach over a half of the dimension.
     pub(super) fn find_halo(
         &self,
         factor: FactorIndex,

@@ -38,7 +38,7 @@ impl FunctionLowering<'_> {
         self.int64(ScalarOp::SDivUp, most, divisor)
     }
 
-    /// The condition that rows are as wide as a vector, and so many that copies are cheap.
+    /// The condition that rows are as wide as a vector, and that there are enough for cheap copies.
     pub(super) fn has_row_lanes(
         &mut self,
         plan: &HistogramPlan<'_>,

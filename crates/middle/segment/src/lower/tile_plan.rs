@@ -16,7 +16,7 @@ const MOST_BYTES: i64 = 16 << 10;
 /// Fewest steps for which elements are in workgroup memory.
 const LEAST_STEPS: i64 = 4;
 
-/// Most statements for each result of the largest square, whose code has so many results.
+/// Most statements for each result of the largest square. Its code repeats them for each result.
 const MOST_STATEMENTS: usize = 4;
 
 /// The square of a workgroup. The elements that it has in workgroup memory are at most four times as many as its invocations, per array.

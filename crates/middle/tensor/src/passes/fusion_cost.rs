@@ -29,10 +29,10 @@ const PART: u64 = 2;
 /// Most operators that a body repeats because it reads several elements. Without it, steps that read two elements each,
 /// such as those of sorts, would double with each step.
 const REPEATED: u64 = 64;
-/// Loss of a product by matrices that computes a factor: one operator for so many points. It takes twice the time on an
+/// Loss of a product by matrices that computes a factor: one operator for this number of points. It takes twice the time on an
 /// NVIDIA H200, even for a cast.
 const BY_MATRICES: u64 = 8;
-/// Tensors with so many times fewer elements than the result stay in caches.
+/// Tensors stay in caches if the result has at least this number of elements for each of theirs.
 const SMALL: u64 = 16;
 
 /// Both costs of a tensor, in operators. Common parts are in neither.

@@ -6,6 +6,9 @@
 //! reduced axis ("split-K"). A product of a row and a matrix is a sum of columns. The epilogue stays with the second
 //! round. A sum of the parts by the last workgroup of a tile, in the same launch, is no faster on an NVIDIA H200: fences
 //! and reads of the parts take as long as a launch.
+//!
+//! A normalisation that adds the parts of its rows itself saves that launch, and is slower on the same device where rows are
+//! few, because it has one workgroup for each row: 650 us and not 480 for a step of a decoder, 1.96 ms and not 2.01 for 64 rows.
 
 use crate::ir::{
     AxisKind, DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,

@@ -32,7 +32,7 @@ pub struct ScheduleProfile {
     pub direct: u64,
     /// Number of adjacent points of an invocation, where it has so many; a power of two.
     pub adjacent: u64,
-    /// Cost of a dispatch in operators: so many are recomputed rather than run by a dispatch of their own.
+    /// Cost of a dispatch in operators: fewer are recomputed rather than run by a dispatch of their own.
     pub again: u64,
     /// Most operators of an operation in a loop that runs within one kernel, by one invocation, on the average of its
     /// operations. 0 means that there are no such loops.

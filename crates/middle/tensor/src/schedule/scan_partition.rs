@@ -16,7 +16,7 @@ use spirula_program::ScalarOp;
 /// Adjacent points of an invocation: a vector, where they have 32 bits.
 const POINTS: u64 = 4;
 
-/// Most runs of so many points that an invocation has in a part.
+/// Most runs of points that an invocation has in a part.
 const RUNS: u64 = 4;
 
 /// Most invocations of a workgroup that has a row. Each of them reads the sums of all subgroups.
@@ -40,7 +40,7 @@ const FEWEST: u64 = 128;
 /// Fewest points of a row that are worth chunks.
 const FEWEST_CHUNKED: u64 = 1 << 15;
 
-/// A row in chunks takes the place of so many workgroups that keep the device busy.
+/// Workgroups that a row in chunks counts for, of those that keep the device busy.
 const BUSY_WORKGROUPS: u64 = 8;
 
 /// Whether an operation is a scan of long rows, with contiguous accesses and operators that have neutral elements.

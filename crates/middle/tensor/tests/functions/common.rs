@@ -13,7 +13,7 @@ use spirula_tensor::{
     write_function,
 };
 
-/// A device whose subgroups fold by shuffles; so many invocations are a subgroup of the CPU device.
+/// A device whose subgroups fold by shuffles. They have as many invocations as subgroups of the CPU device.
 pub const SHUFFLING: ScheduleProfile = ScheduleProfile {
     subgroup: 8,
     ..ScheduleProfile::GPU
@@ -156,7 +156,7 @@ pub fn stage(function: &TensorFunction, profile: ScheduleProfile, wanted: Option
     stage
 }
 
-/// The last stage of a function that is so many dispatches; its results are right.
+/// The last stage of a function that becomes `count` dispatches. Its results are right.
 pub fn dispatched(
     function: &TensorFunction,
     shapes: &[Vec<u64>],

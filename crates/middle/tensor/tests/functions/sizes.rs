@@ -260,7 +260,7 @@ fn sizes_that_elements_say() {
     check(&b.finish_function(), &arguments);
 }
 
-/// Tensors that must be of one shape and are not are told.
+/// Tensors of different shapes are refused where one shape is needed.
 #[test]
 fn shapes_that_do_not_fit() {
     let function = with_rows(|b, [x, _], _| {

@@ -273,7 +273,7 @@ pub(crate) extern "C" fn enqueue_kernel(
     if request.bytes > MOST_BYTES || request.waits > MOST as u64 || request.locals > MOST as u64 {
         return FAILURE;
     }
-    // SAFETY: the program says that so many words stand there.
+    // SAFETY: the program says that this number of words stands there.
     let words = |at: u64, count: u64| -> Vec<u64> {
         (0..count)
             .map(|n| unsafe { (at as *const u64).add(n as usize).read_unaligned() })

@@ -46,7 +46,7 @@ pub(crate) unsafe extern "C" fn load_matrix<T: WidenedElement>(
 /// Rows and columns of blocks that are turned at once, in vector registers.
 const BLOCK: usize = 4;
 
-/// Rows of blocks that are turned one after the other: a line of the cache has so many elements of a column.
+/// Rows of blocks that are turned one after the other: a line of the cache has this number of elements of a column.
 const LINE: usize = 16;
 
 /// Reads a matrix that lies column by column.
@@ -474,7 +474,7 @@ mod tests {
         }
         let all: Vec<u16> = (0..=u16::MAX).filter(|b| b & 0x7fff <= 0x7c00).collect();
         let mut found = vec![0.0f32; all.len()];
-        // SAFETY: there are so many of either.
+        // SAFETY: both have this number of elements.
         unsafe { u16::widen_to_f32(found.as_mut_ptr(), all.as_ptr(), all.len()) };
         for (bits, found) in all.iter().zip(found) {
             assert_eq!(found.to_bits(), f32_from_f16(*bits).to_bits(), "{bits:#x}");

@@ -34,7 +34,7 @@ impl CorpusTally {
         }
     }
 
-    /// Checks that no test has a fault, and that at least so many are equal where all tests run.
+    /// Checks that no test has a fault, and that at least `least` are equal where all tests run.
     fn check(&self, tested: TestedExecutor, least: usize) {
         let (equal, refused) = (self.equal, self.refused.len());
         eprintln!(

@@ -26,7 +26,7 @@ fn layers(shape: ImageShape, layers: u32) -> ImageShape {
     }
 }
 
-/// An image with texels from `fill`, which is told the number of the component.
+/// An image with texels from `fill`, which receives the number of the component.
 fn image(device: &mut ComputeDevice, shape: ImageShape, fill: impl Fn(u32) -> f32) -> ImageHandle {
     let made = device
         .create_image(&shape, &SamplerState::default())

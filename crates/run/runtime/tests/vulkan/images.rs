@@ -95,7 +95,7 @@ fn agree(vulkan: &mut ComputeDevice, text: &str, groups: u32, given: &[ImageTest
     assert_eq!(got, wanted, "{text}");
 }
 
-/// A copy between images, for devices that have to be told of 64 bits.
+/// A copy between images, for devices that need 64 bits declared.
 fn copy(format: TexelFormat) -> String {
     let is_long = format.name().starts_with("r64");
     let text = shaders::copy(format.is_integer(), is_long);

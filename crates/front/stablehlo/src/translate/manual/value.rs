@@ -17,7 +17,7 @@ pub(in crate::translate) enum ShardedValue {
 }
 
 impl ShardedValue {
-    /// The value of a shard among so many. Those of an outer computation are shared by the shards that it has been cut into.
+    /// The value of a shard among `count`. Those of an outer computation are shared by the shards that it has been cut into.
     pub fn of_shard(&self, shard: usize, count: usize) -> Option<&TranslatedValue> {
         match self {
             ShardedValue::Shared(value) => Some(value),

@@ -61,7 +61,7 @@ impl<T> RecycledResources<T> {
         self.others.extend(all.map(Arc::clone));
     }
 
-    /// Whether so many objects are shared that the batch should be released soon.
+    /// Whether enough objects are shared for the batch to be released soon.
     pub fn shares_too_many(&self) -> bool {
         self.others.len() > MOST_SHARED
     }
