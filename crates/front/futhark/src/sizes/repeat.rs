@@ -116,6 +116,7 @@ impl SizeInference<'_> {
         sizes: &[LoopSize],
     ) -> Vec<SizeVariableId> {
         self.fix_sizes(sizes);
+        self.represent_sizes(sizes);
         let mut pairs = Vec::new();
         self.pair_sizes(state, body, &mut pairs);
         let firsts: FxHashMap<SizeVariableId, SizeId> = sizes
@@ -179,6 +180,21 @@ impl SizeInference<'_> {
             if !matches!(self.table.size(known), SizeForm::Variable(_)) {
                 // A difference is reported where the first value is compared with the type of the loop.
                 let _ = self.variables.unify(self.table, known, size.first);
+            }
+        }
+    }
+
+    /// Makes a variable of the loop stand for each size of its value that is not found yet. The condition or the body may have made
+    /// it another variable.
+    fn represent_sizes(&mut self, sizes: &[LoopSize]) {
+        let own: FxHashSet<SizeVariableId> = sizes.iter().map(|size| size.variable).collect();
+        for size in sizes {
+            let known = self.table.add_size(SizeForm::Variable(size.variable));
+            let known = self.variables.resolve(self.table, known);
+            if let SizeForm::Variable(other) = *self.table.size(known)
+                && !own.contains(&other)
+            {
+                self.variables.exchange(self.table, size.variable, other);
             }
         }
     }

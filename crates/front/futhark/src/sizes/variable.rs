@@ -178,6 +178,19 @@ impl SizeVariables {
         self.variables[id.index()].bound = Some(size);
     }
 
+    /// Makes a variable that is found to be another one, which is not found yet, the one that the other is.
+    pub fn exchange(&mut self, table: &mut ShapeTable, id: SizeVariableId, other: SizeVariableId) {
+        if !self.is_free(other) {
+            return;
+        }
+        let level = self.level_of(other);
+        let variable = &mut self.variables[id.index()];
+        variable.bound = None;
+        variable.level = variable.level.min(level);
+        let size = table.add_size(SizeForm::Variable(id));
+        self.bind(other, size);
+    }
+
     /// The size with the variables in it replaced by what they are.
     pub fn resolve(&self, table: &mut ShapeTable, id: SizeId) -> SizeId {
         match table.size(id) {

@@ -207,6 +207,18 @@ const ACCEPTED: &[&str] = &[
     "module m : {val f [n]: [n](i32, bool) -> [n](i32, bool)} = {def f 'a (x: a) = x}",
     "module m : {val f [n]: [n]i32 -> [n]i32 -> [n]i32} = {def f [n] [m] (x: [n]i32) (_: [m]i32) = x}",
     "module m : {type~ t val e: i32 -> t} = {type~ t = []bool def e (_: i32) : t = []}",
+    // Two parts of a loop's value have one size, which a pipe takes over and the body changes.
+    "def main (n: i64) =
+  loop (xs, ys) = ([1i32], [i32.i64 n]) while !(null xs) do
+    let firsts = zip xs ys |> unzip |> (.0)
+    let sums = map2 (\\x y -> x + y) firsts xs
+    let (a, b) = zip sums ys |> filter (\\(x, y) -> x > y) |> unzip
+    in (a ++ xs, b ++ ys)",
+    "def main (n: i64) =
+  loop (xs, ys) = ([1i32], [i32.i64 n]) while !(null xs) do
+    let firsts = zip xs ys |> unzip |> (.0)
+    let sums = map2 (+) firsts xs
+    in filter (\\(x, y) -> x > y) (zip sums ys) |> unzip",
 ];
 
 #[test]
