@@ -1,7 +1,8 @@
 //! The meaning of the name of a function inside the function.
 //!
 //! A function calls itself by its name. Before Futhark 0.27, no function could: the name meant an earlier definition, such
-//! as one of the prelude. A function with a fault as a recursive one is read like that.
+//! as one of the prelude. A function is read like that if it has a fault as a recursive one, or would never return because
+//! each call of it calls it again.
 
 use super::environment::{TermBinding, ValueBinding};
 use super::name_record::NameMeaning;
@@ -20,7 +21,8 @@ pub(super) enum OwnName {
 }
 
 impl SourceChecker<'_> {
-    /// Checks a function or constant. A function that is faulty as a recursive one may use an earlier meaning of its name.
+    /// Checks a function or constant. A function that cannot be meant as a recursive one may use an earlier meaning of its
+    /// name.
     pub(super) fn check_value_declaration(
         &mut self,
         value: &ValueDeclaration,
@@ -37,26 +39,53 @@ impl SourceChecker<'_> {
         let warnings = self.program.warnings.len();
         let faults = self.faults.len();
         let expressions = self.program.expressions.len();
-        let fault = match self.check_definition(id, value, OwnName::Itself) {
-            Ok(binding) => return Ok(binding),
-            Err(fault) if has_earlier && self.program.definitions[id].is_recursive => fault,
-            Err(fault) => return Err(fault),
-        };
+        let itself = self.check_definition(id, value, OwnName::Itself);
+        let may_be_earlier = has_earlier && self.program.definitions[id].is_recursive;
+        if !may_be_earlier || (itself.is_ok() && !self.always_calls_itself(id)) {
+            return itself;
+        }
         self.end_scope(scope);
         self.program.warnings.truncate(warnings);
         self.empty_expressions(expressions);
         let reported = self.faults.split_off(faults);
-        match self.check_definition(id, value, OwnName::Earlier) {
-            Ok(binding) => {
-                self.warn_of_earlier_meaning(value.name);
-                Ok(binding)
-            }
-            Err(_) => {
-                self.faults.truncate(faults);
-                self.faults.extend(reported);
-                Err(fault)
+        if let Ok(binding) = self.check_definition(id, value, OwnName::Earlier) {
+            self.warn_of_earlier_meaning(value.name);
+            return Ok(binding);
+        }
+        self.faults.truncate(faults);
+        self.faults.extend(reported);
+        match itself {
+            // The second check has emptied the expressions of the first.
+            Ok(_) => self.check_definition(id, value, OwnName::Itself),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Whether each call of a definition calls it again, whatever the arguments.
+    fn always_calls_itself(&self, id: DefinitionId) -> bool {
+        let definition = &self.program.definitions[id];
+        let count = definition.parameters.len();
+        let mut pending = Vec::from_iter(definition.body);
+        while let Some(expression) = pending.pop() {
+            let kind = &self.program.expressions[expression].kind;
+            match kind {
+                TypedKind::Application(function, arguments) => {
+                    let called = &self.program.expressions[*function].kind;
+                    let is_itself = matches!(called, TypedKind::Global(other, _) if *other == id);
+                    if is_itself && arguments.len() >= count {
+                        return true;
+                    }
+                    kind.for_each_child(&mut |child| pending.push(child));
+                }
+                // The other parts may never be evaluated.
+                TypedKind::If(condition, ..) => pending.push(*condition),
+                TypedKind::Match(source, _) => pending.push(*source),
+                TypedKind::Assert(condition, _) => pending.push(*condition),
+                TypedKind::Lambda(_) | TypedKind::Loop(_) => {}
+                _ => kind.for_each_child(&mut |child| pending.push(child)),
             }
         }
+        false
     }
 
     /// A definition that is not checked yet.

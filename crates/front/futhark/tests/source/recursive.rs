@@ -17,6 +17,26 @@ def main (xs: []i32) = (scale {by = 3, xs}, map xs)",
         "[1, 2]",
         "[3i32, 6i32] [2i32, 3i32]",
     ),
+    // The same where each call would call the function again: in a parametric module, and beside a call that returns.
+    (
+        "module mk (it: integral) = { def indices xs = (indices xs) |> map it.i64 }
+module m = mk i32
+def pair [n] 't (xs: [n]t) : [n](t, i32) = xs |> flip zip (m.indices xs)
+def main [n] (xs: [n]i32) = pair xs",
+        "[7, 8]",
+        "[7i32, 8i32] [0i32, 1i32]",
+    ),
+    (
+        "def length [n] 't (xs: [n]t) : i64 = let k = 2 * length xs in if k > 4 then k else 0
+def main (xs: []i32) (ys: []i32) = (length xs, length ys)",
+        "[1, 2, 3] [1]",
+        "6i64 0i64",
+    ),
+    (
+        "def abs (x: i32) : i32 = if x < 0 then abs (-x) else x\ndef main (x: i32) = abs x",
+        "-4",
+        "4i32",
+    ),
     (
         "def fact (n: i64) = if n == 0 then 1 else n * fact (n - 1)\ndef main (n: i64) = fact n",
         "10i64",
