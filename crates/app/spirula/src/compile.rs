@@ -118,6 +118,9 @@ pub fn read_located_input(bytes: &[u8], path: &str) -> Result<CompileInput, Comp
     })
 }
 
+/// The hint for inputs that no dispatches can be drawn of.
+const DRAWING_HINT: &str = "`spirula cfg` draws the control flow of a SPIR-V module";
+
 impl CompileInput {
     /// Format of the input.
     pub fn format(&self) -> &'static InputFormat {
@@ -157,7 +160,7 @@ impl CompileInput {
             | SourceProgram::Compiled(_) => {
                 let message = format!("{} has no form as kernel text", self.format.name);
                 let error = SourceDiagnostic::error(SourceLocation::Unknown, message);
-                let hint = "it is SPIR-V already, or becomes SPIR-V without it: emit SPIR-V";
+                let hint = format!("emit SPIR-V, which it is or directly becomes; {DRAWING_HINT}");
                 Err(CompileError::from_translate_fault(error.with_hint(hint)))
             }
         }
@@ -174,6 +177,12 @@ impl CompileInput {
         let SourceProgram::TensorSource(source) = &self.source else {
             let message = format!("{} has no dispatches", self.format.name);
             let error = SourceDiagnostic::error(SourceLocation::Unknown, message);
+            let error = error.with_hint(match self.source {
+                SourceProgram::Kernels(_) | SourceProgram::Combinators(_) => {
+                    "--emit svg draws the launches of its kernels"
+                }
+                _ => DRAWING_HINT,
+            });
             return Err(CompileError::from_translate_fault(error));
         };
         let tensors = source.translate_to_tensors(options, &mut |_, _| {})?;

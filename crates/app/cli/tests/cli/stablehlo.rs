@@ -234,7 +234,9 @@ fn dispatches_are_drawn() {
         );
     }
     let module = own("scale.spvasm");
-    spirula(&["compile", &module, "--emit", "svg"]).fails(1, "has no form as kernel text");
+    spirula(&["compile", &module, "--emit", "svg"])
+        .fails(1, "has no form as kernel text")
+        .fails(1, "`spirula cfg` draws the control flow");
 }
 
 /// A scan in chunks: the first invocation has no chunk before its own.
