@@ -1,6 +1,7 @@
 //! Branches: sizes that differ between them are produced by the choice.
 
 use super::shape::{ShapedForm, ShapedTypeId, SizeForm, SizeId};
+use super::variable::SizeFreedom;
 use super::{SizeInference, SizeResult};
 use crate::typed::{LocalId, TypedExpressionId, TypedPatternId};
 use rustc_hash::FxHashMap;
@@ -56,7 +57,8 @@ impl SizeInference<'_> {
         }
     }
 
-    /// Makes two sizes equal if they can be. A size from further outside does not become one that a branch produces.
+    /// Makes two sizes equal if they can be. A size from further outside does not become one that a branch produces, and a
+    /// parameter keeps its size.
     fn join_size(&mut self, left: SizeId, right: SizeId) -> bool {
         let left = self.variables.resolve(self.table, left);
         let right = self.variables.resolve(self.table, right);
@@ -67,7 +69,25 @@ impl SizeInference<'_> {
         if is_inner(left, right) || is_inner(right, left) {
             return false;
         }
+        if left != right && self.freedom_of(left).max(self.freedom_of(right)) == SizeFreedom::None {
+            return false;
+        }
+        let is_known = |size: SizeId| !matches!(self.table.size(size), SizeForm::Variable(_));
+        let pairs = [(left, right), (right, left)];
+        let becomes_known =
+            |&(size, other)| self.freedom_of(size) == SizeFreedom::Unknown && is_known(other);
+        if pairs.iter().any(becomes_known) {
+            return false;
+        }
         self.variables.unify(self.table, left, right).is_ok()
+    }
+
+    /// How far a choice or a loop may determine a size.
+    pub(super) fn freedom_of(&self, size: SizeId) -> SizeFreedom {
+        match *self.table.size(size) {
+            SizeForm::Variable(variable) => self.variables.freedom_of(variable),
+            _ => SizeFreedom::Any,
+        }
     }
 
     fn merge_parts(

@@ -48,7 +48,8 @@ impl SizeInference<'_> {
             self.bind_size_name(size);
         }
         let mut hidden = Vec::new();
-        let parameters = self.bind_parameters(&definition.parameters, &mut hidden)?;
+        let parameters =
+            self.bind_parameters(&definition.parameters, SizeOrigin::Parameter, &mut hidden)?;
         let source = FunctionSource {
             parameters: &definition.parameters,
             result: definition.result,

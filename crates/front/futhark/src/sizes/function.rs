@@ -47,19 +47,19 @@ impl SizeInference<'_> {
     pub(super) fn bind_parameters(
         &mut self,
         parameters: &[TypedPatternId],
+        origin: SizeOrigin,
         hidden: &mut Vec<LocalId>,
     ) -> SizeResult<Vec<(Option<LocalId>, ShapedTypeId)>> {
         let mut shapes = Vec::with_capacity(parameters.len());
         for &parameter in parameters {
             self.place = self.program.patterns[parameter].place;
-            let request = self.request(SizeOrigin::Pattern);
             let type_id = self.program.patterns[parameter].type_id;
             let shape = match self.program.patterns[parameter].ascribed {
                 Some(ascribed) => {
-                    let mut unwritten = UnwrittenSizes::Found(request);
+                    let mut unwritten = UnwrittenSizes::Found(self.request(SizeOrigin::Written));
                     self.read_sized(ascribed, &mut unwritten, &FxHashMap::default())
                 }
-                None => self.shape_type(type_id, request),
+                None => self.shape_type(type_id, self.request(origin)),
             };
             let mut bound = Vec::new();
             self.variables.level += 1;
@@ -112,7 +112,8 @@ impl SizeInference<'_> {
         let level = self.variables.level;
         self.variables.level += 1;
         let mut hidden = Vec::new();
-        let parameters = self.bind_parameters(&lambda.parameters, &mut hidden)?;
+        let parameters =
+            self.bind_parameters(&lambda.parameters, SizeOrigin::Pattern, &mut hidden)?;
         let source = FunctionSource {
             parameters: &lambda.parameters,
             result: lambda.result,
@@ -240,7 +241,8 @@ impl SizeInference<'_> {
             self.bind_size_name(size);
         }
         let mut hidden = Vec::new();
-        let parameters = self.bind_parameters(&lambda.parameters, &mut hidden)?;
+        let parameters =
+            self.bind_parameters(&lambda.parameters, SizeOrigin::Pattern, &mut hidden)?;
         let source = FunctionSource {
             parameters: &lambda.parameters,
             result: lambda.result,

@@ -80,7 +80,7 @@ impl SizeInference<'_> {
         shape: ShapedTypeId,
         sizes: &[(LocalId, SizeId)],
     ) -> SizeResult<ShapedTypeId> {
-        let request = self.request(SizeOrigin::Pattern);
+        let request = self.request(SizeOrigin::Written);
         let mut unwritten = UnwrittenSizes::Found(request);
         let written = self.read_sized(ascribed, &mut unwritten, &FxHashMap::default());
         let mut open = written;

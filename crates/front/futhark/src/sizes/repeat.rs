@@ -5,7 +5,7 @@
 //! sizes, the sizes that change are the least set that is closed under copies.
 
 use super::shape::{ShapedForm, ShapedTypeId, SizeForm, SizeId, SizeVariableId};
-use super::variable::{BinderKind, SizeBinder, SizeOrigin, SizeVariables};
+use super::variable::{BinderKind, SizeBinder, SizeFreedom, SizeOrigin, SizeVariables};
 use super::{LocalShape, SizeInference, SizeResult};
 use crate::typed::{LocalId, LocalVariable, TypedExpressionId, TypedLoop, TypedLoopForm};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -146,8 +146,9 @@ impl SizeInference<'_> {
                     }
                     Some(_) => SizeChange::New,
                     None => {
-                        // The body's size is not determined yet: it is that of the state.
-                        if self.variables.unify(self.table, after, before).is_ok() {
+                        // The body's size is not determined yet: it is that of the state, unless it is that of a parameter.
+                        let is_free = self.variables.freedom_of(other) == SizeFreedom::Any;
+                        if is_free && self.variables.unify(self.table, after, before).is_ok() {
                             continue;
                         }
                         SizeChange::New

@@ -11,6 +11,10 @@ pub enum SizeOrigin {
     Instance,
     /// It is a size of the type of a parameter or pattern.
     Pattern,
+    /// It is a size of a parameter of a definition.
+    Parameter,
+    /// It is a size that the written type of a parameter or pattern leaves open.
+    Written,
     /// It is a size that a coercion replaces.
     Coercion,
     /// It is a size that is not written in a type.
@@ -28,7 +32,9 @@ impl SizeOrigin {
     pub fn describe(self) -> &'static str {
         match self {
             SizeOrigin::Instance => "the use of a polymorphic value",
-            SizeOrigin::Pattern => "the type of a parameter",
+            SizeOrigin::Pattern | SizeOrigin::Parameter | SizeOrigin::Written => {
+                "the type of a parameter"
+            }
             SizeOrigin::Coercion => "a size coercion whose operand has an unknown size",
             SizeOrigin::Anonymous => "a size that is not written",
             SizeOrigin::Loop => "the value of a loop",
@@ -36,6 +42,17 @@ impl SizeOrigin {
             SizeOrigin::Existential => "the type of a function",
         }
     }
+}
+
+/// How far a choice or a loop may determine a size. The sizes of a parameter are the caller's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SizeFreedom {
+    /// It may become any size.
+    Any,
+    /// It may become another size that is not found yet.
+    Unknown,
+    /// It stays as it is.
+    None,
 }
 
 /// A size that is to be found.
@@ -51,6 +68,7 @@ struct SizeVariable {
     is_absorbed: bool,
     /// Whether it stands for a size that the function type at hand chooses.
     is_existential: bool,
+    freedom: SizeFreedom,
     origin: SizeOrigin,
     place: ProgramPlace,
 }
@@ -130,6 +148,11 @@ impl SizeVariables {
             is_absorbing: request.is_absorbing,
             is_absorbed: false,
             is_existential: request.origin == SizeOrigin::Existential,
+            freedom: match request.origin {
+                SizeOrigin::Written => SizeFreedom::None,
+                SizeOrigin::Parameter => SizeFreedom::Unknown,
+                _ => SizeFreedom::Any,
+            },
             origin: request.origin,
             place: request.place,
         });
@@ -173,6 +196,11 @@ impl SizeVariables {
         (variable.origin, variable.place)
     }
 
+    /// How far a choice or a loop may determine a variable.
+    pub fn freedom_of(&self, id: SizeVariableId) -> SizeFreedom {
+        self.variables[id.index()].freedom
+    }
+
     /// Gives a variable its size without a check.
     pub fn bind(&mut self, id: SizeVariableId, size: SizeId) {
         self.variables[id.index()].bound = Some(size);
@@ -183,10 +211,11 @@ impl SizeVariables {
         if !self.is_free(other) {
             return;
         }
-        let level = self.level_of(other);
+        let state = self.variables[other.index()];
         let variable = &mut self.variables[id.index()];
         variable.bound = None;
-        variable.level = variable.level.min(level);
+        variable.level = variable.level.min(state.level);
+        variable.freedom = variable.freedom.max(state.freedom);
         let size = table.add_size(SizeForm::Variable(id));
         self.bind(other, size);
     }
@@ -402,6 +431,10 @@ impl SizeVariables {
         for other in inner {
             let other = &mut self.variables[other.index()];
             other.level = other.level.min(state.level);
+        }
+        if let SizeForm::Variable(other) = *table.size(size) {
+            let other = &mut self.variables[other.index()];
+            other.freedom = other.freedom.max(state.freedom);
         }
         self.bind(variable, size);
         Ok(())

@@ -22,7 +22,7 @@ def main (xs: []i32) = (scale {by = 3, xs}, map xs)",
         "module mk (it: integral) = { def indices xs = (indices xs) |> map it.i64 }
 module m = mk i32
 def pair [n] 't (xs: [n]t) : [n](t, i32) = xs |> flip zip (m.indices xs)
-def main [n] (xs: [n]i32) = pair xs",
+def main [n] (xs: [n]i32) = unzip (pair xs)",
         "[7, 8]",
         "[7i32, 8i32] [0i32, 1i32]",
     ),

@@ -232,6 +232,19 @@ fn sizes_that_are_known_are_accepted() {
 
 /// Programs whose results have sizes that no argument has.
 const PROGRAMS: &[(&str, &str, &str)] = &[
+    // A choice does not give a parameter the size of the other branch.
+    (
+        "def name (xs: []u8) = let xs = if null xs then \"you\" else xs in \"for \" ++ xs
+def either (xs: []i32) (ys: []i32) (b: bool) = if b then xs else ys
+def plain xs b = if b && xs[0] == 1i32 then xs else [7, 8]
+def part (x: #some ([]i32) | #none) = match x case #some a -> a case #none -> [9i32]
+def again (xs: []i32) (n: i64) = loop ys = [1i32] for _i < n do xs
+def pair (xs: []i32, ys: []i32) = if null xs then ys else xs
+def main (xs: []u8) (ys: []i32) =
+  (name xs, either ys [1] false, plain ys (length ys > 1), part (#some ys), again ys 2, pair (ys, [5]))",
+        "[66u8, 111u8] [1, 2, 3]",
+        "[102u8, 111u8, 114u8, 32u8, 66u8, 111u8] [1i32] [1i32, 2i32, 3i32] [1i32, 2i32, 3i32] [1i32, 2i32, 3i32] [1i32, 2i32, 3i32]",
+    ),
     (
         "module mk (P: {val n: i64 val rows: [n][n + 1]i32}) = {
   def add (x: i32) = map2 (\\row x -> row[P.n] + x) P.rows (rep x)
