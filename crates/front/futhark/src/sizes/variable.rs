@@ -44,7 +44,8 @@ impl SizeOrigin {
     }
 }
 
-/// How far a choice or a loop may determine a size. The sizes of a parameter are the caller's.
+/// How far a choice or a loop may determine a size. The sizes of a parameter are the caller's, those of a loop's value may
+/// change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SizeFreedom {
     /// It may become any size.
@@ -150,7 +151,7 @@ impl SizeVariables {
             is_existential: request.origin == SizeOrigin::Existential,
             freedom: match request.origin {
                 SizeOrigin::Written => SizeFreedom::None,
-                SizeOrigin::Parameter => SizeFreedom::Unknown,
+                SizeOrigin::Parameter | SizeOrigin::Loop => SizeFreedom::Unknown,
                 _ => SizeFreedom::Any,
             },
             origin: request.origin,

@@ -219,6 +219,10 @@ const ACCEPTED: &[&str] = &[
     let firsts = zip xs ys |> unzip |> (.0)
     let sums = map2 (+) firsts xs
     in filter (\\(x, y) -> x > y) (zip sums ys) |> unzip",
+    // A choice does not give the value of a loop the size of one branch.
+    "def main (n: i32) =
+  loop (d, xs) = (n, []) while d > 0 do
+    if d > 5 then (d - 1, []) else if d == 3 then (d - 1, [d, 2, n]) else (d - 1, xs)",
 ];
 
 #[test]
