@@ -158,7 +158,7 @@ fn types_with_sizes_and_documentation_are_shown() {
         ),
         ("double", "double : i32 -> i32", "\n\nTwice a number."),
         ("left in", "left : i32", ""),
-        ("next", "next : t -> t", ""),
+        ("next", "next : i32 -> i32", ""),
         ("n] (xs", "n : i64", ""),
         ("pair =", "type pair = {left: i32, right: [2]f32}", ""),
     ];

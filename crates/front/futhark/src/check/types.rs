@@ -419,7 +419,8 @@ impl TypeTable {
         out
     }
 
-    /// Prints a type where `level` says what needs parentheses: 0 nothing, 1 functions and sums, 2 applications too.
+    /// Prints a type where `level` says what needs parentheses: 0 nothing, 1 functions and sums, 2 applications too. An abstract
+    /// type that is known is printed as the type that it is.
     fn print_at(
         &self,
         id: TypeId,
@@ -458,6 +459,11 @@ impl TypeTable {
                 self.print_at(*result, 0, names, out);
             }
             TypeForm::Abstract(name, arguments) => {
+                if let Some((parameters, definition)) = &self.abstracts[name.index()].definition
+                    && parameters.is_empty()
+                {
+                    return self.print_at(*definition, level, names, out);
+                }
                 out.push_str(self.abstract_name(*name));
                 for &argument in arguments {
                     out.push(' ');

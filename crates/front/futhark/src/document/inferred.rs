@@ -40,10 +40,7 @@ impl<'c> InferredSignature<'c> {
     }
 
     fn printer(&self) -> ShapePrinter<'c> {
-        ShapePrinter {
-            table: &self.checked.shapes,
-            program: &self.checked.program,
-        }
+        ShapePrinter::new(&self.checked.shapes, &self.checked.program)
     }
 
     /// The type of the next parameter.

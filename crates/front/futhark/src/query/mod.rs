@@ -147,10 +147,7 @@ impl SourceAnalysis {
 
     /// A printer of types.
     fn printer(&self) -> ShapePrinter<'_> {
-        ShapePrinter {
-            table: &self.checked.shapes,
-            program: &self.checked.program,
-        }
+        ShapePrinter::new(&self.checked.shapes, &self.checked.program)
     }
 }
 

@@ -210,10 +210,8 @@ impl CausalityCheck<'_, '_> {
         shape: ShapedTypeId,
         local: LocalId,
     ) -> Box<crate::check::SourceFault> {
-        let printed = self.inference.print_shape(shape);
-        let name = self.inference.program.locals[local].name;
-        let name = self.inference.program.names[name].to_owned();
-        let origin = self.inference.describe_produced(local);
+        let [name, printed] = self.inference.print_size_and_shape(local, shape);
+        let origin = self.inference.describe_produced(local, &name);
         let message = format!(
             "causality: this is of type `{printed}`, but the size `{name}` is produced only later"
         );

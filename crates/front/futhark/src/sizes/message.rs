@@ -10,10 +10,7 @@ use crate::typed::{LocalId, ProgramPlace};
 impl SizeInference<'_> {
     /// A printer of types and sizes.
     fn printer(&self) -> ShapePrinter<'_> {
-        ShapePrinter {
-            table: self.table,
-            program: self.program,
-        }
+        ShapePrinter::new(self.table, self.program)
     }
 
     /// A size for a message.
@@ -27,6 +24,17 @@ impl SizeInference<'_> {
         self.printer().print_shape(id)
     }
 
+    /// A size and a type for one message.
+    pub(super) fn print_size_and_shape(
+        &mut self,
+        size: LocalId,
+        shape: ShapedTypeId,
+    ) -> [String; 2] {
+        let shape = self.variables.resolve_shape(self.table, shape);
+        let printer = self.printer();
+        [printer.print_local(size), printer.print_shape(shape)]
+    }
+
     /// The fault that two types have different sizes.
     pub(super) fn fail_clash(
         &mut self,
@@ -38,16 +46,18 @@ impl SizeInference<'_> {
     ) -> Box<SourceFault> {
         let left = self.variables.resolve(self.table, clash.left);
         let right = self.variables.resolve(self.table, clash.right);
-        let expected = self.print_shape(expected);
-        let found = self.print_shape(found);
-        let (first, second) = (self.print_size(left), self.print_size(right));
+        let expected = self.variables.resolve_shape(self.table, expected);
+        let found = self.variables.resolve_shape(self.table, found);
+        let printer = self.printer();
+        let [found, expected] = [found, expected].map(|shape| printer.print_shape(shape));
+        let [first, second] = [left, right].map(|size| printer.print_size(size));
         let mut notes = vec![match clash.reason {
             ClashReason::Differ => format!("the sizes `{first}` and `{second}` differ"),
             ClashReason::Infinite => {
                 format!("the size would contain itself: `{first}` is `{second}`")
             }
             ClashReason::Scope(local) => {
-                let name = &self.program.names[self.program.locals[local].name];
+                let name = printer.print_local(local);
                 format!("`{name}` is not in scope where the size is needed")
             }
             ClashReason::Anonymous => {
@@ -57,7 +67,7 @@ impl SizeInference<'_> {
         }];
         for size in [left, right] {
             self.table.visit_locals(size, &mut |local| {
-                notes.extend(self.describe_produced(local))
+                notes.extend(self.describe_produced(local, &printer.print_local(local)))
             });
         }
         notes.dedup();
@@ -76,13 +86,12 @@ impl SizeInference<'_> {
         })
     }
 
-    /// How a size came about.
-    pub(super) fn describe_produced(&self, local: LocalId) -> Option<String> {
+    /// How a size came about, which the message calls `name`.
+    pub(super) fn describe_produced(&self, local: LocalId, name: &str) -> Option<String> {
         let binder = self.variables.binders.get(&local)?;
         let BinderKind::Produced(_, description) = &binder.kind else {
             return None;
         };
-        let name = &self.program.names[self.program.locals[local].name];
         Some(format!("`{name}` is a size that is produced {description}"))
     }
 }

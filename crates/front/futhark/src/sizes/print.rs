@@ -5,24 +5,77 @@ use super::shape::{
 };
 use crate::check::types::TypeParameterId;
 use crate::syntax::tree::SourceNameId;
-use crate::typed::TypedProgram;
+use crate::typed::{LocalId, TypedProgram};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 
 /// Bytes after which a type in a message is cut off.
 const MAX_PRINTED: usize = 400;
 
 /// Printer of shaped types without variables of inference.
+///
+/// In all that one printer prints, variables of one name that are not the same have numbers after it: `[n]`, `[n₁]`.
 pub(crate) struct ShapePrinter<'p> {
-    pub(crate) table: &'p ShapeTable,
-    pub(crate) program: &'p TypedProgram,
+    table: &'p ShapeTable,
+    program: &'p TypedProgram,
+    labels: RefCell<SizeLabels>,
 }
 
-impl ShapePrinter<'_> {
+/// The texts of variables that were printed.
+#[derive(Default)]
+struct SizeLabels {
+    texts: FxHashMap<LocalId, String>,
+    /// How many variables have a name.
+    counts: FxHashMap<SourceNameId, u32>,
+}
+
+/// The digits of a number as subscripts.
+fn subscript_digits(number: u32) -> String {
+    let digits = number.to_string();
+    let subscripts = digits
+        .bytes()
+        .filter_map(|digit| char::from_u32(0x2080 + u32::from(digit - b'0')));
+    subscripts.collect()
+}
+
+impl<'p> ShapePrinter<'p> {
+    /// A printer that has not printed anything.
+    pub(crate) fn new(table: &'p ShapeTable, program: &'p TypedProgram) -> Self {
+        ShapePrinter {
+            table,
+            program,
+            labels: RefCell::default(),
+        }
+    }
+
+    /// A variable of the program.
+    pub(crate) fn print_local(&self, local: LocalId) -> String {
+        let name = self.program.locals[local].name;
+        let SizeLabels { texts, counts } = &mut *self.labels.borrow_mut();
+        let new = || {
+            let count = counts.entry(name).or_insert(0);
+            let number = std::mem::replace(count, *count + 1);
+            let digits = match number {
+                0 => String::new(),
+                _ => subscript_digits(number),
+            };
+            format!("{}{digits}", &self.program.names[name])
+        };
+        texts.entry(local).or_insert_with(new).clone()
+    }
+
+    /// The name of a parameter that a type binds. It has no number: two types that are compared may have one of this name each.
+    fn print_parameter_name(&self, local: LocalId) -> String {
+        let name = self.program.names[self.program.locals[local].name].to_owned();
+        let texts = &mut self.labels.borrow_mut().texts;
+        texts.entry(local).or_insert(name).clone()
+    }
+
     /// A type with parameters, as a module type has it after the name of a value: `[n] 't : [n]t -> i64`.
     pub(crate) fn print_scheme(&self, scheme: &ShapedScheme) -> String {
-        let names = &self.program.names;
         let mut out = String::new();
         for size in &scheme.sizes {
-            out.push_str(&format!("[{}] ", &names[self.program.locals[*size].name]));
+            out.push_str(&format!("[{}] ", self.print_local(*size)));
         }
         for (parameter, _) in &scheme.types {
             out.push_str(&self.print_parameter(*parameter));
@@ -55,10 +108,9 @@ impl ShapePrinter<'_> {
         if out.len() > MAX_PRINTED {
             return;
         }
-        let names = &self.program.names;
         match self.table.size(id) {
             SizeForm::Constant(value) => out.push_str(&value.to_string()),
-            SizeForm::Local(local) => out.push_str(&names[self.program.locals[*local].name]),
+            SizeForm::Local(local) => out.push_str(&self.print_local(*local)),
             SizeForm::Variable(_) | SizeForm::Unknown => out.push('_'),
             SizeForm::Compound(head, parts, _) => self.write_compound(head, parts, is_part, out),
         }
@@ -141,7 +193,8 @@ impl ShapePrinter<'_> {
         out
     }
 
-    /// Writes a type where `level` says what needs parentheses: 0 nothing, 1 functions and sums, 2 applications too.
+    /// Writes a type where `level` says what needs parentheses: 0 nothing, 1 functions and sums, 2 applications too. An abstract
+    /// type that is known is written as the type that it is.
     fn write_shape(&self, id: ShapedTypeId, level: u8, out: &mut String) {
         if out.len() > MAX_PRINTED {
             return;
@@ -182,6 +235,13 @@ impl ShapePrinter<'_> {
             }
             ShapedForm::Function(function) => self.write_function(function, out),
             ShapedForm::Abstract(name, sizes, types) => {
+                if sizes.is_empty()
+                    && types.is_empty()
+                    && self.program.types.is_defined(*name)
+                    && let Some(definition) = self.table.abstracts.get(name)
+                {
+                    return self.write_shape(definition.shape, level, out);
+                }
                 out.push_str(self.program.types.abstract_name(*name));
                 for size in sizes {
                     out.push_str(&format!(" [{}]", self.print_size(*size)));
@@ -216,10 +276,9 @@ impl ShapePrinter<'_> {
     }
 
     fn write_function(&self, function: &FunctionShape, out: &mut String) {
-        let names = &self.program.names;
         match function.name {
             Some(name) if self.table.mentions(function.result, name) => {
-                out.push_str(&format!("({}: ", &names[self.program.locals[name].name]));
+                out.push_str(&format!("({}: ", self.print_parameter_name(name)));
                 self.write_shape(function.parameter, 0, out);
                 out.push(')');
             }
@@ -229,7 +288,7 @@ impl ShapePrinter<'_> {
         if !function.sizes.is_empty() {
             out.push('?');
             for local in &function.sizes {
-                out.push_str(&format!("[{}]", &names[self.program.locals[*local].name]));
+                out.push_str(&format!("[{}]", self.print_local(*local)));
             }
             out.push('.');
         }

@@ -91,9 +91,8 @@ impl SizeInference<'_> {
         let Some(&local) = unknown.first() else {
             return Ok(());
         };
-        let size = self.program.names[self.program.locals[local].name].to_owned();
-        let printed = self.print_shape(shape);
-        let origin = self.describe_produced(local);
+        let [size, printed] = self.print_size_and_shape(local, shape);
+        let origin = self.describe_produced(local, &size);
         let message = format!(
             "the parameter of a function that `{name}` gives has the unknown size `{size}`: `{name}` is of type `{printed}`"
         );

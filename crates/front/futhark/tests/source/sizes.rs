@@ -7,6 +7,22 @@ use spirula_soac::ir::SoacOperation;
 
 /// Programs that must be rejected, each with a part of the message or of its notes.
 const REJECTED: &[(&str, &str)] = &[
+    // Sizes of one name are told apart.
+    (
+        "def main (xs: []i32) = zip (filter (> 0) xs) (filter (< 3) xs)",
+        "the sizes `m₁` and `m` differ",
+    ),
+    (
+        "def main [n] (xs: [n]i32) = let [n] (ys: [n]i32) = filter (> 0) xs in zip xs ys",
+        "the argument of `zip` is of type `[n]i32`, but `[n₁]i32` is expected",
+    ),
+    // A type that a module's argument defines is printed as what it is.
+    (
+        "module mk (T: {type t val x: t}) = {def f (_: i64) : T.t = T.x}
+module m = mk {type t = i32 def x = 1i32}
+def main [n] (xs: [n]i32) = zip xs [m.f 1, m.f 2]",
+        "the argument of `zip` is of type `[2]i32`, but `[n]i32` is expected",
+    ),
     (
         "def main (n: i64) (m: i64) : [m]i32 = replicate n 0",
         "the sizes `m` and `n` differ",
