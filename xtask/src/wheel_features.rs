@@ -11,7 +11,7 @@ use std::process::Command;
 /// Checks that each package of the wheel has the features that it has in the workspace.
 ///
 /// # Errors
-/// When one has, or `cargo tree` fails.
+/// When one lacks a feature or has another, or `cargo tree` fails.
 pub fn check_wheel_features(root: &Path) -> Result<()> {
     let workspace = list_packages(root, &["--workspace", "--edges", "normal,build,dev"])?;
     let wheel = list_packages(
