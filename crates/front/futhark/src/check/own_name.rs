@@ -9,7 +9,7 @@ use super::name_record::NameMeaning;
 use super::types::TypeId;
 use super::{CheckResult, SourceChecker};
 use crate::syntax::tree::{SourceAttribute, SourceName, ValueDeclaration};
-use crate::typed::{DefinitionId, TypedDefinition, TypedKind};
+use crate::typed::{DefinitionId, TypedDefinition, TypedKind, TypedPatternKind};
 
 /// The meaning of the name of a definition inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,14 @@ pub(super) enum OwnName {
     Itself,
     /// The meaning of the name around the definition.
     Earlier,
+}
+
+/// The state before a check of a definition.
+struct CheckStart {
+    scope: usize,
+    warnings: usize,
+    expressions: usize,
+    patterns: usize,
 }
 
 impl SourceChecker<'_> {
@@ -35,27 +43,24 @@ impl SourceChecker<'_> {
         }
         let earlier = self.scope.terms.get(&value.name.name);
         let has_earlier = matches!(earlier, Some(TermBinding::Value(_)));
-        let scope = self.mark_scope();
-        let warnings = self.program.warnings.len();
+        let start = self.mark_check();
         let faults = self.faults.len();
-        let expressions = self.program.expressions.len();
         let itself = self.check_definition(id, value, OwnName::Itself);
         let may_be_earlier = has_earlier && self.program.definitions[id].is_recursive;
         if !may_be_earlier || (itself.is_ok() && !self.always_calls_itself(id)) {
             return itself;
         }
-        self.end_scope(scope);
-        self.program.warnings.truncate(warnings);
-        self.empty_expressions(expressions);
+        self.undo_check(&start);
         let reported = self.faults.split_off(faults);
         if let Ok(binding) = self.check_definition(id, value, OwnName::Earlier) {
             self.warn_of_earlier_meaning(value.name);
             return Ok(binding);
         }
+        self.undo_check(&start);
         self.faults.truncate(faults);
         self.faults.extend(reported);
         match itself {
-            // The second check has emptied the expressions of the first.
+            // Nothing is left of its check.
             Ok(_) => self.check_definition(id, value, OwnName::Itself),
             Err(fault) => Err(fault),
         }
@@ -108,14 +113,29 @@ impl SourceChecker<'_> {
         })
     }
 
-    /// Empties the expressions from a position on: nothing refers to them.
-    fn empty_expressions(&mut self, first: usize) {
+    fn mark_check(&self) -> CheckStart {
+        CheckStart {
+            scope: self.mark_scope(),
+            warnings: self.program.warnings.len(),
+            expressions: self.program.expressions.len(),
+            patterns: self.program.patterns.len(),
+        }
+    }
+
+    /// Takes back what was checked since a start. Its expressions and patterns are emptied: nothing refers to them.
+    fn undo_check(&mut self, start: &CheckStart) {
+        self.end_scope(start.scope);
+        self.program.warnings.truncate(start.warnings);
         let unit = self.unit_type();
-        let ids: Vec<_> = self.program.expressions.ids().skip(first).collect();
-        for id in ids {
+        let expressions = self.program.expressions.ids().skip(start.expressions);
+        for id in expressions.collect::<Vec<_>>() {
             let expression = &mut self.program.expressions[id];
             expression.kind = TypedKind::Record(Vec::new());
             expression.type_id = unit;
+        }
+        let patterns = self.program.patterns.ids().skip(start.patterns);
+        for id in patterns.collect::<Vec<_>>() {
+            self.program.patterns[id].kind = TypedPatternKind::Wildcard;
         }
     }
 

@@ -133,6 +133,12 @@ const WARNED: &[(&str, &[&str])] = &[
     // A local `main` is no entry point, unless it is declared as one.
     ("local def main (f: i32 -> i32) = f 1", &[]),
     ("local def main 'a (x: a) = x", &[]),
+    // Variables of a check that is taken back are not reported as unused.
+    (
+        "def map f xs = map f (map (\\x -> x) xs)",
+        &["an earlier definition of its own name"],
+    ),
+    ("def map (x: i32) : i32 = map (x + 1)", &[]),
     ("def main (x: i32) = x", &[]),
     ("def main (x: i32) (_y: i32) = x", &[]),
     ("def main = reduce (i32.+) 0", &[]),
