@@ -69,24 +69,21 @@ impl SizeInference<'_> {
         if is_inner(left, right) || is_inner(right, left) {
             return false;
         }
-        if left != right && self.freedom_of(left).max(self.freedom_of(right)) == SizeFreedom::None {
-            return false;
-        }
-        let is_known = |size: SizeId| !matches!(self.table.size(size), SizeForm::Variable(_));
-        let pairs = [(left, right), (right, left)];
-        let becomes_known =
-            |&(size, other)| self.freedom_of(size) == SizeFreedom::Unknown && is_known(other);
-        if pairs.iter().any(becomes_known) {
+        if left != right && !(self.may_become(left, right) && self.may_become(right, left)) {
             return false;
         }
         self.variables.unify(self.table, left, right).is_ok()
     }
 
-    /// How far a choice or a loop may determine a size.
-    pub(super) fn freedom_of(&self, size: SizeId) -> SizeFreedom {
-        match *self.table.size(size) {
-            SizeForm::Variable(variable) => self.variables.freedom_of(variable),
-            _ => SizeFreedom::Any,
+    /// Whether a choice may make a size another one.
+    fn may_become(&self, size: SizeId, other: SizeId) -> bool {
+        let SizeForm::Variable(variable) = *self.table.size(size) else {
+            return true;
+        };
+        match self.variables.freedom_of(variable) {
+            SizeFreedom::Any => true,
+            SizeFreedom::Unknown => matches!(self.table.size(other), SizeForm::Variable(_)),
+            SizeFreedom::None => false,
         }
     }
 
