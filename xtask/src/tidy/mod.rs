@@ -32,7 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("spirula-scalar", &[]),
     ("spirula-text", &["spirula-diagnostics"]),
     ("spirula-spirv", &["spirula-diagnostics", "spirula-entity"]),
-    ("spirula-program", &["spirula-scalar"]),
+    ("spirula-program", &["spirula-scalar", "spirula-spirv"]),
     (
         "spirula-resource",
         &["spirula-diagnostics", "spirula-spirv", "spirula-scalar"],

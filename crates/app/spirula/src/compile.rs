@@ -373,10 +373,6 @@ fn check_kernel_versions(
     program: &CompiledProgram,
     target: SpirvTarget,
 ) -> Result<(), CompileError> {
-    for kernel in program.kernels.iter().filter(|k| k.refusal.is_none()) {
-        let module = SpirvModule::from_words(kernel.words.clone())
-            .map_err(CompileError::from_translate_fault)?;
-        check_version(&module, target)?;
-    }
-    Ok(())
+    let mut modules = program.kernels.iter().flat_map(|kernel| &kernel.module);
+    modules.try_for_each(|module| check_version(module, target))
 }

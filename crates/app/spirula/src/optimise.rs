@@ -58,7 +58,7 @@ pub(crate) fn optimise_kernels(
     let passes = passes.iter().copied();
     let all_passes = build_pipeline(passes.clone())?;
     let wide_passes = build_pipeline(passes.filter(|pass| *pass != NARROW_INDICES))?;
-    for kernel in program.kernels.iter_mut().filter(|k| k.refusal.is_none()) {
+    for kernel in &mut program.kernels {
         // Where there is a second module with an explicit layout, this one composes elements of shared memory from
         // smaller ones. It is for devices such as lavapipe, whose compiler unrolls loops over narrow indices into such
         // memory and then takes minutes.
@@ -66,9 +66,11 @@ pub(crate) fn optimise_kernels(
             Some(_) => &wide_passes,
             None => &all_passes,
         };
-        optimise_words(&mut kernel.words, pipeline)?;
-        if let Some(words) = &mut kernel.laid_out {
-            optimise_words(words, &all_passes)?;
+        if let Ok(module) = &mut kernel.module {
+            optimise_kernel(module, pipeline)?;
+        }
+        if let Some(module) = &mut kernel.laid_out {
+            optimise_kernel(module, &all_passes)?;
         }
     }
     Ok(())
@@ -80,11 +82,12 @@ fn build_pipeline<'n>(
     PassPipeline::from_names(passes).map_err(|error| to_source_diagnostic(&error))
 }
 
-fn optimise_words(words: &mut Vec<u32>, pipeline: &PassPipeline) -> Result<(), SourceDiagnostic> {
-    let mut module = SpirvModule::from_words(std::mem::take(words))?;
-    let optimised = optimise_module(&mut module, pipeline, &mut PipelineOptions::default());
+fn optimise_kernel(
+    module: &mut SpirvModule,
+    pipeline: &PassPipeline,
+) -> Result<(), SourceDiagnostic> {
+    let optimised = optimise_module(module, pipeline, &mut PipelineOptions::default());
     optimised.map_err(|error| to_source_diagnostic(&error))?;
-    *words = module.to_words();
     Ok(())
 }
 

@@ -239,7 +239,8 @@ impl CompiledModule {
     /// Bytes of the code of all kernels.
     pub fn code_bytes(&self) -> u64 {
         let kernels = self.program.kernels.iter();
-        kernels.map(|kernel| kernel.words.len() as u64 * 4).sum()
+        let modules = kernels.flat_map(|kernel| &kernel.module);
+        modules.map(|module| module.word_count() as u64 * 4).sum()
     }
 }
 

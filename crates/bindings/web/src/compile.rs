@@ -218,13 +218,11 @@ impl OutputModules {
         };
         let mut listed = OutputModules::default();
         for (number, kernel) in program.kernels.into_iter().enumerate() {
-            if let Some(reason) = kernel.refusal {
-                listed.refusals.push(format!("kernel {number}: {reason}"));
-                continue;
+            let name = format!("kernel {number}");
+            match kernel.module {
+                Ok(module) => listed.modules.push((name, module)),
+                Err(reason) => listed.refusals.push(format!("{name}: {reason}")),
             }
-            let module = SpirvModule::from_words(kernel.words);
-            let module = module.map_err(|error| RequestFailure::from_message(error.to_string()))?;
-            listed.modules.push((format!("kernel {number}"), module));
         }
         Ok(listed)
     }

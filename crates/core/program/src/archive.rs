@@ -8,6 +8,7 @@
 
 use crate::CompiledProgram;
 use serde::{Deserialize, Serialize};
+use spirula_spirv::ir::SpirvModule;
 use std::fmt;
 use std::io::{Cursor, Read, Write};
 use zip::result::{ZipError, ZipResult};
@@ -92,9 +93,8 @@ fn write_members(program: &CompiledProgram) -> ZipResult<Vec<u8>> {
     let json = serde_json::to_vec(&written).map_err(|error| ZipError::Io(error.into()))?;
     member("program.json", &json)?;
     for (number, kernel) in program.kernels.iter().enumerate() {
-        for (words, name) in kernel.modules().zip(kernel_names(number)) {
-            let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-            member(&name, &bytes)?;
+        for (module, name) in kernel.modules().zip(kernel_names(number)) {
+            member(&name, &module.to_bytes())?;
         }
     }
     for (number, data) in program.data.iter().enumerate() {
@@ -133,11 +133,11 @@ pub fn read_archive(bytes: &[u8]) -> Result<CompiledProgram, ArchiveError> {
     }
     let ManifestContent { data, mut program } = serde_json::from_slice(&json).map_err(fault)?;
     for (number, kernel) in program.kernels.iter_mut().enumerate() {
-        if kernel.refusal.is_none() {
+        if kernel.module.is_ok() {
             let [name, other] = kernel_names(number);
-            kernel.words = read_words(&mut archive, &name)?;
+            kernel.module = Ok(read_kernel_module(&mut archive, &name)?);
             if kernel.laid_out.is_some() {
-                kernel.laid_out = Some(read_words(&mut archive, &other)?);
+                kernel.laid_out = Some(read_kernel_module(&mut archive, &other)?);
             }
         }
     }
@@ -151,16 +151,12 @@ pub fn read_archive(bytes: &[u8]) -> Result<CompiledProgram, ArchiveError> {
     }
 }
 
-fn read_words(
+fn read_kernel_module(
     archive: &mut ZipArchive<Cursor<&[u8]>>,
     name: &str,
-) -> Result<Vec<u32>, ArchiveError> {
+) -> Result<SpirvModule, ArchiveError> {
     let bytes = read_member(archive, name)?;
-    let (words, rest) = bytes.as_chunks();
-    if !rest.is_empty() {
-        return Err(ArchiveError(format!("{name}: half a word at the end")));
-    }
-    Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    SpirvModule::from_bytes(&bytes).map_err(|fault| ArchiveError(format!("{name}: {fault}")))
 }
 
 fn read_member(

@@ -1,6 +1,7 @@
 //! The machine that programs run on, and errors of runs.
 
 use crate::{ByteRegion, ForeignFailure, ProgramParameter, SizeClass};
+use spirula_spirv::ir::SpirvModule;
 use std::fmt;
 
 /// A machine that runs a program's kernels and owns its device memory.
@@ -97,10 +98,10 @@ pub struct LaunchRequest<'a, B> {
     pub program: usize,
     /// Number of the kernel in its program.
     pub kernel: usize,
-    /// Words of its module.
-    pub words: &'a [u32],
-    /// Words of the same module with workgroup memory in an explicit layout, if there is one.
-    pub laid_out: Option<&'a [u32]>,
+    /// Its module.
+    pub module: &'a SpirvModule,
+    /// The same module with workgroup memory in an explicit layout, if there is one.
+    pub laid_out: Option<&'a SpirvModule>,
     /// Number of workgroups in each dimension, at least 1.
     pub groups: [u64; 3],
     /// Values of the specialisation constants.

@@ -4,6 +4,8 @@ use crate::{
     ForeignSignature, ProgramParameter, ScalarLiteral, ScalarOperator, ScalarType, SizeClass,
 };
 use serde::{Deserialize, Serialize};
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::ir::SpirvModule;
 use std::sync::Arc;
 
 /// A program.
@@ -61,15 +63,13 @@ impl CopyKernels {
 /// A kernel: a module for Vulkan with the entry point `main`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramKernel {
-    /// Words of the module; empty for a kernel that could not be compiled.
-    #[serde(skip)]
-    pub words: Vec<u32>,
-    /// Words of the same module with workgroup memory in an explicit layout, for devices that support it; none where that
+    /// [`ProgramKernel::module`] with workgroup memory in an explicit layout, for devices that support it; none where that
     /// gains nothing.
     #[serde(default, with = "presence")]
-    pub laid_out: Option<Vec<u32>>,
-    /// The reason why it could not be compiled.
-    pub refusal: Option<String>,
+    pub laid_out: Option<SpirvModule>,
+    /// The module, or the reason why it could not be compiled.
+    #[serde(rename = "refusal", with = "refusal")]
+    pub module: Result<SpirvModule, String>,
     /// Offset in bytes and type of each scalar, in the order of a launch's scalars. The number of workgroups is at offset 0,
     /// in 32 bits.
     pub scalars: Vec<(u32, ScalarType)>,
@@ -129,16 +129,46 @@ mod binding_reach {
     }
 }
 
-/// The stored form of optional words: whether there are such. The words are members of the archive.
-mod presence {
-    use serde::{Deserialize, Deserializer, Serializer};
+/// An empty module. The reader of an archive replaces it by the member that has the module.
+fn stand_in_module() -> SpirvModule {
+    SpirvModule::new(SpirvVersion::V1_0)
+}
 
-    pub fn serialize<S: Serializer>(words: &Option<Vec<u32>>, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_bool(words.is_some())
+/// The stored form of [`ProgramKernel::module`]: the reason. The module is a member of the archive.
+mod refusal {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use spirula_spirv::ir::SpirvModule;
+
+    pub fn serialize<S: Serializer>(
+        module: &Result<SpirvModule, String>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        module.as_ref().err().serialize(to)
     }
 
-    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<Vec<u32>>, D::Error> {
-        Ok(bool::deserialize(from)?.then(Vec::new))
+    pub fn deserialize<'d, D: Deserializer<'d>>(
+        from: D,
+    ) -> Result<Result<SpirvModule, String>, D::Error> {
+        let reason = Option::<String>::deserialize(from)?;
+        Ok(reason.map_or_else(|| Ok(super::stand_in_module()), Err))
+    }
+}
+
+/// The stored form of an optional module: whether there is one. The module is a member of the archive.
+mod presence {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use spirula_spirv::ir::SpirvModule;
+
+    pub fn serialize<S: Serializer>(
+        module: &Option<SpirvModule>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.serialize_bool(module.is_some())
+    }
+
+    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<SpirvModule>, D::Error> {
+        let is_present = bool::deserialize(from)?;
+        Ok(is_present.then(super::stand_in_module))
     }
 }
 
@@ -149,9 +179,13 @@ impl ProgramKernel {
     }
 
     /// The modules: the one that runs everywhere, and the one with an explicit layout.
-    pub fn modules(&self) -> impl Iterator<Item = &Vec<u32>> {
-        let first = self.refusal.is_none().then_some(&self.words);
-        first.into_iter().chain(&self.laid_out)
+    pub fn modules(&self) -> impl Iterator<Item = &SpirvModule> {
+        self.module.iter().chain(&self.laid_out)
+    }
+
+    /// The modules, to change them.
+    pub fn modules_mut(&mut self) -> impl Iterator<Item = &mut SpirvModule> {
+        self.module.iter_mut().chain(&mut self.laid_out)
     }
 }
 

@@ -124,7 +124,7 @@ fn check_kernel(kernel: &ProgramKernel) -> ProgramCheckResult {
     let size = |ty: ScalarType| ty.size().max(4);
     let fits =
         |(at, ty): &(u32, ScalarType)| u64::from(*at) + size(*ty) <= kernel.scalar_bytes.into();
-    if kernel.refusal.is_some() || kernel.scalar_bytes >= 4 && kernel.scalars.iter().all(fits) {
+    if kernel.module.is_err() || kernel.scalar_bytes >= 4 && kernel.scalars.iter().all(fits) {
         Ok(())
     } else {
         Err("a scalar lies outside of those that are passed".to_owned())
@@ -315,7 +315,7 @@ impl<'a> HostFunctionValidator<'a> {
             return Err(format!("a launch has at most {DIMENSIONS} dimensions"));
         }
         let kernel = &kernels[launch.kernel];
-        if kernel.refusal.is_none() && launch.scalars.len() != kernel.scalars.len() {
+        if kernel.module.is_ok() && launch.scalars.len() != kernel.scalars.len() {
             return Err(format!(
                 "kernel {} takes {} scalars, not {}",
                 launch.kernel,

@@ -10,6 +10,8 @@ use spirula_program::{
     CompiledProgram, ForeignArrayType, ForeignAttribute, ForeignSignature, ProgramParameter,
     ScalarOp, ScalarOperator, ScalarType, SizeClass,
 };
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::ir::SpirvModule;
 
 const REG: HostRegister = HostRegister(0);
 const MEM: HostMemoryRef = HostMemoryRef(0);
@@ -17,9 +19,8 @@ const MEM: HostMemoryRef = HostMemoryRef(0);
 /// A kernel, and one that was refused.
 fn kernels() -> Vec<ProgramKernel> {
     let kernel = ProgramKernel {
-        words: vec![0x0723_0203, 1, 2, 3, 4],
-        laid_out: Some(vec![0x0723_0203, 5]),
-        refusal: None,
+        module: Ok(SpirvModule::new(SpirvVersion::new(1, 3))),
+        laid_out: Some(SpirvModule::new(SpirvVersion::new(1, 4))),
         scalars: vec![(4, ScalarType::I32)],
         scalar_bytes: 8,
         scalars_in_buffer: false,
@@ -28,9 +29,8 @@ fn kernels() -> Vec<ProgramKernel> {
         reach: vec![4 << 32, 0],
     };
     let refused = ProgramKernel {
-        words: Vec::new(),
+        module: Err("it is too large".to_owned()),
         laid_out: None,
-        refusal: Some("it is too large".to_owned()),
         ..kernel.clone()
     };
     vec![kernel, refused]
@@ -180,7 +180,11 @@ fn a_program_comes_back_as_it_was() {
     let bytes = write_archive(&program).unwrap();
     assert!(is_archive(&bytes));
     let back = read_archive(&bytes).unwrap();
-    assert_eq!(format!("{back:?}"), format!("{program:?}"));
+    assert_eq!(back.kernels, program.kernels);
+    assert_eq!(
+        format!("{:?}", back.functions),
+        format!("{:?}", program.functions)
+    );
     assert_eq!(write_archive(&back).unwrap(), bytes);
 }
 
@@ -194,15 +198,23 @@ fn the_beginning_of_an_archive_is_refused() {
 
 #[test]
 fn changed_bytes_are_refused_or_make_no_difference() {
-    let program = program();
-    let bytes = write_archive(&program).unwrap();
-    for at in 0..bytes.len() {
-        let mut changed = bytes.clone();
+    let unchanged = write_archive(&program()).unwrap();
+    for at in 0..unchanged.len() {
+        let mut changed = unchanged.clone();
         changed[at] ^= 1 << (at % 8);
         if let Ok(back) = read_archive(&changed) {
-            assert_eq!(format!("{back:?}"), format!("{program:?}"), "byte {at}");
+            assert_eq!(write_archive(&back).unwrap(), unchanged, "byte {at}");
         }
     }
+}
+
+#[test]
+fn a_malformed_module_is_named() {
+    let mut program = program();
+    program.kernels[0].module = Ok(SpirvModule::new(SpirvVersion::new(7, 0)));
+    let fault = read_archive(&write_archive(&program).unwrap());
+    let fault = fault.unwrap_err().to_string();
+    assert!(fault.starts_with("kernels/0.spv: "), "{fault}");
 }
 
 /// The foreign call of the program.

@@ -70,7 +70,7 @@
 //! let program = b.finish_program();
 //! spirula_kernel::verify_program(&program).unwrap();
 //! let compiled = spirula_kernel::compile_program(&program).unwrap();
-//! assert!(compiled.kernels[0].refusal.is_none());
+//! assert!(compiled.kernels[0].module.is_ok());
 //! ```
 
 use crate::ir::{

@@ -135,8 +135,7 @@ fn scheduled(function: TensorFunction, profile: ScheduleProfile) -> String {
     let compiled = spirula_kernel::compile_program(&program).expect("the program compiles");
     if let Some(validator) = SpirvValTool::find_program() {
         for kernel in &compiled.kernels {
-            assert_eq!(kernel.refusal, None);
-            let bytes: Vec<u8> = kernel.words.iter().flat_map(|w| w.to_le_bytes()).collect();
+            let bytes = kernel.module.as_ref().expect("it compiled").to_bytes();
             let valid = validator.validate_module(&bytes, "vulkan1.3");
             valid.unwrap_or_else(|said| panic!("{said}\n{stage}"));
         }

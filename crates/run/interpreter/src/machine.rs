@@ -4,7 +4,6 @@ use crate::executor::{KernelExecutor, PreparedKernel, StepLimits};
 use crate::launch::{InterpretedLaunch, ResourceSlot};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::{KernelMachine, LaunchRequest, ProgramParameter, SizeClass};
-use spirula_spirv::ir::SpirvModule;
 use std::collections::HashMap;
 
 /// Most bytes of all blocks.
@@ -122,13 +121,12 @@ impl KernelMachine for InterpreterMachine {
             constants: request.constants.to_vec(),
         };
         if !self.kernels.contains_key(&key) {
-            let module = SpirvModule::from_words(request.words.to_vec())?;
             let numbered = request.constants.iter().enumerate();
             let specialised: Vec<(u32, u64)> =
                 numbered.map(|(n, bits)| (n as u32, *bits)).collect();
             let kernel = self
                 .executor
-                .prepare_kernel(&module, "main", &specialised)?;
+                .prepare_kernel(request.module, "main", &specialised)?;
             self.kernels.insert(key.clone(), kernel);
         }
         let mut groups = [0; 3];

@@ -82,11 +82,11 @@ impl<'d> DeviceMachine<'d> {
         // A driver may lack explicit layouts, or fail to compile them.
         let laid_out = request
             .laid_out
-            .and_then(|w| self.create_kernel(w, request).ok());
+            .and_then(|module| self.create_kernel(module, request).ok());
         let made = match laid_out {
             Some(made) => made,
             None => self
-                .create_kernel(request.words, request)
+                .create_kernel(request.module, request)
                 .map_err(|e| blame_kernel(e, request))?,
         };
         if self.kernels.len() <= request.program {
@@ -106,18 +106,17 @@ impl<'d> DeviceMachine<'d> {
     /// The kernel of a module.
     fn create_kernel(
         &mut self,
-        words: &[u32],
+        module: &SpirvModule,
         request: &LaunchRequest<'_, BufferHandle>,
     ) -> Result<KernelHandle, DeviceError> {
-        let module = SpirvModule::from_words(words.to_vec());
-        let module = module.map_err(|d| DeviceError::Module(Box::new(d)))?;
-        let definitions = IdDefinitions::from_module(&module);
-        let used = spec_constants(&module, &definitions, &IdDecorations::from_module(&module));
+        let definitions = IdDefinitions::from_module(module);
+        let used = spec_constants(module, &definitions, &IdDecorations::from_module(module));
         // Constants that a kernel does not use may have been optimised away.
         let value = |id: u32| Some((id, *request.constants.get(id as usize)?));
         let spec: Vec<(u32, u64)> = used.iter().filter_map(|c| value(c.spec_id)).collect();
         let name = request.kernel.to_string();
-        self.device.create_own_kernel(module, "main", &spec, name)
+        self.device
+            .create_own_kernel(module.clone(), "main", &spec, name)
     }
 
     /// Default sizes for this kind of device.

@@ -17,10 +17,9 @@ pub fn dump_kernels(program: &CompiledProgram, folder: &Path, name: &str) -> Res
     fs::create_dir_all(folder).map_err(failed(folder))?;
     let kernels = program.kernels.iter().enumerate();
     for (number, kernel) in kernels {
-        for (words, kind) in kernel.modules().zip(["", ".laid-out"]) {
+        for (module, kind) in kernel.modules().zip(["", ".laid-out"]) {
             let path = folder.join(format!("{name}.{number}{kind}.spv"));
-            let bytes = spirula_spirv::binary::to_bytes(words);
-            fs::write(&path, bytes).map_err(failed(&path))?;
+            fs::write(&path, module.to_bytes()).map_err(failed(&path))?;
         }
     }
     Ok(())

@@ -15,6 +15,7 @@ use spirula::{CompileOptions, CompileOutput, ScheduledProgram};
 use spirula_kernel::ir::KernelProgram;
 use spirula_kernel::{draw_dispatches, print_program};
 use spirula_opt::{PassPipeline, PipelineOptions, optimise_module};
+use spirula_program::program::ProgramKernel;
 use spirula_program::{CompiledProgram, archive};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text;
@@ -71,9 +72,10 @@ fn optimise_output(
     output: CompileOutput,
     pipeline: &PassPipeline,
 ) -> Result<CompileOutput, CommandFailure> {
-    let optimise = |module: &mut SpirvModule| {
+    let optimise = |module: &mut SpirvModule| -> CommandResult {
         let optimised = optimise_module(module, pipeline, &mut PipelineOptions::default());
-        optimised.map_err(|error| CommandFailure::from_message(error.to_string()))
+        optimised.map_err(|error| CommandFailure::from_message(error.to_string()))?;
+        Ok(())
     };
     match output {
         CompileOutput::Module(mut module) => {
@@ -81,15 +83,10 @@ fn optimise_output(
             Ok(CompileOutput::Module(module))
         }
         CompileOutput::Program(mut program) => {
-            for kernel in program.kernels.iter_mut().filter(|k| k.refusal.is_none()) {
-                for words in std::iter::once(&mut kernel.words).chain(&mut kernel.laid_out) {
-                    let module = SpirvModule::from_words(std::mem::take(words));
-                    let mut module =
-                        module.map_err(|error| CommandFailure::from_message(error.to_string()))?;
-                    optimise(&mut module)?;
-                    *words = module.to_words();
-                }
-            }
+            let kernels = program.kernels.iter_mut();
+            kernels
+                .flat_map(ProgramKernel::modules_mut)
+                .try_for_each(optimise)?;
             Ok(CompileOutput::Program(program))
         }
     }
@@ -156,7 +153,7 @@ fn of_program(
         return Ok(());
     }
     let chosen = choose_kernels(program, args.kernel)?;
-    write_kernels(input, program, &chosen, &args.output, form)
+    write_kernels(input, &chosen, &args.output, form)
 }
 
 /// Lifts a module to LLVM IR and writes it as assembly.
@@ -258,11 +255,17 @@ pub fn compile_options(how: &LoweringArgs, entry: Option<&str>) -> CompileOption
     }
 }
 
-/// The numbers of the chosen kernels of a program. It is an error if one of them was refused.
+/// A kernel of a program that is written.
+struct ChosenKernel<'p> {
+    number: usize,
+    module: &'p SpirvModule,
+}
+
+/// The chosen kernels of a program. It is an error if one of them was refused.
 fn choose_kernels(
     program: &CompiledProgram,
     asked: Option<usize>,
-) -> Result<Vec<usize>, CommandFailure> {
+) -> Result<Vec<ChosenKernel<'_>>, CommandFailure> {
     let count = program.kernels.len();
     let chosen = match asked {
         Some(number) if number >= count => {
@@ -272,25 +275,24 @@ fn choose_kernels(
                 format!("it has {count} kernels"),
             ));
         }
-        Some(number) => vec![number],
-        None => (0..count).collect(),
+        Some(number) => number..number + 1,
+        None => 0..count,
     };
-    for number in &chosen {
-        if let Some(why) = &program.kernels[*number].refusal {
-            return Err(CommandFailure::from_message(format!(
-                "kernel {number}: {why}"
-            )));
+    let chosen = chosen.map(|number| match &program.kernels[number].module {
+        Ok(module) => Ok(ChosenKernel { number, module }),
+        Err(why) => {
+            let text = format!("kernel {number}: {why}");
+            Err(CommandFailure::from_message(text))
         }
-    }
-    Ok(chosen)
+    });
+    chosen.collect()
 }
 
 /// Writes kernels. A single one goes to the output itself. Several go to numbered files, or as assembly to standard
 /// output.
 fn write_kernels(
     input: InputFile,
-    program: &CompiledProgram,
-    chosen: &[usize],
+    chosen: &[ChosenKernel<'_>],
     output: &Path,
     form: SpirvFileFormat,
 ) -> CommandResult {
@@ -305,18 +307,17 @@ fn write_kernels(
         note_numbered_outputs(output, chosen);
     }
     let mut listing = String::new();
-    for &number in chosen {
-        let words = &program.kernels[number].words;
+    for &ChosenKernel { number, module } in chosen {
         let path = if several {
             number_output_path(output, number)
         } else {
             output.to_owned()
         };
         if form == SpirvFileFormat::Spv {
-            files::write_binary(&path, &spirula_spirv::binary::to_bytes(words))?;
+            files::write_binary(&path, &module.to_bytes())?;
             continue;
         }
-        let text = match text::print_assembly(words, &text::PrintOptions::default()) {
+        let text = match text::print_assembly(&module.to_words(), &text::PrintOptions::default()) {
             Ok(text) => text,
             Err(error) => return Err(CommandFailure::from_diagnostics(input, vec![error])),
         };
@@ -334,10 +335,10 @@ fn write_kernels(
 }
 
 /// Reports the files of several modules, and how many of them are replaced.
-fn note_numbered_outputs(output: &Path, chosen: &[usize]) {
+fn note_numbered_outputs(output: &Path, chosen: &[ChosenKernel<'_>]) {
     let paths: Vec<_> = chosen
         .iter()
-        .map(|n| number_output_path(output, *n))
+        .map(|kernel| number_output_path(output, kernel.number))
         .collect();
     let (Some(first), Some(last)) = (paths.first(), paths.last()) else {
         return;

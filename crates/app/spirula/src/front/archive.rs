@@ -33,8 +33,8 @@ fn verify_kernels(program: &CompiledProgram) -> Result<(), CompileError> {
         ..verify::VerifyOptions::default()
     };
     for (number, kernel) in program.kernels.iter().enumerate() {
-        for words in kernel.modules() {
-            if let Err(faults) = verify::verify_words(words.clone(), &options) {
+        for module in kernel.modules() {
+            if let Err(faults) = verify::verify_module(module, &options) {
                 let first = faults.first().map(SourceDiagnostic::to_string);
                 return Err(to_compile_error(format!(
                     "kernel {number}: {}",

@@ -4,6 +4,7 @@ use super::{HostFrame, ProgramSession};
 use crate::heap::MachineResult;
 use crate::program::LaunchStep;
 use crate::{BlockBinding, ByteRegion, KernelMachine, LaunchRequest, ProgramError};
+use spirula_spirv::ir::SpirvModule;
 
 /// The data of a launch.
 pub(super) struct LaunchData<B> {
@@ -40,11 +41,10 @@ impl<M: KernelMachine> ProgramSession<'_, M> {
         if groups.contains(&0) {
             return Ok(());
         }
-        if let Some(refusal) = &kernel.refusal {
-            return Err(ProgramError::Unsupported(refusal.clone()));
-        }
+        let module = kernel.module.as_ref();
+        let module = module.map_err(|reason| ProgramError::Unsupported(reason.clone()))?;
         let mut data = std::mem::take(&mut self.data);
-        let launched = self.launch_with(frame, launch, groups, &mut data);
+        let launched = self.launch_with(frame, launch, module, groups, &mut data);
         self.data = data;
         launched
     }
@@ -54,6 +54,7 @@ impl<M: KernelMachine> ProgramSession<'_, M> {
         &mut self,
         frame: &HostFrame,
         launch: &LaunchStep,
+        module: &SpirvModule,
         groups: [u64; 3],
         data: &mut LaunchData<M::Block>,
     ) -> MachineResult<(), M> {
@@ -106,8 +107,8 @@ impl<M: KernelMachine> ProgramSession<'_, M> {
         let request = LaunchRequest {
             program: self.number,
             kernel: launch.kernel,
-            words: &kernel.words,
-            laid_out: kernel.laid_out.as_deref(),
+            module,
+            laid_out: kernel.laid_out.as_ref(),
             groups,
             constants,
             push: if kernel.scalars_in_buffer { &[] } else { push },

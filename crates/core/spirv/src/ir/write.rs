@@ -3,6 +3,7 @@
 use super::module::SpirvModule;
 use super::walk::SpirvWalk;
 use crate::binary::{self, SpirvHeader, split_first_word};
+use std::hash::{Hash, Hasher};
 use std::io::{self, Write};
 
 /// Bytes that are handed to a writer at once.
@@ -14,6 +15,13 @@ impl SpirvModule {
         let mut out = Vec::with_capacity(self.words.len().max(SpirvHeader::WORDS));
         self.write_words(|words| out.extend_from_slice(words));
         out
+    }
+
+    /// Number of the module's words, header included.
+    pub fn word_count(&self) -> usize {
+        let mut count = 0;
+        self.write_words(|words| count += words.len());
+        count
     }
 
     /// The module as little-endian bytes.
@@ -74,5 +82,20 @@ impl SpirvModule {
             run.end += split_first_word(self.words.words_from(start as u32)[0]).0;
         }
         put(self.words.words_in(run));
+    }
+}
+
+/// Modules are equal whose words are, in whatever order their parts were built.
+impl PartialEq for SpirvModule {
+    fn eq(&self, other: &SpirvModule) -> bool {
+        self.to_words() == other.to_words()
+    }
+}
+
+impl Eq for SpirvModule {}
+
+impl Hash for SpirvModule {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.write_words(|words| words.iter().for_each(|word| state.write_u32(*word)));
     }
 }

@@ -13,16 +13,16 @@ pub(super) fn deduplicate_kernels(
 ) -> (Vec<ProgramKernel>, Vec<usize>) {
     let mut kernels: Vec<ProgramKernel> = Vec::new();
     let mut ids = Vec::new();
-    let mut known: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
+    let mut known: FxHashMap<Result<SpirvModule, String>, usize> = FxHashMap::default();
     for lowered in lowered {
         let kernel = to_program_kernel(lowered);
         let equal = known
-            .get(&kernel.words)
+            .get(&kernel.module)
             .filter(|id| kernels[**id] == kernel);
         let id = match equal {
             Some(id) => *id,
             None => {
-                known.insert(kernel.words.clone(), kernels.len());
+                known.insert(kernel.module.clone(), kernels.len());
                 kernels.push(kernel);
                 kernels.len() - 1
             }
@@ -35,9 +35,8 @@ pub(super) fn deduplicate_kernels(
 fn to_program_kernel(lowered: &Result<LoweredKernel, SourceDiagnostic>) -> ProgramKernel {
     match lowered {
         Ok(lowered) => ProgramKernel {
-            words: lowered.module.to_words(),
-            laid_out: lowered.laid_out.as_ref().map(SpirvModule::to_words),
-            refusal: None,
+            module: Ok(lowered.module.clone()),
+            laid_out: lowered.laid_out.clone(),
             scalars: lowered
                 .scalars
                 .iter()
@@ -50,9 +49,8 @@ fn to_program_kernel(lowered: &Result<LoweredKernel, SourceDiagnostic>) -> Progr
             reach: lowered.reach.clone(),
         },
         Err(fault) => ProgramKernel {
-            words: Vec::new(),
+            module: Err(fault.message.clone()),
             laid_out: None,
-            refusal: Some(fault.message.clone()),
             scalars: Vec::new(),
             scalar_bytes: 4,
             scalars_in_buffer: false,

@@ -16,11 +16,11 @@ pub fn describe_program(program: &CompiledProgram, tensors: Option<&TensorSignat
         .collect();
     for (number, kernel) in program.kernels.iter().enumerate() {
         // Writing to a string does not fail.
-        let _ = match &kernel.refusal {
-            Some(why) => writeln!(out, "kernel {number}: not compiled, {why}"),
-            None => {
+        let _ = match &kernel.module {
+            Err(why) => writeln!(out, "kernel {number}: not compiled, {why}"),
+            Ok(module) => {
                 let buffers = kernel.bound_count();
-                let (words, scalars) = (kernel.words.len(), kernel.scalars.len());
+                let (words, scalars) = (module.word_count(), kernel.scalars.len());
                 let fails = if kernel.can_fail { ", may fail" } else { "" };
                 writeln!(
                     out,

@@ -151,8 +151,8 @@ pub fn record_program(program: &CompiledProgram, tensors: Option<&TensorSignatur
     let kernels = program.kernels.iter().enumerate().map(|(number, kernel)| {
         json!({
             "number": number,
-            "refusal": kernel.refusal,
-            "words": kernel.words.len(),
+            "refusal": kernel.module.as_ref().err(),
+            "words": kernel.module.as_ref().map_or(0, SpirvModule::word_count),
             "buffers": kernel.bound_count(),
             "scalars": kernel.scalars.len(),
             "can_fail": kernel.can_fail,
