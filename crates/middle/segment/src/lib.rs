@@ -13,6 +13,7 @@
 mod device_scalars;
 mod direct_results;
 mod distribute;
+mod epilogues;
 mod fused;
 mod grouped;
 mod in_place;

@@ -110,6 +110,13 @@ const PROGRAMS: &[&str] = &[
     // Several maps around a reduction.
     "def main (_: []i32) (xss: [][]i32) =\n\
        map (\\r -> map (\\c -> reduce (+) 0 (map2 (*) r c)) xss) xss",
+    // Maps over the results of reductions.
+    "def main (xs: []i32) (xss: [][]i32) =\n\
+       map (\\r -> map2 (\\c x -> x - i32.sum (map2 (*) r c)) xss (map (\\r -> r[0]) xss)) xss",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       map2 (\\r i -> let (a, b) = reduce (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (map (\\x -> (x, x + 1)) r)\n\
+              in if i % 2 == 0 then (a - b, a) else (b, a + i32.i64 i)) xss (indices xss) |> unzip",
+    "def main (_: []i32) (xss: [][]i32) = let s = map i32.sum xss in (s, map (* 2) s)",
     // A row that is returned is no other array.
     "def main (xs: []i32) (xss: [][]i32) =\n\
        let ys = map id xs let zs = copy ys with [0] = 7 \n\

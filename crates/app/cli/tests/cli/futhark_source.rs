@@ -4,10 +4,15 @@ use crate::harness::{ScratchFolder, spirula, spirula_with};
 
 /// Runs the tests of a source, and returns the lines of the report.
 fn report(source: &str) -> Vec<String> {
+    report_with(source, "cpu")
+}
+
+/// Runs the tests of a source that is scheduled for a kind of device, on the processor.
+fn report_with(source: &str, schedule: &str) -> Vec<String> {
     let scratch = ScratchFolder::new();
     scratch.file("two.in", "1i64 2i64");
     let path = scratch.file("program.fut", source);
-    let told = spirula(&["test", &path]);
+    let told = spirula(&["test", "--schedule", schedule, &path]);
     assert!(!told.err.contains("panicked"), "{}", told.err);
     told.text().lines().map(str::to_owned).collect()
 }
@@ -289,6 +294,16 @@ fn streamed_scans() {
 #[test]
 fn folds() {
     passes(13, include_str!("../futhark_source/folds.fut"));
+}
+
+/// Maps over the results of reductions, by the kernels of processors and of graphics cards.
+#[test]
+fn epilogues() {
+    let source = include_str!("../futhark_source/epilogues.fut");
+    for schedule in ["cpu", "gpu"] {
+        let passed = ["17 passed, 0 failed, 0 unsupported"];
+        assert_eq!(report_with(source, schedule), passed, "{schedule}");
+    }
 }
 
 /// The number of kernels for processors whose workgroups are one gang.

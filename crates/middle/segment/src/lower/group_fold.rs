@@ -8,11 +8,12 @@
 //! Totals are reduced by a tree, and scanned as by D. Hillis and G. Steele ("Data parallel algorithms", 1986). The partial
 //! results of the chunks of a segment are combined by one workgroup in the same way.
 
-use super::FunctionLowering;
+use super::epilogue::FinishSegment;
 use super::fold::{FoldChunk, FoldPlan, SegmentCut};
 use super::space::SharedItems;
 use super::view::{ArrayView, ScalarRef};
 use super::workgroup::GroupPosition;
+use super::{FunctionLowering, LoweredValue};
 use crate::ir::{ParallelOperation, SegmentFold};
 use crate::scope::{changes_arrays, is_simple};
 use spirula_kernel::ir::{MemorySpace, VariableType};
@@ -121,31 +122,55 @@ impl FunctionLowering<'_> {
         let plan = &fold.plan;
         let (folded, mapped) = results.split_at(plan.folded());
         let others = self.make_result_arrays(mapped)?;
-        let totals: Vec<ArrayView> = folded
-            .iter()
-            .map(|&id| {
-                let element = self.function.variables[id].variable_type.element();
-                self.new_array(element, vec![plan.segments])
-            })
-            .collect();
-        let by_width = |lowering: &mut Self| {
-            lowering.choose_by_width(
-                fold,
-                |lowering| lowering.reduce_by_groups(fold, &totals, &others),
-                |lowering| lowering.reduce_by_invocations(plan, &totals, &others),
-            )
+        let totals = self.make_segment_totals(plan, folded);
+        let finish = |lowering: &mut Self, point: &[ScalarRef], states: &[LoweredValue]| {
+            let segment = lowering.flatten_point(point, &plan.outer);
+            lowering.write_point(&totals, &[segment], states)
         };
-        match self.plan_tiles(plan.operation, plan.fold)? {
-            Some(tiles) => self.choose_tiles(plan, &tiles, &totals, &by_width)?,
-            None => by_width(self)?,
-        }
+        self.choose_reduction(fold, &others, &finish, &|lowering| {
+            lowering.reduce_by_groups(fold, &totals, &others)
+        })?;
         self.set_totals(folded, &totals)?;
         self.set_arrays(mapped, others);
         Ok(())
     }
 
+    /// Reduces by squares of segments or by an invocation for each, which has the results of a segment to finish it. Where segments
+    /// are wide, reduces by workgroups.
+    pub(super) fn choose_reduction(
+        &mut self,
+        fold: &GroupFold<'_>,
+        others: &[ArrayView],
+        finish: &FinishSegment<'_, Self>,
+        by_groups: &dyn Fn(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let plan = &fold.plan;
+        let by_width = |lowering: &mut Self| {
+            lowering.choose_by_width(fold, by_groups, |lowering| {
+                lowering.reduce_by_invocations(plan, others, finish)
+            })
+        };
+        match self.plan_tiles(plan.operation, plan.fold)? {
+            Some(tiles) => self.choose_tiles(plan, &tiles, finish, &by_width),
+            None => by_width(self),
+        }
+    }
+
+    /// Arrays for the results of a reduction, with an element for each segment.
+    pub(super) fn make_segment_totals(
+        &mut self,
+        plan: &FoldPlan<'_>,
+        results: &[SoacVariableId],
+    ) -> Vec<ArrayView> {
+        let totals = results.iter().map(|&id| {
+            let element = self.function.variables[id].variable_type.element();
+            self.new_array(element, vec![plan.segments])
+        });
+        totals.collect()
+    }
+
     /// A workgroup for each chunk, then one for the partial results of each segment that has several.
-    fn reduce_by_groups(
+    pub(super) fn reduce_by_groups(
         &mut self,
         fold: &GroupFold<'_>,
         totals: &[ArrayView],
@@ -205,8 +230,8 @@ impl FunctionLowering<'_> {
     fn reduce_by_invocations(
         &mut self,
         plan: &FoldPlan<'_>,
-        totals: &[ArrayView],
         others: &[ArrayView],
+        finish: &FinishSegment<'_, Self>,
     ) -> Result<(), String> {
         let neutral = self.operand_values(&plan.fold.neutral)?;
         self.offload_items(self.whole_segments(plan), |lowering, segment| {
@@ -215,7 +240,7 @@ impl FunctionLowering<'_> {
             lowering.fold_chunk(plan, &chunk, &states, |lowering, point, values| {
                 lowering.write_point(others, point, values)
             })?;
-            lowering.write_point(totals, &[segment], &states)
+            finish(lowering, &chunk.point, &states)
         })
     }
 

@@ -80,9 +80,20 @@ impl FunctionLowering<'_> {
         results: &[SoacVariableId],
         operation: &ParallelOperation,
     ) -> Result<(), String> {
+        let targets = self.make_row_results(results, operation.space.len() - 1)?;
+        self.fill_space(operation, &targets)?;
+        self.set_arrays(results, targets);
+        Ok(())
+    }
+
+    /// Writes the results of a map to arrays.
+    pub(super) fn fill_space(
+        &mut self,
+        operation: &ParallelOperation,
+        targets: &[ArrayView],
+    ) -> Result<(), String> {
         let sizes = self.space_sizes(operation)?;
         let replaced = self.arrange_rows(operation)?;
-        let targets = self.make_row_results(results, sizes.len() - 1)?;
         let items = SharedItems {
             count: self.product(&sizes),
             is_chunked: self.needs_memory(&operation.body),
@@ -90,12 +101,9 @@ impl FunctionLowering<'_> {
         };
         self.offload_points(items, &sizes, |lowering, point| {
             lowering.bind_point(&operation.space, &point);
-            lowering.lower_point(&operation.body, &targets, &point)
+            lowering.lower_point(&operation.body, targets, &point)
         })?;
         self.restore_values(replaced);
-        for (&id, target) in results.iter().zip(targets) {
-            self.set(id, LoweredValue::Array(target));
-        }
         Ok(())
     }
 

@@ -14,6 +14,7 @@ mod deferred;
 mod destination;
 mod element;
 mod element_access;
+mod epilogue;
 mod fold;
 mod fused;
 mod group_fold;
@@ -40,6 +41,7 @@ mod workgroup;
 
 use crate::device_scalars::DeviceScalars;
 use crate::direct_results::DirectResults;
+use crate::epilogues::FoldEpilogues;
 use crate::in_place::InPlaceResults;
 use crate::ir::SegmentFunction;
 use crate::profile::SegmentProfile;
@@ -121,6 +123,8 @@ struct FunctionLowering<'f> {
     in_place: InPlaceResults,
     virtual_arrays: VirtualArrays,
     streamed_scans: StreamedScans,
+    /// Reductions whose results a map takes, on a device whose workgroups compute both.
+    epilogues: FoldEpilogues,
     /// Arrays of the host that kernels read by rows, on a device that gives them a layout for it.
     row_arrays: RowArrays,
     /// Arrays of kernels that can be made where they are needed.
@@ -209,10 +213,11 @@ impl<'f> FunctionLowering<'f> {
         builder: ProgramBuilder,
         profile: SegmentProfile,
     ) -> Self {
-        let (mut row_arrays, mut device_scalars) = Default::default();
+        let (mut row_arrays, mut device_scalars, mut epilogues) = Default::default();
         if profile.runs_in_lockstep() {
             row_arrays = RowArrays::find_in_function(function);
             device_scalars = DeviceScalars::find_in_function(function);
+            epilogues = FoldEpilogues::find_in_function(function);
         }
         let in_place = InPlaceResults::analyse_function(function);
         FunctionLowering {
@@ -224,6 +229,7 @@ impl<'f> FunctionLowering<'f> {
             profile,
             virtual_arrays: VirtualArrays::find_in_host(&function.body),
             streamed_scans: StreamedScans::find_in_host(&function.signature, &function.body),
+            epilogues,
             row_arrays,
             direct_results: DirectResults::find_in_function(function, &in_place),
             in_place,

@@ -38,9 +38,12 @@ impl FunctionLowering<'_> {
         &mut self,
         statements: &[SegmentStatement],
     ) -> Result<(), String> {
+        // A reduction that waits for the map that takes its results.
+        let mut reduction: Option<&SegmentStatement> = None;
         for statement in statements {
             let results = &statement.results;
             match &statement.operation {
+                _ if self.epilogues.contains(statement) => reduction = Some(statement),
                 HostOperation::Plain(operation) => self.lower_plain(results, operation)?,
                 HostOperation::If(condition, accept, reject) => {
                     let bodies = [BodyRef::Host(accept), BodyRef::Host(reject)];
@@ -52,7 +55,10 @@ impl FunctionLowering<'_> {
                 HostOperation::WithAccumulators(accumulators, body) => {
                     self.lower_accumulation(results, accumulators, BodyRef::Host(body))?;
                 }
-                HostOperation::Parallel(operation) => self.lower_parallel(results, operation)?,
+                HostOperation::Parallel(operation) => match reduction.take() {
+                    Some(reduction) => self.lower_reduce_and_map(reduction, statement)?,
+                    None => self.lower_parallel(results, operation)?,
+                },
                 HostOperation::Grouped(operation, otherwise) => {
                     self.lower_grouped(results, operation, otherwise)?;
                 }

@@ -5,10 +5,11 @@
 //! results of its own, so that it reads an element once for each row or column of them (V. Volkov, J. Demmel, "Benchmarking
 //! GPUs to tune dense linear algebra", 2008).
 
+use super::epilogue::FinishSegment;
 use super::fold::FoldPlan;
-use super::tile_plan::{SIDE, TileLoad, TilePlan, TileShape};
+use super::tile_plan::{TileLoad, TilePlan, TileShape};
 use super::view::{ArrayView, ScalarRef};
-use super::workgroup::GroupPosition;
+use super::workgroup::{GroupPosition, GroupSize};
 use super::{FunctionLowering, LoweredValue};
 use spirula_kernel::ir::{ExprId, SyncKind};
 use spirula_program::ScalarOp;
@@ -37,17 +38,17 @@ impl FunctionLowering<'_> {
         &mut self,
         plan: &FoldPlan<'_>,
         tiles: &TilePlan,
-        totals: &[ArrayView],
+        finish: &FinishSegment<'_, Self>,
         otherwise: &dyn Fn(&mut Self) -> Result<(), String>,
     ) -> Result<(), String> {
-        self.choose_shape(plan, tiles, totals, &tiles.shapes, otherwise)
+        self.choose_shape(plan, tiles, finish, &tiles.shapes, otherwise)
     }
 
     fn choose_shape(
         &mut self,
         plan: &FoldPlan<'_>,
         tiles: &TilePlan,
-        totals: &[ArrayView],
+        finish: &FinishSegment<'_, Self>,
         shapes: &[TileShape],
         otherwise: &dyn Fn(&mut Self) -> Result<(), String>,
     ) -> Result<(), String> {
@@ -57,8 +58,8 @@ impl FunctionLowering<'_> {
         let is_worth_it = self.is_shape_worth_it(plan, shape)?;
         self.choose(
             is_worth_it,
-            |lowering| lowering.reduce_by_tiles(plan, tiles, totals, shape),
-            |lowering| lowering.choose_shape(plan, tiles, totals, smaller, otherwise),
+            |lowering| lowering.reduce_by_tiles(plan, tiles, finish, shape),
+            |lowering| lowering.choose_shape(plan, tiles, finish, smaller, otherwise),
         )
     }
 
@@ -87,7 +88,7 @@ impl FunctionLowering<'_> {
         &mut self,
         plan: &FoldPlan<'_>,
         tiles: &TilePlan,
-        totals: &[ArrayView],
+        finish: &FinishSegment<'_, Self>,
         shape: TileShape,
     ) -> Result<(), String> {
         let [batch @ .., rows, columns] = &plan.outer[..] else {
@@ -99,11 +100,12 @@ impl FunctionLowering<'_> {
         grid.extend(counts);
         let groups = self.product(&grid);
         let neutral = self.operand_values(&plan.fold.neutral)?;
-        self.offload_groups(groups, |lowering, at| {
+        let size = GroupSize::from_count(shape.invocations());
+        self.offload_sized_groups(groups, size, |lowering, at| {
             let mut outer = lowering.unflatten(at.group, &grid);
             let squares = outer.split_off(batch.len());
             let first = [0, 1].map(|axis| lowering.int64(ScalarOp::Mul, squares[axis], block));
-            let side = ScalarRef::from_int64(SIDE);
+            let side = ScalarRef::from_int64(shape.side);
             let row = lowering.int64(ScalarOp::SQuot, at.local, side);
             let before = lowering.int64(ScalarOp::Mul, row, side);
             let column = lowering.int64(ScalarOp::Sub, at.local, before);
@@ -131,7 +133,7 @@ impl FunctionLowering<'_> {
                 |_| Ok(()),
                 |lowering| lowering.add_blocks(plan, tiles, &frame, &states),
             )?;
-            lowering.store_results(plan, &frame, &states, totals)
+            lowering.finish_results(&frame, &states, finish)
         })
     }
 
@@ -159,10 +161,7 @@ impl FunctionLowering<'_> {
             }
             lowering.wait_for_group(SyncKind::Barrier);
             let following = lowering.int64(ScalarOp::Add, start, most);
-            let mut next = Vec::new();
-            for load in &tiles.loads {
-                next.push(lowering.read_part(plan, frame, load, following)?);
-            }
+            let next = lowering.read_next(plan, tiles, frame, &read, following)?;
             lowering.add_steps(plan, tiles, frame, states, [start, count])?;
             for (values, next) in read.iter().zip(&next) {
                 lowering.move_states(values, next)?;
@@ -170,6 +169,40 @@ impl FunctionLowering<'_> {
             lowering.wait_for_group(SyncKind::Barrier);
             Ok(())
         })
+    }
+
+    /// Reads the elements of the next steps. Beyond the last one they are those of the last step, or nothing is read.
+    fn read_next(
+        &mut self,
+        plan: &FoldPlan<'_>,
+        tiles: &TilePlan,
+        frame: &TileFrame,
+        read: &[Vec<LoweredValue>],
+        start: ScalarRef,
+    ) -> Result<Vec<Vec<LoweredValue>>, String> {
+        let mut next = Vec::with_capacity(read.len());
+        if !frame.shape.ends_reads {
+            for load in &tiles.loads {
+                next.push(self.read_part(plan, frame, load, start)?);
+            }
+            return Ok(next);
+        }
+        for values in read {
+            next.push(self.make_states(values)?);
+        }
+        let is_last = self.compare(ScalarOp::SLe, plan.width, start);
+        self.choose(
+            is_last,
+            |_| Ok(()),
+            |lowering| {
+                let mut loads = tiles.loads.iter().zip(&next);
+                loads.try_for_each(|(load, next)| {
+                    let values = lowering.read_part(plan, frame, load, start)?;
+                    lowering.move_states(next, &values)
+                })
+            },
+        )?;
+        Ok(next)
     }
 
     /// Binds the indices of the space.
@@ -204,8 +237,7 @@ impl FunctionLowering<'_> {
         }
     }
 
-    /// Reads the elements of a use that an invocation copies, from a step on. Those beyond the last are read again, so that nothing
-    /// waits for a choice.
+    /// Reads the elements of a use that an invocation copies, from a step on. Beyond the last step, its elements are read.
     fn read_part(
         &mut self,
         plan: &FoldPlan<'_>,
@@ -334,17 +366,16 @@ impl FunctionLowering<'_> {
 
     /// A row or column of an invocation, in the square.
     fn own_line(&mut self, frame: &TileFrame, axis: usize, number: i64) -> ScalarRef {
-        let distance = ScalarRef::from_int64(number * SIDE);
+        let distance = ScalarRef::from_int64(number * frame.shape.side);
         self.int64(ScalarOp::Add, frame.own[axis], distance)
     }
 
-    /// Writes the results of an invocation.
-    fn store_results(
+    /// Uses the results of an invocation.
+    fn finish_results(
         &mut self,
-        plan: &FoldPlan<'_>,
         frame: &TileFrame,
         states: &[Vec<LoweredValue>],
-        totals: &[ArrayView],
+        finish: &FinishSegment<'_, Self>,
     ) -> Result<(), String> {
         for row in 0..frame.shape.each {
             for column in 0..frame.shape.each {
@@ -358,8 +389,7 @@ impl FunctionLowering<'_> {
                     lowering.if_inside(place[1], frame.sizes[1], |lowering| {
                         let mut point = frame.outer.clone();
                         point.extend(place);
-                        let segment = lowering.flatten_point(&point, &plan.outer);
-                        lowering.write_point(totals, &[segment], state)
+                        finish(lowering, &point, state)
                     })
                 })?;
             }

@@ -7,9 +7,6 @@ use crate::ir::{ParallelOperation, SegmentFold};
 use spirula_program::ScalarType;
 use spirula_soac::ir::{SoacOperand, SoacVariableId};
 
-/// Invocations of a workgroup in each direction.
-pub(super) const SIDE: i64 = 16;
-
 /// Bytes of workgroup memory for elements.
 const MOST_BYTES: i64 = 16 << 10;
 
@@ -22,6 +19,8 @@ const MOST_STATEMENTS: usize = 4;
 /// The square of a workgroup. The elements that it has in workgroup memory are at most four times as many as its invocations, per array.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TileShape {
+    /// Invocations of a workgroup in each direction.
+    pub(super) side: i64,
     /// Results of an invocation in each direction.
     pub(super) each: i64,
     /// Steps of the reduction for which elements are in workgroup memory.
@@ -30,34 +29,48 @@ pub(super) struct TileShape {
     pub(super) least: i64,
     /// Fewest squares, so that the device is busy.
     pub(super) squares: i64,
+    /// Whether the last steps read no more elements. A card is faster so where a reduction has many steps, and slower where it has
+    /// few.
+    pub(super) ends_reads: bool,
 }
 
 /// The squares, the smallest first.
 const TILE_SHAPES: &[TileShape] = &[
     TileShape {
-        each: 2,
-        steps: 32,
+        side: 8,
+        each: 4,
+        steps: 8,
         least: 16,
         squares: 0,
+        ends_reads: false,
     },
     TileShape {
+        side: 16,
         each: 4,
         steps: 16,
         least: 48,
         squares: 0,
+        ends_reads: false,
     },
     TileShape {
+        side: 16,
         each: 8,
         steps: 8,
         least: 256,
         squares: 256,
+        ends_reads: true,
     },
 ];
 
 impl TileShape {
+    /// Invocations of a workgroup.
+    pub(super) fn invocations(self) -> i64 {
+        self.side * self.side
+    }
+
     /// Results of a workgroup in each direction.
     pub(super) fn block(self) -> i64 {
-        SIDE * self.each
+        self.side * self.each
     }
 
     /// Distance of steps in workgroup memory. Elements of neighbouring steps are in different banks.
@@ -72,7 +85,7 @@ impl TileShape {
 
     /// Elements that an invocation copies.
     pub(super) fn turns(self) -> i64 {
-        self.block() * self.steps / (SIDE * SIDE)
+        self.block() * self.steps / self.invocations()
     }
 }
 
@@ -124,10 +137,7 @@ impl FunctionLowering<'_> {
         fold: &SegmentFold,
     ) -> Result<Option<TilePlan>, String> {
         let body = &operation.body;
-        if operation.space.len() < 3
-            || self.profile.chunk_group_size != SIDE * SIDE
-            || body.results.len() != fold.neutral.len()
-        {
+        if operation.space.len() < 3 || body.results.len() != fold.neutral.len() {
             return Ok(None);
         }
         let Some(accesses) = self.find_element_accesses(body) else {
@@ -149,7 +159,7 @@ impl FunctionLowering<'_> {
         let bytes = sizes.sum::<i64>();
         let is_shared = has_side(TileSide::Row) && has_side(TileSide::Column);
         if is_shared {
-            plan.shapes = find_shapes(bytes, plan.rest.len());
+            plan.shapes = self.find_shapes(bytes, plan.rest.len());
         }
         Ok((!plan.shapes.is_empty()).then_some(plan))
     }
@@ -191,18 +201,20 @@ impl FunctionLowering<'_> {
             chain: access.chain.clone(),
         }))
     }
-}
 
-/// The squares for elements whose parts in all arrays have some bytes, and a number of statements for each result.
-fn find_shapes(bytes: i64, statements: usize) -> Vec<TileShape> {
-    let has_little_code = statements <= MOST_STATEMENTS;
-    let count = TILE_SHAPES.len() - usize::from(!has_little_code);
-    let shapes = TILE_SHAPES[..count].iter().map(|&shape| {
-        let mut shape = shape;
-        while bytes * shape.slots() > MOST_BYTES {
-            shape.steps /= 2;
-        }
-        shape
-    });
-    shapes.filter(|shape| shape.steps >= LEAST_STEPS).collect()
+    /// The squares for elements whose parts in all arrays have some bytes, and a number of statements for each result.
+    fn find_shapes(&self, bytes: i64, statements: usize) -> Vec<TileShape> {
+        let has_little_code = statements <= MOST_STATEMENTS;
+        let count = TILE_SHAPES.len() - usize::from(!has_little_code);
+        let shapes = TILE_SHAPES[..count].iter().map(|&shape| {
+            let mut shape = shape;
+            while bytes * shape.slots() > MOST_BYTES {
+                shape.steps /= 2;
+            }
+            shape
+        });
+        let most = self.profile.chunk_group_size;
+        let fits = |shape: &TileShape| shape.steps >= LEAST_STEPS && shape.invocations() <= most;
+        shapes.filter(fits).collect()
+    }
 }

@@ -34,9 +34,14 @@ pub(super) struct GroupSize {
 impl GroupSize {
     /// The size of a workgroup that is one gang.
     pub(super) fn gang() -> Self {
+        GroupSize::from_count(GANG_LANES)
+    }
+
+    /// A number of invocations, a power of two.
+    pub(super) fn from_count(count: i64) -> Self {
         GroupSize {
-            count: ScalarRef::from_int64(GANG_LANES),
-            logarithm: ScalarRef::from_int64(GANG_LANES.ilog2().into()),
+            count: ScalarRef::from_int64(count),
+            logarithm: ScalarRef::from_int64(count.ilog2().into()),
         }
     }
 }
@@ -48,11 +53,7 @@ impl FunctionLowering<'_> {
         groups: ScalarRef,
         body: impl FnOnce(&mut Self, GroupPosition) -> Result<(), String>,
     ) -> Result<(), String> {
-        let count = self.profile.chunk_group_size;
-        let size = GroupSize {
-            count: ScalarRef::from_int64(count),
-            logarithm: ScalarRef::from_int64(count.ilog2().into()),
-        };
+        let size = GroupSize::from_count(self.profile.chunk_group_size);
         self.offload_sized_groups(groups, size, body)
     }
 
