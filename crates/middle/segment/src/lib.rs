@@ -2,7 +2,7 @@
 //!
 //! - [`ir`]: the data. Bodies are statements of the soac form.
 //! - [`translate`]: the soac form to the segmented form. Nests of maps are distributed over the statements of their body.
-//! - [`mod@print`]: functions as text.
+//! - [`mod@print`]: functions as text. [`parse`] reads it back.
 //! - [`verify`]: what holds of every function.
 //! - [`meaning`]: what a function means, as a program of the soac form. The evaluator of that form is the reference.
 //! - [`lower`]: to code of the host and kernels.
@@ -24,6 +24,7 @@ pub mod lower;
 pub mod meaning;
 mod nest;
 mod outer_width;
+pub mod parse;
 pub mod print;
 pub mod profile;
 mod row_access;

@@ -1,14 +1,13 @@
-//! Functions as text.
+//! Functions as text. The type of an index of a space, which is an `i64`, is not printed.
 
 use crate::ir::{
     HostOperation, ParallelOperation, SegmentBody, SegmentFold, SegmentFunction, SegmentKind,
     SegmentStatement,
 };
-use spirula_soac::ir::{
-    SoacAccumulator, SoacFunction, SoacLoopForm, SoacOperand, SoacStatement, SoacVariableId,
-};
+use spirula_soac::ir::{SoacFunction, SoacOperand, SoacStatement, SoacVariableId};
 use spirula_soac::print::{
-    format_bindings, format_body, format_lambda, format_operands, format_statement,
+    format_accumulators, format_bindings, format_body, format_lambda, format_loop_head,
+    format_operands, format_statement,
 };
 use std::fmt::{self, Write as _};
 
@@ -101,10 +100,13 @@ impl SegmentPrinter<'_> {
                 self.print_nested(reject)?;
             }
             HostOperation::Loop(parameters, form, body) => {
-                self.print_loop(parameters, *form, body)?;
+                let head = format_loop_head(self.signature, parameters, *form);
+                self.out.push_str(&head);
+                self.print_nested(body)?;
             }
             HostOperation::WithAccumulators(accumulators, body) => {
-                self.print_accumulators(accumulators)?;
+                let accumulators = format_accumulators(self.signature, accumulators, self.depth);
+                write!(self.out, "with_accumulators {accumulators} ")?;
                 self.print_nested(body)?;
             }
             HostOperation::Parallel(operation) => self.print_parallel(operation)?,
@@ -116,48 +118,6 @@ impl SegmentPrinter<'_> {
             }
         }
         self.out.push('\n');
-        Ok(())
-    }
-
-    fn print_loop(
-        &mut self,
-        parameters: &[(SoacVariableId, SoacOperand)],
-        form: SoacLoopForm,
-        body: &SegmentBody,
-    ) -> fmt::Result {
-        self.out.push_str("loop (");
-        for (index, (parameter, initial)) in parameters.iter().enumerate() {
-            let separator = if index > 0 { ", " } else { "" };
-            let binding = format_bindings(self.signature, &[*parameter]);
-            let initial = self.operand(*initial);
-            write!(self.out, "{separator}{binding} = {initial}")?;
-        }
-        match form {
-            SoacLoopForm::For(counter, bound) => {
-                let counter = format_bindings(self.signature, &[counter]);
-                let bound = self.operand(bound);
-                write!(self.out, ") for {counter} < {bound} do ")?;
-            }
-            SoacLoopForm::While(position) => {
-                let condition = self.name(parameters[position].0);
-                write!(self.out, ") while {condition} do ")?;
-            }
-        }
-        self.print_nested(body)
-    }
-
-    fn print_accumulators(&mut self, accumulators: &[SoacAccumulator]) -> fmt::Result {
-        self.out.push_str("with_accumulators");
-        for accumulator in accumulators {
-            let name = self.name(accumulator.variable);
-            let targets = format_operands(self.signature, &accumulator.targets);
-            write!(self.out, " {name} ({targets})")?;
-            if let Some(function) = &accumulator.combine {
-                self.out
-                    .push_str(&format_lambda(self.signature, function, self.depth));
-            }
-        }
-        self.out.push(' ');
         Ok(())
     }
 
@@ -174,7 +134,10 @@ impl SegmentPrinter<'_> {
             let (index, size) = (self.name(dimension.index), self.operand(dimension.size));
             write!(self.out, " [{index} < {size}]")?;
         }
-        if !operation.targets().is_empty() {
+        if matches!(
+            operation.kind,
+            SegmentKind::Histogram(_) | SegmentKind::Scatter(_)
+        ) {
             let targets = format_operands(self.signature, operation.targets());
             write!(self.out, " into ({targets})")?;
         }

@@ -1,9 +1,9 @@
 //! Programs as text.
 
 use crate::ir::{
-    ArgumentOwnership, FusedSink, ReductionOrder, SliceSelector, SoacAccumulation, SoacBody,
-    SoacFold, SoacFunction, SoacFusedMap, SoacHistogram, SoacLambda, SoacLoopForm, SoacMessage,
-    SoacMessagePart, SoacOperand, SoacOperation, SoacProgram, SoacStatement, SoacType,
+    ArgumentOwnership, FusedSink, ReductionOrder, SliceSelector, SoacAccumulation, SoacAccumulator,
+    SoacBody, SoacFold, SoacFunction, SoacFusedMap, SoacHistogram, SoacLambda, SoacLoopForm,
+    SoacMessage, SoacMessagePart, SoacOperand, SoacOperation, SoacProgram, SoacStatement, SoacType,
     SoacVariableId,
 };
 use std::fmt::{self, Write as _};
@@ -71,6 +71,28 @@ pub fn format_body(function: &SoacFunction, body: &SoacBody, depth: usize) -> St
 /// The function of a combinator as text.
 pub fn format_lambda(function: &SoacFunction, lambda: &SoacLambda, depth: usize) -> String {
     format_part(function, depth, |printer| printer.print_lambda(lambda))
+}
+
+/// The parameters and the form of a loop as text.
+pub fn format_loop_head(
+    function: &SoacFunction,
+    parameters: &[(SoacVariableId, SoacOperand)],
+    form: SoacLoopForm,
+) -> String {
+    format_part(function, 0, |printer| {
+        printer.print_loop_head(parameters, form)
+    })
+}
+
+/// Accumulators with their arrays and functions as text.
+pub fn format_accumulators(
+    function: &SoacFunction,
+    accumulators: &[SoacAccumulator],
+    depth: usize,
+) -> String {
+    format_part(function, depth, |printer| {
+        printer.print_accumulators(accumulators)
+    })
 }
 
 /// Variables with their types as text.
@@ -262,7 +284,10 @@ impl FunctionPrinter<'_> {
                 self.out.push_str(" else ");
                 self.print_nested(reject)
             }
-            SoacOperation::Loop(parameters, form, body) => self.print_loop(parameters, *form, body),
+            SoacOperation::Loop(parameters, form, body) => {
+                self.print_loop_head(parameters, *form)?;
+                self.print_nested(body)
+            }
             SoacOperation::Map(width, arrays, function) => {
                 let (width, arrays) = (self.operand(*width), self.operands(arrays));
                 write!(self.out, "map {width} ({arrays})")?;
@@ -336,8 +361,15 @@ impl FunctionPrinter<'_> {
     }
 
     fn print_accumulation(&mut self, accumulation: &SoacAccumulation) -> fmt::Result {
-        self.out.push_str("with_accumulators (");
-        for (index, accumulator) in accumulation.accumulators.iter().enumerate() {
+        self.out.push_str("with_accumulators ");
+        self.print_accumulators(&accumulation.accumulators)?;
+        self.out.push(' ');
+        self.print_nested(&accumulation.body)
+    }
+
+    fn print_accumulators(&mut self, accumulators: &[SoacAccumulator]) -> fmt::Result {
+        self.out.push('(');
+        for (index, accumulator) in accumulators.iter().enumerate() {
             let separator = if index > 0 { ", " } else { "" };
             let (name, targets) = (
                 self.name(accumulator.variable),
@@ -348,8 +380,8 @@ impl FunctionPrinter<'_> {
                 self.print_lambda(combine)?;
             }
         }
-        self.out.push_str(") ");
-        self.print_nested(&accumulation.body)
+        self.out.push(')');
+        Ok(())
     }
 
     fn print_fused(&mut self, fused: &SoacFusedMap) -> fmt::Result {
@@ -384,11 +416,11 @@ impl FunctionPrinter<'_> {
         self.print_lambda(&fold.function)
     }
 
-    fn print_loop(
+    /// Prints a loop up to its body.
+    fn print_loop_head(
         &mut self,
         parameters: &[(SoacVariableId, SoacOperand)],
         form: SoacLoopForm,
-        body: &SoacBody,
     ) -> fmt::Result {
         self.out.push_str("loop (");
         for (index, (parameter, initial)) in parameters.iter().enumerate() {
@@ -403,14 +435,13 @@ impl FunctionPrinter<'_> {
                 self.out.push_str(") for ");
                 self.print_bindings(&[counter])?;
                 let bound = self.operand(bound);
-                write!(self.out, " < {bound} do ")?;
+                write!(self.out, " < {bound} do ")
             }
             SoacLoopForm::While(position) => {
                 let condition = self.name(parameters[position].0);
-                write!(self.out, ") while {condition} do ")?;
+                write!(self.out, ") while {condition} do ")
             }
         }
-        self.print_nested(body)
     }
 }
 

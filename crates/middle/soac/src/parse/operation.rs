@@ -1,7 +1,7 @@
 //! Operations.
 
-use super::SoacParser;
 use super::token::SoacTokenKind;
+use super::{LoopHead, SoacParser};
 use crate::ir::{
     ArgumentOwnership, FusedSink, ReductionOrder, SliceSelector, SoacAccumulation, SoacAccumulator,
     SoacArgument, SoacFold, SoacFusedMap, SoacHistogram, SoacLoopForm, SoacMessage,
@@ -12,14 +12,19 @@ use spirula_program::ScalarOperator;
 use std::sync::Arc;
 
 impl SoacParser {
-    pub(super) fn parse_operation(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
+    /// An operation.
+    ///
+    /// # Errors
+    ///
+    /// The first fault of the text.
+    pub fn parse_operation(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
         if self.peek_mark("[") {
             return self.parse_sizes().map(SoacOperation::Literal);
         }
         let SoacTokenKind::Word(word) = self.peek().clone() else {
             return self.parse_part();
         };
-        if self.names.contains_key(&word) {
+        if self.peek_variable() {
             return self.parse_part();
         }
         if let Some(operator) = ScalarOperator::from_text(&word) {
@@ -70,7 +75,11 @@ impl SoacParser {
                 let reject = self.parse_nested()?;
                 Ok(SoacOperation::If(condition, accept, reject))
             }
-            "loop" => self.parse_loop(),
+            "loop" => {
+                let head = self.parse_loop_head()?;
+                let body = self.parse_nested()?;
+                Ok(SoacOperation::Loop(head.parameters, head.form, body))
+            }
             "accumulate" => {
                 let accumulator = self.parse_variable()?;
                 self.expect_mark("[")?;
@@ -152,7 +161,10 @@ impl SoacParser {
         };
         self.advance();
         let default = if self.take_mark(",") {
-            self.parse_operand()?.to_int64()
+            let Some(default) = self.parse_operand()?.to_int64() else {
+                return self.fail("the default of a parameter is no constant");
+            };
+            Some(default)
         } else {
             None
         };
@@ -240,7 +252,12 @@ impl SoacParser {
         })
     }
 
-    fn parse_loop(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
+    /// A loop after its first word, up to its body.
+    ///
+    /// # Errors
+    ///
+    /// The first fault of the text.
+    pub fn parse_loop_head(&mut self) -> Result<LoopHead, SourceDiagnostic> {
         self.expect_mark("(")?;
         let parameters = self.parse_list(")", |parser| {
             let id = parser.parse_binding()?;
@@ -258,8 +275,7 @@ impl SoacParser {
             SoacLoopForm::For(counter, self.parse_operand()?)
         };
         self.expect_word("do")?;
-        let body = self.parse_nested()?;
-        Ok(SoacOperation::Loop(parameters, form, body))
+        Ok(LoopHead { parameters, form })
     }
 
     fn find_condition(
@@ -275,11 +291,21 @@ impl SoacParser {
     }
 
     fn parse_accumulation(&mut self) -> Result<SoacOperation, SourceDiagnostic> {
+        let accumulators = self.parse_accumulators()?;
+        let body = self.parse_nested()?;
+        let accumulation = SoacAccumulation { accumulators, body };
+        Ok(SoacOperation::WithAccumulators(Box::new(accumulation)))
+    }
+
+    /// Accumulators with their arrays and functions, in parentheses.
+    ///
+    /// # Errors
+    ///
+    /// The first fault of the text.
+    pub fn parse_accumulators(&mut self) -> Result<Vec<SoacAccumulator>, SourceDiagnostic> {
         self.expect_mark("(")?;
-        let accumulators = self.parse_list(")", |parser| {
-            let start = parser.next;
-            let name = parser.parse_word()?;
-            let variable = parser.bind_name(start, name, SoacType::Accumulator)?;
+        self.parse_list(")", |parser| {
+            let variable = parser.bind_variable(SoacType::Accumulator)?;
             parser.expect_mark("=")?;
             let targets = parser.parse_operands()?;
             let has_function = parser.peek_mark("\\");
@@ -289,10 +315,7 @@ impl SoacParser {
                 targets,
                 combine,
             })
-        })?;
-        let body = self.parse_nested()?;
-        let accumulation = SoacAccumulation { accumulators, body };
-        Ok(SoacOperation::WithAccumulators(Box::new(accumulation)))
+        })
     }
 
     fn parse_histogram(&mut self) -> Result<SoacOperation, SourceDiagnostic> {

@@ -41,7 +41,8 @@ pub(super) fn split_tokens(text: &str) -> Result<Vec<SoacToken>, TokenFault> {
             start += first.len_utf8();
             continue;
         }
-        if let Some(comment) = rest.strip_prefix("--") {
+        let comment = rest.strip_prefix("--").or_else(|| rest.strip_prefix("//"));
+        if let Some(comment) = comment {
             start += 2 + comment.find('\n').unwrap_or(comment.len());
             continue;
         }
