@@ -22,6 +22,7 @@ pub mod ir;
 mod loops;
 pub mod lower;
 pub mod meaning;
+mod meaning_rows;
 mod nest;
 mod outer_width;
 pub mod parse;

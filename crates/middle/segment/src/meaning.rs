@@ -4,6 +4,7 @@ use crate::ir::{
     HostOperation, ParallelOperation, SegmentBody, SegmentFunction, SegmentKind, SegmentStatement,
     SpaceDimension,
 };
+use crate::meaning_rows::RowArguments;
 use crate::nest::{add_twin, add_variable};
 use spirula_entity::EntityArena;
 use spirula_program::{ScalarLiteral, ScalarType};
@@ -122,13 +123,17 @@ impl MeaningTranslation {
             [] => self.translate_point(operation, results, out),
             [last] if !is_map => self.translate_segment(operation, *last, targets, results, out),
             [first, rest @ ..] => {
+                let arguments = RowArguments::extract(&mut self.signature, operation, *first);
                 let rows = self.add_elements(results);
-                let target_rows = self.add_rows(&targets);
-                let inner = target_rows.iter().map(|&id| SoacOperand::Variable(id));
+                let mut parameters = self.add_rows(&targets);
+                let inner = parameters.iter().map(|&id| SoacOperand::Variable(id));
+                let inner = inner.collect();
                 let mut statements = Vec::new();
-                self.translate_space(operation, rest, inner.collect(), &rows, &mut statements);
-                let function = make_lambda(first.index, target_rows, statements, &rows);
-                self.push_map(*first, targets, function, results, out);
+                self.translate_space(&arguments.operation, rest, inner, &rows, &mut statements);
+                parameters.extend(arguments.rows);
+                let function = make_lambda(first.index, parameters, statements, &rows);
+                let arrays = [targets, arguments.arrays].concat();
+                self.push_map(*first, arrays, function, results, out);
             }
         }
     }
@@ -190,11 +195,14 @@ impl MeaningTranslation {
             let array = SoacType::from_shape(element.element(), shape);
             elements.push(add_variable(&mut self.signature, "xs", array));
         }
+        let arguments = RowArguments::extract(&mut self.signature, operation, dimension);
+        let mut parameters = vec![dimension.index];
+        parameters.extend(arguments.rows);
         let function = SoacLambda {
-            parameters: vec![dimension.index],
-            body: operation.body.clone(),
+            parameters,
+            body: arguments.operation.body,
         };
-        self.push_map(dimension, Vec::new(), function, &elements, out);
+        self.push_map(dimension, arguments.arrays, function, &elements, out);
         let arrays: Vec<_> = elements
             .iter()
             .map(|&id| SoacOperand::Variable(id))

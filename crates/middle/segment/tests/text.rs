@@ -21,6 +21,9 @@ use std::path::Path;
 /// Profiles whose functions differ.
 const PROFILES: [SegmentProfile; 2] = [SegmentProfile::PROCESSOR, SegmentProfile::GRAPHICS];
 
+/// Programs whose functions break rule 6: an array is changed in place that the value of a `zip` has twice.
+const UNSOUND: [&str; 1] = ["uniqueness53.fut"];
+
 /// Everything that a function consists of, with its variables numbered in the order in which they occur.
 fn describe(function: &SegmentFunction) -> String {
     let signature = &function.signature;
@@ -79,12 +82,13 @@ fn renumber(text: &str, numbers: &mut HashMap<usize, usize>, order: &mut Vec<usi
     out
 }
 
-/// Checks that a function is read back from its text. The verifier has the same verdict on both.
+/// Checks that a function is read back from its text, and keeps the rules.
 fn check_round_trip(function: &SegmentFunction, name: &str) {
     let text = function.to_string();
     let read = read_function(&text, name);
-    let (before, after) = (verify_function(function), verify_function(&read));
-    assert_eq!(after.is_ok(), before.is_ok(), "{name}: {after:?}\n{text}");
+    let verdict = verify_function(&read);
+    let is_kept = UNSOUND.iter().all(|program| !name.ends_with(program));
+    assert!(verdict.is_ok() || !is_kept, "{name}: {verdict:?}\n{text}");
     assert_eq!(describe(&read), describe(function), "{name}\n{text}");
     let canonical = read.to_string();
     let again = read_function(&canonical, name).to_string();
@@ -142,14 +146,14 @@ fn programs_of_other_tests_are_read_back() {
     assert!(count > 20, "{count} functions");
 }
 
-/// Every twentieth program of the corpus. `SPIRULA_CORPUS_STEP=1` takes each.
+/// Every thirtieth program of the corpus. `SPIRULA_CORPUS_STEP=1` takes each.
 #[test]
 fn programs_of_the_corpus_are_read_back() {
     let Some(corpus) = find_corpus("futhark/tests") else {
         return;
     };
     let step = std::env::var("SPIRULA_CORPUS_STEP").ok();
-    let step = step.and_then(|step| step.parse().ok()).unwrap_or(20);
+    let step = step.and_then(|step| step.parse().ok()).unwrap_or(30);
     let files = list_files(&corpus, ".fut");
     let counts = files.iter().step_by(step).map(|path| check_file(path));
     let counts: Vec<_> = counts.filter(|&count| count > 0).collect();

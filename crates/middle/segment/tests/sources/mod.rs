@@ -58,6 +58,9 @@ pub const PROGRAMS: &[&str] = &[
     "def main (_: []i32) (xss: [][]i32) =\n\
        let is = map (\\xs -> i64.i32 (i32.sum xs) * 0) xss let js = map2 (+) is (indices xss)\n\
        in (scatter (map (map (* 2)) xss) js (map (scan (+) 0) xss), scatter (map (map (+ 1)) xss) js (map (map (* 3)) xss))",
+    // Rows that points change in place, after an operation that has them as results.
+    "def main [n] [m] (xs: []i32) (_: [n][m]i32) =\n\
+       map (\\x -> let ys = map (+ x) (replicate n 1) let s = i32.sum ys let ys[0] = 7 in (ys, s)) xs |> unzip",
     // Loops that change arrays in place, in kernels and on the host.
     "def main (xs: []i32) (xss: [][]i32) =\n\
        (loop ys = copy xs for i < length xs - 1 do\n\
