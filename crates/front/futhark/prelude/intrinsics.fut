@@ -114,7 +114,8 @@ module type intrinsics = {
   val reduce [n] 'a : (a -> a -> a) -> a -> [n]a -> a
   val reduce_comm [n] 'a : (a -> a -> a) -> a -> [n]a -> a
   val scan [n] 'a : (a -> a -> a) -> a -> [n]a -> *[n]a
-  val zip [n] 'a 'b : [n]a -> [n]b -> *[n](a, b)
+  -- The pairs share the memory of the two arrays.
+  val zip [n] 'a 'b : [n]a -> [n]b -> [n](a, b)
   val unzip [n] 'a 'b : [n](a, b) -> ([n]a, [n]b)
   val filter [n] 'a : (a -> bool) -> [n]a -> ?[m].*[m]a
   val partition [n] 'a : (a -> bool) -> [n]a -> ?[m].([m]a, [n - m]a)

@@ -1,18 +1,36 @@
 -- | Second-order array combinators: functions of functions and arrays that may run in parallel.
 
--- | Pairs of the elements of two arrays.
-def zip [n] 'a 'b (as: [n]a) (bs: [n]b) : *[n](a, b) = intrinsics.zip as bs
+-- | Apply a function to each element.
+def map 'a [n] 'x (f: a -> x) (as: [n]a) : *[n]x = intrinsics.map f as
 
-def zip2 [n] 'a 'b (as: [n]a) (bs: [n]b) : *[n](a, b) = intrinsics.zip as bs
+def map1 'a [n] 'x (f: a -> x) (as: [n]a) : *[n]x = map f as
+
+-- | Apply a function to the elements of several arrays at the same position.
+def map2 'a 'b [n] 'x (f: a -> b -> x) (as: [n]a) (bs: [n]b) : *[n]x =
+  intrinsics.map (\(a, b) -> f a b) (intrinsics.zip as bs)
+
+def map3 'a 'b 'c [n] 'x (f: a -> b -> c -> x) (as: [n]a) (bs: [n]b) (cs: [n]c) : *[n]x =
+  map2 (\a (b, c) -> f a b c) as (intrinsics.zip bs cs)
+
+def map4 'a 'b 'c 'd [n] 'x (f: a -> b -> c -> d -> x) (as: [n]a) (bs: [n]b) (cs: [n]c) (ds: [n]d) : *[n]x =
+  map3 (\a b (c, d) -> f a b c d) as bs (intrinsics.zip cs ds)
+
+def map5 'a 'b 'c 'd 'e [n] 'x (f: a -> b -> c -> d -> e -> x) (as: [n]a) (bs: [n]b) (cs: [n]c) (ds: [n]d) (es: [n]e) : *[n]x =
+  map4 (\a b c (d, e) -> f a b c d e) as bs cs (intrinsics.zip ds es)
+
+-- | Pairs of the elements of two arrays. They share no memory with these.
+def zip [n] 'a 'b (as: [n]a) (bs: [n]b) : *[n](a, b) = map2 (\a b -> (a, b)) as bs
+
+def zip2 [n] 'a 'b (as: [n]a) (bs: [n]b) : *[n](a, b) = zip as bs
 
 def zip3 [n] 'a 'b 'c (as: [n]a) (bs: [n]b) (cs: [n]c) : *[n](a, b, c) =
-  intrinsics.map (\(a, (b, c)) -> (a, b, c)) (zip as (zip bs cs))
+  map3 (\a b c -> (a, b, c)) as bs cs
 
 def zip4 [n] 'a 'b 'c 'd (as: [n]a) (bs: [n]b) (cs: [n]c) (ds: [n]d) : *[n](a, b, c, d) =
-  intrinsics.map (\(a, (b, c, d)) -> (a, b, c, d)) (zip as (zip3 bs cs ds))
+  map4 (\a b c d -> (a, b, c, d)) as bs cs ds
 
 def zip5 [n] 'a 'b 'c 'd 'e (as: [n]a) (bs: [n]b) (cs: [n]c) (ds: [n]d) (es: [n]e) : *[n](a, b, c, d, e) =
-  intrinsics.map (\(a, (b, c, d, e)) -> (a, b, c, d, e)) (zip as (zip4 bs cs ds es))
+  map5 (\a b c d e -> (a, b, c, d, e)) as bs cs ds es
 
 -- | The arrays of which an array of tuples was made.
 def unzip [n] 'a 'b (xs: [n](a, b)) : ([n]a, [n]b) = intrinsics.unzip xs
@@ -33,24 +51,6 @@ def unzip5 [n] 'a 'b 'c 'd 'e (xs: [n](a, b, c, d, e)) : ([n]a, [n]b, [n]c, [n]d
   let (as, rest) = unzip (intrinsics.map (\(a, b, c, d, e) -> (a, (b, c, d, e))) xs)
   let (bs, cs, ds, es) = unzip4 rest
   in (as, bs, cs, ds, es)
-
--- | Apply a function to each element.
-def map 'a [n] 'x (f: a -> x) (as: [n]a) : *[n]x = intrinsics.map f as
-
-def map1 'a [n] 'x (f: a -> x) (as: [n]a) : *[n]x = map f as
-
--- | Apply a function to the elements of several arrays at the same position.
-def map2 'a 'b [n] 'x (f: a -> b -> x) (as: [n]a) (bs: [n]b) : *[n]x =
-  map (\(a, b) -> f a b) (zip as bs)
-
-def map3 'a 'b 'c [n] 'x (f: a -> b -> c -> x) (as: [n]a) (bs: [n]b) (cs: [n]c) : *[n]x =
-  map (\(a, b, c) -> f a b c) (zip3 as bs cs)
-
-def map4 'a 'b 'c 'd [n] 'x (f: a -> b -> c -> d -> x) (as: [n]a) (bs: [n]b) (cs: [n]c) (ds: [n]d) : *[n]x =
-  map (\(a, b, c, d) -> f a b c d) (zip4 as bs cs ds)
-
-def map5 'a 'b 'c 'd 'e [n] 'x (f: a -> b -> c -> d -> e -> x) (as: [n]a) (bs: [n]b) (cs: [n]c) (ds: [n]d) (es: [n]e) : *[n]x =
-  map (\(a, b, c, d, e) -> f a b c d e) (zip5 as bs cs ds es)
 
 -- | Combine all elements with an associative operator, whose neutral element is given.
 def reduce [n] 'a (op: a -> a -> a) (ne: a) (as: [n]a) : a = intrinsics.reduce op ne as

@@ -93,6 +93,16 @@ pub const PROGRAMS: &[&str] = &[
        map2 (\\r i -> let (a, b) = reduce (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (map (\\x -> (x, x + 1)) r)\n\
               in if i % 2 == 0 then (a - b, a) else (b, a + i32.i64 i)) xss (indices xss) |> unzip",
     "def main (_: []i32) (xss: [][]i32) = let s = map i32.sum xss in (s, map (* 2) s)",
+    // Pairs share no memory with their arrays, nor the arrays of pairs with each other.
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       let ys = map (+ 1) xs let zs = zip xs ys let zs[0] = (1, 2) let (a, b) = unzip zs in (xs, ys, a, b)",
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       let zs = zip xs xs let zs[0] = (1, 2) let zs[1] = (zs[0].1, 3) let (a, b) = unzip zs in (xs, a, b)",
+    "def main (_: []i32) (xss: [][]i32) =\n\
+       let zs = zip3 xss xss (map i32.sum xss) let zs[0] = (xss[1], map (+ 1) xss[0], 7)\n\
+       let (a, b, c) = unzip3 zs in (xss, a, b, c)",
+    "def main (xs: []i32) (_: [][]i32) =\n\
+       loop xs = copy xs for i < 3 do let zs = zip xs (map (* 2) xs) let xs[i] = zs[i + 1].1 in xs with [i + 1] = zs[i].0 + zs[i + 1].0",
     // A row that is returned is no other array.
     "def main (xs: []i32) (xss: [][]i32) =\n\
        let ys = map id xs let zs = copy ys with [0] = 7 \n\
