@@ -100,11 +100,12 @@ pub enum ArgumentValue {
     Bytes(Vec<u8>),
 }
 
-/// An argument of a kernel, which keeps no object alive.
+/// An argument of a kernel, which keeps no memory alive.
+///
+/// A sampler never changes and is small. Programs release it as soon as it is an argument.
 #[derive(Clone)]
 enum StoredArgument {
     Memory(Weak<ClMemory>),
-    Sampler(Weak<ClSampler>),
     Other(ArgumentValue),
 }
 
@@ -112,16 +113,14 @@ impl StoredArgument {
     fn from_value(value: ArgumentValue) -> StoredArgument {
         match value {
             ArgumentValue::Memory(memory) => StoredArgument::Memory(Arc::downgrade(&memory)),
-            ArgumentValue::Sampler(sampler) => StoredArgument::Sampler(Arc::downgrade(&sampler)),
             other => StoredArgument::Other(other),
         }
     }
 
-    /// The value, unless its object is gone.
+    /// The value, unless its memory is gone.
     fn to_value(&self) -> Option<ArgumentValue> {
         match self {
             StoredArgument::Memory(memory) => memory.upgrade().map(ArgumentValue::Memory),
-            StoredArgument::Sampler(sampler) => sampler.upgrade().map(ArgumentValue::Sampler),
             StoredArgument::Other(other) => Some(other.clone()),
         }
     }
@@ -218,7 +217,7 @@ impl ClKernel {
     /// The arguments of a launch.
     ///
     /// # Errors
-    /// `CL_INVALID_KERNEL_ARGS` where one is not set, or its object was released.
+    /// `CL_INVALID_KERNEL_ARGS` where one is not set, or its memory was released.
     pub fn take_arguments(&self) -> CallResult<Vec<ArgumentValue>> {
         let arguments = self.lock_arguments();
         let mut values = Vec::with_capacity(arguments.len());

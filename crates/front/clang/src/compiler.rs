@@ -22,6 +22,10 @@ const USUAL_OPTIONS: &[&str] = &[
     "-D__OPENCL_VERSION__=300",
     // Inline functions are defined where they are used, as programs expect and other drivers do.
     "-fgnu89-inline",
+    // Warnings before Clang 15 and in other drivers, which later versions of Clang made errors.
+    "-Wno-error=implicit-int",
+    "-Wno-error=int-conversion",
+    "-Wno-error=incompatible-pointer-types",
     "-emit-llvm",
     "-c",
     "-o",

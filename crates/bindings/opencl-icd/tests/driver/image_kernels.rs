@@ -224,7 +224,8 @@ fn samplers_choose_texels() {
         1,
         repeats.as_ref().expect("there is such a sampler"),
     );
-    assert_eq!(session.launch(&kernel, &[5]), Ok(()));
+    drop(repeats);
+    assert_eq!(session.launch(&kernel, &[5]), Ok(()), "it was released");
     assert_eq!(session.read::<f32>(&output, 2), [3.0, 4.0]);
 }
 

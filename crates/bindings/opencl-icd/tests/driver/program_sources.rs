@@ -150,6 +150,31 @@ fn warnings_are_in_the_log() {
 }
 
 #[test]
+fn sources_of_old_c_are_built_with_warnings() {
+    let source = "
+        twice(int value) { return 2 * value; }
+        kernel void f(global *out, global uint *more) {
+            global float *other = more;
+            ulong place = other;
+            out[0] = twice(20) + (place != 0);
+        }";
+    let Some(session) = open() else { return };
+    let program = load(&session, &[source]);
+    let built = build(&program, "");
+    let log = build_log(&session, &program);
+    assert_eq!(built, Ok(()), "{log}");
+    for warning in ["implicit-int", "int-conversion", "pointer-types"] {
+        assert!(log.contains(warning), "{log}");
+    }
+    let kernel = create_kernel(&program, "f").expect("it is a kernel");
+    let output = session.filled(&[0_u32]);
+    set_object(&kernel, 0, &output);
+    set_object(&kernel, 1, &output);
+    assert_eq!(session.launch(&kernel, &[1]), Ok(()));
+    assert_eq!(session.read::<u32>(&output, 1), [41]);
+}
+
+#[test]
 fn headers_are_programs() {
     let Some(session) = open() else { return };
     let header = load(&session, &["uint twice(uint n);\n#define NUMBER 21\n"]);
