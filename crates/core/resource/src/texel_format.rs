@@ -175,9 +175,9 @@ impl TexelFormat {
         matches!(self.component(), Uint(_) | Sint(_))
     }
 
-    /// Whether components are signed integers.
+    /// Whether components as integers have a sign.
     pub fn is_signed(self) -> bool {
-        matches!(self.component(), Sint(_))
+        matches!(self.component(), Sint(_) | Snorm(_))
     }
 
     fn table_row(self) -> &'static TexelFormatRow {
@@ -242,7 +242,8 @@ impl TexelFormat {
         self.spread_to_rgba(parts, 0.0, 1.0)
     }
 
-    /// The components of a texel as integers.
+    /// The components of a texel as integers: their bits where the format has other numbers, as programs
+    /// expect that pack integers or doubles into texels of floats.
     pub fn decode_ints(self, texel: &[u8]) -> [i64; 4] {
         let parts = self.split_components(texel).map(|(c, bits)| c.to_int(bits));
         self.spread_to_rgba(parts, 0, 1)
@@ -257,7 +258,7 @@ impl TexelFormat {
         );
     }
 
-    /// Stores integers into a texel.
+    /// Stores integers into a texel: as bits where the format has other numbers.
     pub fn put_ints(self, value: [i64; 4], texel: &mut [u8]) {
         self.encode_components(self.gather_from_rgba(value), texel, TexelComponent::of_int);
     }
@@ -381,9 +382,8 @@ impl TexelComponent {
 
     fn to_int(self, bits: u64) -> i64 {
         match self {
-            Uint(_) => bits as i64,
-            Sint(width) => sign_extend(bits, width),
-            other => other.to_float(bits) as i64,
+            Unorm(_) | Uint(_) => bits as i64,
+            Snorm(width) | Sint(width) | Float(width) => sign_extend(bits, width),
         }
     }
 
@@ -410,12 +410,12 @@ impl TexelComponent {
     fn of_int(self, value: i64) -> u64 {
         match self {
             Uint(64) | Sint(64) => value as u64,
-            Uint(width) => value.clamp(0, low_bits_mask(width) as i64) as u64,
-            Sint(width) => {
+            Unorm(width) | Uint(width) => value.clamp(0, low_bits_mask(width) as i64) as u64,
+            Snorm(width) | Sint(width) => {
                 let most = (low_bits_mask(width) >> 1) as i64;
                 value.clamp(-most - 1, most) as u64 & low_bits_mask(width)
             }
-            other => other.of_float(value as f32),
+            Float(width) => value as u64 & low_bits_mask(width),
         }
     }
 }
@@ -430,11 +430,20 @@ fn sign_extend(bits: u64, width: u32) -> i64 {
 }
 
 fn bits_at(texel: &[u8], at: usize, bytes: usize) -> u64 {
-    let mut word = [0; 8];
-    for (to, byte) in word.iter_mut().zip(texel.iter().skip(at)).take(bytes) {
-        *to = *byte;
+    let part = texel.get(at..).unwrap_or_default();
+    // Components of these sizes are one load each, as texels are read often.
+    match (bytes, part) {
+        (1, [byte, ..]) => u64::from(*byte),
+        (2, [a, b, ..]) => u64::from(u16::from_le_bytes([*a, *b])),
+        (4, [a, b, c, d, ..]) => u64::from(u32::from_le_bytes([*a, *b, *c, *d])),
+        _ => {
+            let mut word = [0; 8];
+            for (to, byte) in word.iter_mut().zip(part).take(bytes) {
+                *to = *byte;
+            }
+            u64::from_le_bytes(word)
+        }
     }
-    u64::from_le_bytes(word)
 }
 
 /// Decodes an unsigned float with five bits of exponent.
@@ -536,5 +545,21 @@ mod tests {
         format.put_ints([-1000, 1000, 0, 0], &mut texel);
         assert_eq!(texel, [0x80, 0x7f]);
         assert_eq!(format.decode_ints(&texel), [-128, 127, 0, 1]);
+    }
+
+    #[test]
+    fn integers_are_the_bits_of_other_numbers() {
+        let bits = 3.25_f64.to_bits();
+        let halves = [bits as u32, (bits >> 32) as u32].map(|half| i64::from(half as i32));
+        for (name, stored) in [
+            ("rg32f", halves),
+            ("rg8", [7, 255]),
+            ("rg16_snorm", [-3, 9]),
+        ] {
+            let format = TexelFormat::from_name(name).expect("there is such a format");
+            let mut texel = vec![0; format.texel_bytes() as usize];
+            format.put_ints([stored[0], stored[1], 0, 0], &mut texel);
+            assert_eq!(format.decode_ints(&texel)[..2], stored, "{name}");
+        }
     }
 }

@@ -3,7 +3,8 @@
 use crate::buffer_boxes::random_bytes;
 use crate::caller::{ObjectKind, OwnedHandle};
 use crate::images::{RGBA8, create_image, describe, transfer};
-use crate::session::{IMAGES, TestSession, set_object, set_value};
+use crate::program_sources;
+use crate::session::{IMAGES, TestSession, build, create_kernel, set_object, set_value};
 use opencl_sys::*;
 use std::ptr::{null, null_mut};
 
@@ -139,6 +140,49 @@ fn images_copy_memory_with_pitches() {
             "{row} {slice}"
         );
     }
+}
+
+const PACKED: &str = "
+constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;
+kernel void unpack(read_only image2d_t from, write_only image2d_t to, global int2 *out) {
+    int at = get_global_id(0);
+    out[at] = read_imagei(from, nearest, (int2)(at, 0)).xy;
+    write_imagei(to, (int2)(at, 0), read_imagei(from, (int2)(at, 0)));
+}
+";
+
+#[test]
+fn texels_of_floats_give_their_bits_as_integers() {
+    let Some(session) = program_sources::open() else {
+        return;
+    };
+    let program = program_sources::load(&session, &[PACKED]);
+    assert_eq!(build(&program, ""), Ok(()));
+    let kernel = create_kernel(&program, "unpack").expect("it is a kernel");
+    let format = cl_image_format {
+        image_channel_order: CL_RG,
+        image_channel_data_type: CL_FLOAT,
+    };
+    // Doubles in two floats each, whose bits are no number, too.
+    let doubles = [1.5_f64, -2.25e300, f64::NAN, 1e-310];
+    let texels: Vec<u8> = doubles.iter().flat_map(|d| d.to_le_bytes()).collect();
+    let description = describe(CL_MEM_OBJECT_IMAGE2D, [4, 1, 1]);
+    let flags = CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR;
+    let data = texels.as_ptr().cast();
+    let from = create_image(&session, flags, &format, &description, data);
+    let from = from.expect("there is such an image");
+    let to = create_image(&session, CL_MEM_WRITE_ONLY, &format, &description, null());
+    let to = to.expect("there is such an image");
+    let output = session.filled(&[0_u8; 32]);
+    set_object(&kernel, 0, &from);
+    set_object(&kernel, 1, &to);
+    set_object(&kernel, 2, &output);
+    assert_eq!(session.launch(&kernel, &[4]), Ok(()));
+    assert_eq!(session.read::<u8>(&output, 32), texels);
+    let mut found = vec![0; texels.len()];
+    let read = transfer(&session, &to, [0; 3], [4, 1, 1], [0; 2], &mut found, false);
+    assert_eq!(read, Ok(()));
+    assert_eq!(found, texels);
 }
 
 fn create_sampler(

@@ -39,6 +39,8 @@ pub(crate) struct TextureView {
     sampler: u64,
     texels: *mut u8,
     shape: ImageShape,
+    /// Bytes of a texel, which each access needs.
+    texel_bytes: u32,
 }
 
 /// Offset of the sampler's word in a [`TextureView`].
@@ -56,6 +58,7 @@ impl TextureView {
             sampler: sampler_word::encode_sampler(&image.sampler),
             texels: image.memory.address,
             shape: image.shape,
+            texel_bytes: image.shape.format.texel_bytes(),
         }
     }
 
@@ -70,10 +73,13 @@ impl TextureView {
         if x < 0 || x >= width || y < 0 || y >= height || z < 0 || z >= depth {
             return None;
         }
-        let before: u64 = (0..level).filter_map(|l| shape.level_bytes(l)).sum();
+        let before = match level {
+            0 => 0,
+            _ => (0..level).filter_map(|l| shape.level_bytes(l)).sum::<u64>(),
+        };
         let row = i64::from(shape.row_pitch(level));
         let texel = ((layer * depth + z) * height + y) * row + x;
-        let offset = before + texel as u64 * u64::from(shape.format.texel_bytes());
+        let offset = before + texel as u64 * u64::from(self.texel_bytes);
         Some(self.texels.wrapping_add(offset as usize))
     }
 
@@ -81,14 +87,9 @@ impl TextureView {
     fn read_texel(&self, level: u32, at: [i64; 3], layer: i64) -> Option<[u8; 16]> {
         let address = self.texel_address(level, at, layer)?;
         let mut texel = [0; 16];
+        let to = texel.as_mut_ptr();
         // SAFETY: the texel is inside of the image.
-        unsafe {
-            std::ptr::copy_nonoverlapping(
-                address,
-                texel.as_mut_ptr(),
-                self.shape.format.texel_bytes() as usize,
-            );
-        }
+        unsafe { copy_texel(address, to, self.texel_bytes) };
         Some(texel)
     }
 
@@ -97,8 +98,23 @@ impl TextureView {
         let Some(address) = self.texel_address(level, at, layer) else {
             return;
         };
-        let bytes = self.shape.format.texel_bytes() as usize;
         // SAFETY: as above.
-        unsafe { std::ptr::copy_nonoverlapping(texel.as_ptr(), address, bytes) };
+        unsafe { copy_texel(texel.as_ptr(), address, self.texel_bytes) };
+    }
+}
+
+/// Copies a texel. Usual sizes are known to the compiler, so that no function is called for them.
+///
+/// # Safety
+/// Both places have room for the bytes.
+unsafe fn copy_texel(from: *const u8, to: *mut u8, bytes: u32) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match bytes {
+            4 => std::ptr::copy_nonoverlapping(from, to, 4),
+            8 => std::ptr::copy_nonoverlapping(from, to, 8),
+            16 => std::ptr::copy_nonoverlapping(from, to, 16),
+            bytes => std::ptr::copy_nonoverlapping(from, to, bytes as usize),
+        }
     }
 }

@@ -206,12 +206,17 @@ impl SampledTexture<'_> {
         reference: Option<f32>,
     ) -> [f32; 4] {
         let (axes, layer) = self.locate_axes(position, level, filter);
-        let corners = if filter == SamplerFilter::Linear {
-            8
-        } else {
-            1
-        };
+        if filter == SamplerFilter::Nearest {
+            let at = axes.map(|axis| axis.texels[0].unwrap_or(-1));
+            return self.fetch_texel(level, at, layer, reference);
+        }
         let mut sum = [0.0; 4];
+        // Axes that the image lacks have one texel.
+        let corners = match self.texture.shape.dimensions {
+            ImageDimensions::D1 | ImageDimensions::Buffer => 2,
+            ImageDimensions::D2 | ImageDimensions::Cube => 4,
+            ImageDimensions::D3 => 8,
+        };
         for corner in 0..corners {
             let side = [corner & 1, corner >> 1 & 1, corner >> 2 & 1];
             let weight: f32 = (0..3)
@@ -226,9 +231,6 @@ impl SampledTexture<'_> {
             }
             let at = [0, 1, 2].map(|n| axes[n].texels[side[n]].unwrap_or(-1));
             let texel = self.fetch_texel(level, at, layer, reference);
-            if corners == 1 {
-                return texel;
-            }
             for (to, part) in sum.iter_mut().zip(texel) {
                 *to += weight * part;
             }
