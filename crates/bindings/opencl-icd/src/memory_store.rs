@@ -12,9 +12,14 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes after the last one that kernels may read. Programs load whole vectors at the end of a buffer, which other
-/// devices allow.
-pub const OVERREAD: u64 = 128;
+/// Bytes of memory for a number of bytes, with room that kernels may access after them.
+///
+/// Programs load whole vectors at the end of a buffer, and round its elements up to a whole workgroup. Other devices
+/// allow it, as memory comes in pages there. The room is that of 1024 invocations with 16 bytes each, or as large as
+/// the buffer, but at least a page.
+pub fn add_overread(bytes: u64) -> u64 {
+    bytes.saturating_add(bytes.clamp(4096, 16 << 10))
+}
 
 /// The kind of resource that a store becomes on a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -139,7 +144,7 @@ impl MemoryStore {
             if let Some(address) = self.map_home(state)? {
                 return Ok(address);
             }
-            let memory = HostMemory::with_zeros(self.size.saturating_add(OVERREAD));
+            let memory = HostMemory::with_zeros(add_overread(self.size));
             state.block = HostBlock::Owned(memory.ok_or_else(CallError::out_of_memory)?);
         }
         match &mut state.block {

@@ -1,6 +1,6 @@
 //! Shared virtual memory: allocations that kernels and the host address alike.
 
-use crate::memory_store::OVERREAD;
+use crate::memory_store::add_overread;
 use crate::scheduler::{DeviceScheduler, RetiredObject};
 use spirula_runtime::{BufferHandle, HostMemory};
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ impl SvmTable {
         usm_flags: u64,
         device: usize,
     ) -> Option<*mut c_void> {
-        let mut memory = HostMemory::with_zeros((size as u64).saturating_add(OVERREAD))?;
+        let mut memory = HostMemory::with_zeros(add_overread(size as u64))?;
         let address = memory.bytes_mut().as_mut_ptr() as usize;
         let facts = SvmFacts {
             address,

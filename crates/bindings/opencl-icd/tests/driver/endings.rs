@@ -93,6 +93,22 @@ fn kernels_outside_of_memory_end_with_an_error() {
     check_use(&session);
 }
 
+#[test]
+fn groups_that_pass_the_end_of_a_buffer_harm_nothing() {
+    let session = TestSession::new();
+    let kernel = session.kernel(BASIC, "add_value");
+    let buffers: Vec<OwnedHandle> = (0..50).map(|_| session.filled(&[7_u32; 3])).collect();
+    assert_eq!(set_value(&kernel, 1, &2_u32), Ok(()));
+    for buffer in buffers.iter().skip(1).step_by(2) {
+        set_object(&kernel, 0, buffer);
+        assert_eq!(session.launch(&kernel, &[1024]), Ok(()));
+    }
+    for (number, buffer) in buffers.iter().enumerate() {
+        let expected = [7 + 2 * (number as u32 % 2); 3];
+        assert_eq!(session.read::<u32>(buffer, 3), expected);
+    }
+}
+
 /// Ends the process while a kernel runs, and commands and callbacks wait.
 fn exit_while_kernels_run(exit: impl FnOnce()) {
     let session = TestSession::out_of_order();
