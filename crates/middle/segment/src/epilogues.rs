@@ -10,7 +10,8 @@ use crate::scope::{contains_operation, for_each_used_in};
 use rustc_hash::FxHashMap;
 use spirula_entity::EntitySet;
 use spirula_soac::ir::{
-    SliceSelector, SoacFunction, SoacOperand, SoacOperation, SoacStatement, SoacVariableId,
+    SliceSelector, SoacBody, SoacFunction, SoacOperand, SoacOperation, SoacStatement,
+    SoacVariableId,
 };
 
 /// The reductions of a function whose results an epilogue takes.
@@ -108,6 +109,9 @@ impl EpilogueFinder<'_> {
                 HostOperation::WithAccumulators(accumulators, body) => {
                     for accumulator in accumulators {
                         self.count_all(&accumulator.targets);
+                        if let Some(combine) = &accumulator.combine {
+                            self.count_kernel(&combine.body);
+                        }
                     }
                     self.count_body(body);
                 }
@@ -126,9 +130,13 @@ impl EpilogueFinder<'_> {
         if let Some(fold) = operation.fold() {
             self.count_all(&fold.neutral);
         }
-        let (signature, uses) = (self.signature, &mut self.uses);
-        operation.for_each_body(&mut |body| {
-            for_each_used_in(signature, body, &mut |id| *uses.entry(id).or_default() += 1);
+        operation.for_each_body(&mut |body| self.count_kernel(body));
+    }
+
+    /// Counts the uses in a body of a kernel.
+    fn count_kernel(&mut self, body: &SoacBody) {
+        for_each_used_in(self.signature, body, &mut |id| {
+            *self.uses.entry(id).or_default() += 1;
         });
     }
 
