@@ -150,9 +150,7 @@ impl EpilogueFinder<'_> {
                     if let (SegmentKind::Map, Some(before)) = (&operation.kind, reduction)
                         && self.is_epilogue(before, operation)
                     {
-                        before.results.iter().for_each(|&id| {
-                            self.reductions.insert(id);
-                        });
+                        self.reductions.insert(before.results[0]);
                     }
                 }
                 HostOperation::If(_, accept, reject) => {

@@ -37,10 +37,11 @@ impl FunctionLowering<'_> {
             return Err("an epilogue has no reduction".into());
         };
         self.deferred = self.find_deferred(reduce);
-        let more = self.find_deferred(point);
-        let more = more.into_iter().filter(|id| !self.deferred.contains(id));
-        let more: Vec<_> = more.collect();
-        self.deferred.extend(more);
+        for id in self.find_deferred(point) {
+            if !self.deferred.contains(&id) {
+                self.deferred.push(id);
+            }
+        }
         let by_groups = self.plan_group_fold(reduce, fold, false)?;
         let Some(by_groups) = by_groups else {
             self.deferred.clear();
@@ -87,7 +88,7 @@ impl FunctionLowering<'_> {
         point: &[ScalarRef],
         states: &[LoweredValue],
     ) -> Result<(), String> {
-        let FoldEpilogue { map, .. } = epilogue;
+        let map = epilogue.map;
         self.bind_point(&map.space, point);
         for (statement, result) in map.body.statements.iter().zip(&epilogue.segment_results) {
             match result {
