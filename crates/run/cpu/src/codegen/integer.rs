@@ -60,11 +60,12 @@ pub(crate) fn emit_smod(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> 
     let divisor = lower.signed_divisor(v[0], v[1]);
     let rest = lower.builder.ins().srem(v[0], divisor);
     let nonzero = lower.builder.ins().icmp_imm_s(IntCC::NotEqual, rest, 0);
-    let signs = lower.builder.ins().bxor(rest, divisor);
+    // Where the divisor was replaced, nothing is left, and nothing is added.
+    let signs = lower.builder.ins().bxor(rest, v[1]);
     let less = IntCC::SignedLessThan;
     let differ = lower.builder.ins().icmp_imm_s(less, signs, 0);
     let turn = lower.builder.ins().band(nonzero, differ);
-    let sum = lower.builder.ins().iadd(rest, divisor);
+    let sum = lower.builder.ins().iadd(rest, v[1]);
     lower.builder.ins().select(turn, sum, rest)
 }
 
@@ -89,13 +90,14 @@ impl ClifLowering<'_, '_, '_> {
         self.hooks().before_division(self, divisor);
         let one = self.make_integer_one(divisor);
         let least = self.emit_iconst(ty, i64::MIN >> (64 - ty.bits()));
+        // The first guard and its test of the second stay outside of loops where the divisor is the same for all.
         let zero = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, 0);
+        let divisor = self.builder.ins().select(zero, one, divisor);
         let minus = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, -1);
         let lowest = self.builder.ins().icmp(IntCC::Equal, dividend, least);
         let wraps = self.builder.ins().band(minus, lowest);
         self.hooks().before_quotient(self, wraps);
-        let bad = self.builder.ins().bor(zero, wraps);
-        self.builder.ins().select(bad, one, divisor)
+        self.builder.ins().select(wraps, one, divisor)
     }
 
     fn make_integer_one(&mut self, value: Value) -> Value {

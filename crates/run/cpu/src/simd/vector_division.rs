@@ -7,13 +7,18 @@
 
 use super::lane_layout::LaneValues;
 use super::vectorise::GangVectoriser;
-use cranelift_codegen::ir::{ConstantData, Inst, InstBuilder, Opcode, Value, types};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{ConstantData, Inst, InstBuilder, Opcode, Value, ValueDef, types};
 
 /// Bytes of the vector whose first half is the second half of the first operand.
 const UPPER_HALF: [u8; 16] = [8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// Bytes of the vector of the first halves of both operands.
 const LOWER_HALVES: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
+
+/// Whether the conversion of 2^31 to a signed integer is -2^31, so that the quotient of -2^31 and -1 wraps as that of
+/// -2^31 and 1 is.
+const WRAPS: bool = cfg!(target_arch = "x86_64");
 
 impl GangVectoriser<'_> {
     /// A quotient or remainder of 32-bit integers. A known divisor is left to scalars, which multiply instead. The code
@@ -26,7 +31,8 @@ impl GangVectoriser<'_> {
         let is_signed = matches!(opcode, Opcode::Sdiv | Opcode::Srem);
         let is_remainder = matches!(opcode, Opcode::Srem | Opcode::Urem);
         let dividends = self.extract_vectors(args[0], types::I32X4);
-        let divisors = self.extract_vectors(args[1], types::I32X4);
+        let divisor = self.find_wrapping_divisor(args).unwrap_or(args[1]);
+        let divisors = self.extract_vectors(divisor, types::I32X4);
         let held = dividends.iter().zip(&divisors).map(|(a, b)| {
             let quotient = self.divide_vectors(*a, *b, is_signed);
             if is_remainder {
@@ -39,6 +45,33 @@ impl GangVectoriser<'_> {
         let held: LaneValues = held.collect();
         self.set_lane_values(result, &held);
         true
+    }
+
+    /// The divisor before the guard that replaces -1 by 1 where the dividend is -2^31. Vectors do without it. The divisor is
+    /// often the same for all lanes, and its guarded form is not.
+    fn find_wrapping_divisor(&self, args: &[Value]) -> Option<Value> {
+        let dfg = &self.old.dfg;
+        let find = |value: Value, opcode: Opcode| match dfg.value_def(dfg.resolve_aliases(value)) {
+            ValueDef::Result(inst, _) if self.opcode(inst) == opcode => Some(inst),
+            _ => None,
+        };
+        let is_equal = |value: Value, to: Value, constant: i32| {
+            find(value, Opcode::Icmp).is_some_and(|inst| {
+                let sides = dfg.inst_args(inst);
+                let known = self.variance.integer_constant(sides[1]);
+                dfg.insts[inst].cond_code() == Some(IntCC::Equal)
+                    && dfg.resolve_aliases(sides[0]) == dfg.resolve_aliases(to)
+                    && known.is_some_and(|known| known as i32 == constant)
+            })
+        };
+        let guard = find(args[1], Opcode::Select)?;
+        let guard = dfg.inst_args(guard);
+        let [dividend, divisor] = [args[0], guard[2]];
+        let both = dfg.inst_args(find(guard[0], Opcode::Band)?);
+        let is_guard = self.variance.integer_constant(guard[1]) == Some(1)
+            && is_equal(both[0], divisor, -1)
+            && is_equal(both[1], dividend, i32::MIN);
+        (WRAPS && is_guard).then_some(divisor)
     }
 
     /// The quotients of four pairs of integers.
@@ -65,7 +98,11 @@ impl GangVectoriser<'_> {
         let zero = self.builder.func.dfg.constants.insert(zero);
         let zero = self.builder.ins().vconst(types::I64X2, zero);
         if is_signed {
-            let whole = self.builder.ins().fcvt_to_sint_sat(types::I64X2, quotient);
+            let whole = if WRAPS {
+                self.builder.ins().x86_cvtt2dq(types::I64X2, quotient)
+            } else {
+                self.builder.ins().fcvt_to_sint_sat(types::I64X2, quotient)
+            };
             self.builder.ins().snarrow(whole, zero)
         } else {
             let whole = self.builder.ins().fcvt_to_uint_sat(types::I64X2, quotient);
