@@ -1,12 +1,15 @@
 //! Loads, stores and copies.
 
 use super::access_hooks::{CopyEndpoint, EmitAccess, MemoryAccessKind, PointerAccess};
-use super::lowering::{ClifLowering, IdLocation, SymbolicPointer, clif_type, plain_flags};
+use super::lowering::{
+    ClifLowering, IdLocation, SymbolicPointer, clif_type, invariant_flags, plain_flags,
+};
 use super::values::PointerOperand;
 use super::{ClifResult, ClifScalars};
 use crate::layout::globals::{variable_align, variable_initialiser};
+use crate::layout::launch_context::at;
 use crate::module::types::{LoweredTypeKind, MatrixStrides, ScalarLeaf};
-use cranelift_codegen::ir::{Inst, InstBuilder, MemFlagsData, Opcode, Value, types};
+use cranelift_codegen::ir::{Inst, InstBuilder, MemFlagsData, Opcode, Value, ValueDef, types};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
@@ -359,7 +362,39 @@ impl ClifLowering<'_, '_, '_> {
             return self.bits_to(leaf.scalar, bits);
         }
         let (address, offset) = self.split_offset(address, leaf.offset);
-        self.builder.ins().load(ty, plain_flags(), address, offset)
+        let flags = if self.is_push_block(address) {
+            invariant_flags()
+        } else {
+            plain_flags()
+        };
+        self.builder.ins().load(ty, flags, address, offset)
+    }
+
+    /// Whether an address is that of a push constant. They are there in full, and no invocation changes them.
+    fn is_push_block(&self, address: Value) -> bool {
+        let dfg = &self.builder.func.dfg;
+        let define = |value: Value| match dfg.value_def(dfg.resolve_aliases(value)) {
+            ValueDef::Result(inst, _) => Some(inst),
+            _ => None,
+        };
+        let is_constant = |value: Value| {
+            define(value).is_some_and(|inst| dfg.insts[inst].opcode() == Opcode::Iconst)
+        };
+        let Some(mut inst) = define(address) else {
+            return false;
+        };
+        if let (Opcode::Iadd, [base, offset]) = (dfg.insts[inst].opcode(), dfg.inst_args(inst))
+            && is_constant(*offset)
+        {
+            let Some(base) = define(*base) else {
+                return false;
+            };
+            inst = base;
+        }
+        let data = &dfg.insts[inst];
+        data.opcode() == Opcode::Load
+            && data.load_store_offset() == Some(at::PUSH)
+            && dfg.inst_args(inst)[0] == self.item.context
     }
 
     /// Stores a value.
