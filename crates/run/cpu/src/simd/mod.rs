@@ -23,6 +23,7 @@ pub(crate) mod copied_instructions;
 pub(crate) mod divergence;
 pub(crate) mod divergent_regions;
 pub(crate) mod flow_graph;
+mod lane_bounds;
 pub(crate) mod lane_conversion;
 pub(crate) mod lane_layout;
 mod lane_loop;

@@ -51,6 +51,11 @@ impl GangVectoriser<'_> {
 
     /// Takes a conditional branch where all lanes agree; the lanes' conditions in bits.
     fn branch_on_agreement(&mut self, inst: Inst, condition: Value, apart: Block) -> Value {
+        let mut edges = Vec::new();
+        let calls = branch_block_calls(self.old, inst);
+        let taken = self.split_edge(calls[0], &mut edges);
+        let other = self.split_edge(calls[1], &mut edges);
+        self.branch_on_bounds(condition, taken, other);
         let mask = self.emit_mask(condition);
         let mut bits = self.builder.ins().vhigh_bits(types::I32, mask[0]);
         for (n, part) in mask.iter().enumerate().skip(1) {
@@ -58,10 +63,6 @@ impl GangVectoriser<'_> {
             let more = self.builder.ins().ishl_imm_u(more, 4 * n as i64);
             bits = self.builder.ins().bor(bits, more);
         }
-        let mut edges = Vec::new();
-        let calls = branch_block_calls(self.old, inst);
-        let taken = self.split_edge(calls[0], &mut edges);
-        let other = self.split_edge(calls[1], &mut edges);
         let some = self.builder.create_block();
         let all = (1i64 << self.width()) - 1;
         let is_all = self.builder.ins().icmp_imm_u(IntCC::Equal, bits, all);
