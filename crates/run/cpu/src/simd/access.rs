@@ -43,7 +43,7 @@ impl GangVectoriser<'_> {
             let parts: LaneValues = (0..self.layout_values(form).0)
                 .map(|n| {
                     let at = offset.wrapping_add(16 * n as i32);
-                    self.builder.ins().load(vector, flags, base, at)
+                    self.load_vector(vector, flags, base, at)
                 })
                 .collect();
             self.set_lane_values(result, &parts);
@@ -74,12 +74,18 @@ impl GangVectoriser<'_> {
         let offset = self.old.dfg.insts[inst].load_store_offset().unwrap_or(0);
         let ty = self.old.dfg.value_type(value);
         let base = self.get_lane_values(address)[0];
-        if let Some(vector) = vector_of(ty)
+        let vector = match self.lane_layout(value) {
+            LaneLayout::Base(types::I64) => Some(types::I64X2),
+            LaneLayout::Parts(vector) => Some(vector),
+            LaneLayout::Mask | LaneLayout::Base(types::I8) => Some(types::I8X16),
+            _ => vector_of(ty),
+        };
+        if let Some(vector) = vector
             && stride == i64::from(ty.bytes())
-            && (ty == types::I32 || self.lane_stride(value) == 0)
+            && (ty.is_int() || self.lane_stride(value) == 0)
         {
             let flags = self.vector_flags(inst);
-            let parts = self.extract_vectors(value, vector);
+            let parts = self.extract_stored(value, vector);
             match self.non_temporal_stub {
                 Some((callee, stores))
                     if stores.contains(&inst) && parts.len().is_multiple_of(2) =>
@@ -102,10 +108,55 @@ impl GangVectoriser<'_> {
         true
     }
 
+    /// The vectors of a value that is stored.
+    fn extract_stored(&mut self, value: Value, vector: Type) -> LaneValues {
+        if self.lane_layout(value) != LaneLayout::Mask {
+            return self.extract_vectors(value, vector);
+        }
+        let mask = self.get_lane_values(value);
+        self.emit_bits(&mask, vector)
+    }
+
+    /// Loads a vector. Those of bytes are filled by half at most.
+    fn load_vector(
+        &mut self,
+        vector: Type,
+        flags: MemFlagsData,
+        base: Value,
+        offset: i32,
+    ) -> Value {
+        let Some(word) = self.word_of_bytes(vector) else {
+            return self.builder.ins().load(vector, flags, base, offset);
+        };
+        let bytes = self.builder.ins().load(word, flags, base, offset);
+        let words = word.by(16 / word.bytes()).unwrap_or(types::I64X2);
+        let held = self.builder.ins().scalar_to_vector(words, bytes);
+        self.bitcast_vector(vector, held)
+    }
+
+    /// The type of a word that has the bytes of all lanes; none for vectors of wider numbers.
+    fn word_of_bytes(&self, vector: Type) -> Option<Type> {
+        let word = if self.width() == 8 {
+            types::I64
+        } else {
+            types::I32
+        };
+        (vector == types::I8X16).then_some(word)
+    }
+
     fn store_vectors(&mut self, flags: MemFlagsData, parts: &[Value], base: Value, offset: i32) {
         for (n, part) in parts.iter().enumerate() {
             let at = offset.wrapping_add(16 * n as i32);
-            self.builder.ins().store(flags, *part, base, at);
+            let ty = self.builder.func.dfg.value_type(*part);
+            let stored = match self.word_of_bytes(ty) {
+                Some(word) => {
+                    let words = word.by(16 / word.bytes()).unwrap_or(types::I64X2);
+                    let held = self.bitcast_vector(words, *part);
+                    self.builder.ins().extractlane(held, 0)
+                }
+                None => *part,
+            };
+            self.builder.ins().store(flags, stored, base, at);
         }
     }
 

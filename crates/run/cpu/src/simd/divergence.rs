@@ -74,6 +74,8 @@ pub(super) struct VarianceAnalysis<'a> {
     pub(super) bools: Vec<bool>,
     /// Whether each value is a number that is only used to compute addresses.
     pub(super) addresses: Vec<bool>,
+    /// Whether each value is a varying integer of 8 or 64 bits that vectors hold.
+    pub(super) vectors: Vec<bool>,
     pub(super) slots: Vec<FrameSlot>,
 }
 
@@ -94,6 +96,7 @@ impl<'a> VarianceAnalysis<'a> {
             variance: vec![LaneVariance::Unknown; count],
             bools: Vec::new(),
             addresses: vec![true; count],
+            vectors: vec![false; count],
             slots: Vec::new(),
         };
         variance.find_slots(graph);
@@ -111,6 +114,7 @@ impl<'a> VarianceAnalysis<'a> {
             let mut changed = variance.sweep_instructions(graph);
             changed |= variance.propagate_divergence(graph, &uses)?;
             if !changed {
+                variance.find_vector_integers(graph);
                 return Ok(variance);
             }
         }

@@ -17,7 +17,7 @@ impl GangVectoriser<'_> {
     pub fn layout_values(&self, form: LaneLayout) -> (usize, Type) {
         match form {
             LaneLayout::Base(ty) => (1, ty),
-            LaneLayout::Parts(ty) => (self.width() / ty.lane_count() as usize, ty),
+            LaneLayout::Parts(ty) => ((self.width() / ty.lane_count() as usize).max(1), ty),
             LaneLayout::Mask => (self.width() / 4, types::I32X4),
             LaneLayout::Lanes(ty) => (self.width(), ty),
         }
@@ -29,7 +29,7 @@ impl GangVectoriser<'_> {
         match self.variance.lane_variance(value) {
             LaneVariance::Affine { .. } => LaneLayout::Base(ty),
             _ if self.variance.is_bool(value) => LaneLayout::Mask,
-            _ => match vector_of(ty) {
+            _ => match self.variance.find_integer_vector(value).or(vector_of(ty)) {
                 Some(vector) => LaneLayout::Parts(vector),
                 None => LaneLayout::Lanes(ty),
             },
@@ -150,7 +150,7 @@ impl GangVectoriser<'_> {
                 }
                 (0..count)
                     .map(|part| {
-                        let steps = self.emit_stride_steps(part * 4, stride);
+                        let steps = self.emit_stride_steps(ty, part, stride);
                         self.builder.ins().iadd(all, steps)
                     })
                     .collect()
@@ -163,13 +163,16 @@ impl GangVectoriser<'_> {
         }
     }
 
-    /// A vector of multiples of a stride, beginning at a lane.
-    fn emit_stride_steps(&mut self, first: usize, stride: i64) -> Value {
-        let bytes: Vec<u8> = (first..first + 4)
-            .flat_map(|n| ((n as i64).wrapping_mul(stride) as i32).to_le_bytes())
+    /// Vector `part` of the multiples of a stride.
+    fn emit_stride_steps(&mut self, ty: Type, part: usize, stride: i64) -> Value {
+        let each = ty.lane_count() as usize;
+        let bytes = ty.lane_bits() as usize / 8;
+        let steps = (part * each..(part + 1) * each).map(|n| (n as i64).wrapping_mul(stride));
+        let bytes: Vec<u8> = steps
+            .flat_map(|step| step.to_le_bytes().into_iter().take(bytes))
             .collect();
         let constant = self.builder.func.dfg.constants.insert(bytes.into());
-        self.builder.ins().vconst(types::I32X4, constant)
+        self.builder.ins().vconst(ty, constant)
     }
 
     /// Vectors of scalars.
@@ -178,7 +181,11 @@ impl GangVectoriser<'_> {
         lanes
             .chunks(each)
             .map(|lanes| {
-                let mut vector = self.builder.ins().scalar_to_vector(ty, lanes[0]);
+                // No instruction makes a vector of a byte alone.
+                let mut vector = match ty {
+                    types::I8X16 => self.builder.ins().splat(ty, lanes[0]),
+                    _ => self.builder.ins().scalar_to_vector(ty, lanes[0]),
+                };
                 for (n, lane) in lanes.iter().enumerate().skip(1) {
                     vector = self.builder.ins().insertlane(vector, *lane, n as u8);
                 }
@@ -197,12 +204,14 @@ impl GangVectoriser<'_> {
                 let all = self.builder.ins().splat(types::I32X4, bits);
                 std::iter::repeat_n(all, self.width() / 4).collect()
             }
-            LaneLayout::Parts(types::I32X4) => {
-                let zero = self.builder.ins().iconst(types::I32, 0);
-                let zeros = self.builder.ins().splat(types::I32X4, zero);
-                held.iter()
+            LaneLayout::Parts(ty) if ty.lane_type().is_int() => {
+                let zero = self.builder.ins().iconst(ty.lane_type(), 0);
+                let zeros = self.builder.ins().splat(ty, zero);
+                let set: LaneValues = held
+                    .iter()
                     .map(|part| self.builder.ins().icmp(IntCC::NotEqual, *part, zeros))
-                    .collect()
+                    .collect();
+                self.narrow_mask(&set)
             }
             _ => {
                 let lanes = self.extract_lanes(value);
@@ -222,40 +231,6 @@ impl GangVectoriser<'_> {
         let is_set = self.builder.ins().icmp_imm_u(IntCC::NotEqual, condition, 0);
         let bit = self.builder.ins().uextend(types::I32, is_set);
         self.builder.ins().ineg(bit)
-    }
-
-    /// A mask as wide as the lanes of a vector type.
-    pub fn make_lane_mask(&mut self, mask: &[Value], ty: Type) -> LaneValues {
-        if ty != types::F64X2 {
-            return mask.iter().map(|m| self.bitcast_vector(ty, *m)).collect();
-        }
-        let mut wide = LaneValues::new();
-        for part in mask {
-            let low = self.builder.ins().swiden_low(*part);
-            let high = self.builder.ins().swiden_high(*part);
-            wide.push(self.bitcast_vector(ty, low));
-            wide.push(self.bitcast_vector(ty, high));
-        }
-        wide
-    }
-
-    /// The mask of comparisons, whose vectors may have 64 bits for each lane.
-    pub fn narrow_mask(&mut self, compared: &[Value]) -> LaneValues {
-        let is_wide = |v: &Value| self.builder.func.dfg.value_type(*v) == types::I64X2;
-        if !compared.iter().any(is_wide) {
-            return compared.into();
-        }
-        let low_words: [u8; 16] = [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27];
-        let words = self.builder.func.dfg.immediates.push(low_words[..].into());
-        compared
-            .chunks(2)
-            .map(|pair| {
-                let a = self.bitcast_vector(types::I8X16, pair[0]);
-                let b = self.bitcast_vector(types::I8X16, pair[1]);
-                let both = self.builder.ins().shuffle(a, b, words);
-                self.bitcast_vector(types::I32X4, both)
-            })
-            .collect()
     }
 
     /// The bits of a vector as another vector type.

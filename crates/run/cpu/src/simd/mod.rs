@@ -5,8 +5,8 @@
 //!
 //! - Uniform values stay scalar. Values that are affine in the lane are held by those of the first lane
 //!   ([`divergence`]), so that addresses of neighbouring elements need one addition.
-//! - Accesses to neighbouring elements become vector accesses. Most arithmetic on 32 bits and on `f64` becomes vector
-//!   arithmetic with the same roundings.
+//! - Accesses to neighbouring elements become vector accesses. Most arithmetic becomes vector arithmetic with the same
+//!   roundings. Integers of 8 and 64 bits are vectors where this takes less time ([`vector_integers`]).
 //! - Some functions are called for all lanes at once. Any other instruction is executed lane by lane ([`vectorise`]).
 //! - The region between a divergent branch and its join is predicated ([`predication`]). If it does more than
 //!   compute, it is serialised ([`serialised`]). If all lanes take the same path at run time, it stays a branch.
@@ -23,6 +23,7 @@ pub(crate) mod copied_instructions;
 pub(crate) mod divergence;
 pub(crate) mod divergent_regions;
 pub(crate) mod flow_graph;
+mod integer_widths;
 mod lane_bounds;
 pub(crate) mod lane_conversion;
 pub(crate) mod lane_layout;
@@ -31,6 +32,7 @@ mod lane_slots;
 pub(crate) mod predication;
 pub(crate) mod serialised;
 mod vector_division;
+mod vector_integers;
 pub(crate) mod vectorise;
 pub(crate) mod wide_functions;
 

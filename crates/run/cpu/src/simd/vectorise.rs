@@ -327,19 +327,12 @@ impl GangVectoriser<'_> {
         match self.lane_layout(*result) {
             LaneLayout::Parts(ty) => match opcode {
                 Opcode::Select => self.rewrite_select(*result, args, ty),
-                Opcode::Uextend | Opcode::Sextend if self.variance.is_bool(args[0]) => {
-                    let mask = self.emit_mask(args[0]);
-                    let one = self.builder.ins().iconst(types::I32, 1);
-                    let ones = self.builder.ins().splat(types::I32X4, one);
-                    let bits: LaneValues = mask
-                        .iter()
-                        .map(|m| self.builder.ins().band(*m, ones))
-                        .collect();
-                    if ty == types::I32X4 {
-                        self.set_lane_values(*result, &bits);
-                    }
-                    ty == types::I32X4
+                Opcode::Uextend => self.rewrite_extension(*result, args[0], ty, false),
+                Opcode::Sextend if self.variance.is_bool(args[0]) => {
+                    self.rewrite_extension(*result, args[0], ty, false)
                 }
+                Opcode::Sextend => self.rewrite_extension(*result, args[0], ty, true),
+                Opcode::Ireduce => self.rewrite_reduction(*result, args[0], ty),
                 _ => self.rewrite_elementwise(inst, *result, args, ty),
             },
             LaneLayout::Mask => match opcode {
@@ -369,33 +362,6 @@ impl GangVectoriser<'_> {
         }
     }
 
-    /// Extends vectors of 32-bit numbers, such as indices, to scalars of 64 bits. Two numbers are extracted from a
-    /// vector at once, as extraction takes most of the time.
-    fn extend_pairs(&mut self, result: Value, narrow: Value, signed: bool) -> bool {
-        let mut lanes = LaneValues::new();
-        for part in self.get_lane_values(narrow) {
-            let pairs = self.bitcast_vector(types::I64X2, part);
-            for n in 0..2 {
-                let pair = self.builder.ins().extractlane(pairs, n);
-                let low = self.builder.ins().ireduce(types::I32, pair);
-                let ins = self.builder.ins();
-                lanes.push(if signed {
-                    ins.sextend(types::I64, low)
-                } else {
-                    ins.uextend(types::I64, low)
-                });
-                let ins = self.builder.ins();
-                lanes.push(if signed {
-                    ins.sshr_imm_u(pair, 32)
-                } else {
-                    ins.ushr_imm_u(pair, 32)
-                });
-            }
-        }
-        self.set_lane_values(result, &lanes);
-        true
-    }
-
     fn rewrite_select(&mut self, result: Value, args: &[Value], ty: Type) -> bool {
         let form = self.lane_layout(result);
         let (a, b) = (
@@ -419,9 +385,19 @@ impl GangVectoriser<'_> {
     }
 
     fn rewrite_compare(&mut self, inst: Inst, result: Value, args: &[Value]) -> bool {
-        let Some(ty) = vector_of(self.old.dfg.value_type(args[0])) else {
-            return false;
+        let is_scalar = |arg: &Value| matches!(self.lane_layout(*arg), LaneLayout::Lanes(_));
+        let ty = match self.old.dfg.value_type(args[0]) {
+            types::I64 if !args.iter().any(is_scalar) => Some(types::I64X2),
+            types::I8
+                if args
+                    .iter()
+                    .any(|v| self.variance.find_integer_vector(*v).is_some()) =>
+            {
+                Some(types::I8X16)
+            }
+            ty => vector_of(ty),
         };
+        let Some(ty) = ty else { return false };
         let data = self.old.dfg.insts[inst];
         let (a, b) = (
             self.extract_vectors(args[0], ty),
@@ -457,7 +433,9 @@ impl GangVectoriser<'_> {
     fn rewrite_elementwise(&mut self, inst: Inst, result: Value, args: &[Value], ty: Type) -> bool {
         let opcode = self.opcode(inst);
         let types_of = |n: usize| vector_of(self.old.dfg.value_type(args[n]));
-        let is_float = ty != types::I32X4;
+        let is_float = ty.lane_type().is_float();
+        let is_narrow = ty == types::I32X4;
+        let is_scalar = |arg: &Value| matches!(self.lane_layout(*arg), LaneLayout::Lanes(_));
         let operand = match opcode {
             Opcode::Fadd
             | Opcode::Fsub
@@ -471,28 +449,27 @@ impl GangVectoriser<'_> {
             | Opcode::Trunc
             | Opcode::Nearest => ty,
             Opcode::Fma if self.target.has_fma => ty,
+            Opcode::Imul if is_narrow || (ty == types::I64X2 && !args.iter().any(is_scalar)) => ty,
             Opcode::Iadd
             | Opcode::Isub
-            | Opcode::Imul
             | Opcode::Ineg
             | Opcode::Band
             | Opcode::Bor
             | Opcode::Bxor
             | Opcode::Bnot
-            | Opcode::Smin
-            | Opcode::Smax
-            | Opcode::Umin
-            | Opcode::Umax
                 if !is_float =>
             {
                 ty
             }
+            Opcode::Smin | Opcode::Smax | Opcode::Umin | Opcode::Umax if is_narrow => ty,
             Opcode::Ishl | Opcode::Ushr | Opcode::Sshr
-                if !is_float && self.variance.lane_variance(args[1]).is_uniform() =>
+                if !is_float
+                    && ty != types::I8X16
+                    && self.variance.lane_variance(args[1]).is_uniform() =>
             {
-                return self.rewrite_shift(inst, result, args);
+                return self.rewrite_shift(inst, result, args, ty);
             }
-            Opcode::Sdiv | Opcode::Udiv | Opcode::Srem | Opcode::Urem if !is_float => {
+            Opcode::Sdiv | Opcode::Udiv | Opcode::Srem | Opcode::Urem if is_narrow => {
                 return self.rewrite_division(inst, result, args);
             }
             Opcode::Bitcast
@@ -500,7 +477,7 @@ impl GangVectoriser<'_> {
             | Opcode::FcvtFromUint
             | Opcode::FcvtToSintSat
             | Opcode::FcvtToUintSat => match types_of(0) {
-                Some(from @ (types::F32X4 | types::I32X4)) if ty != types::F64X2 => from,
+                Some(from @ (types::F32X4 | types::I32X4)) if ty.lane_bits() == 32 => from,
                 _ => return false,
             },
             _ => return false,
@@ -533,13 +510,13 @@ impl GangVectoriser<'_> {
         true
     }
 
-    fn rewrite_shift(&mut self, inst: Inst, result: Value, args: &[Value]) -> bool {
+    fn rewrite_shift(&mut self, inst: Inst, result: Value, args: &[Value], ty: Type) -> bool {
         let amount = self.get_lane_values(args[1])[0];
         let data = self.old.dfg.insts[inst];
-        let parts = self.extract_vectors(args[0], types::I32X4);
+        let parts = self.extract_vectors(args[0], ty);
         let held: LaneValues = parts
             .iter()
-            .map(|part| self.build_instruction(data, &[*part, amount], types::I32X4)[0])
+            .map(|part| self.build_instruction(data, &[*part, amount], ty)[0])
             .collect();
         self.set_lane_values(result, &held);
         true
