@@ -1,11 +1,11 @@
-//! Maps and scatters over spaces.
+//! Maps over spaces.
 
 use super::offload::InvocationGrid;
 use super::space::SharedItems;
 use super::view::{ArrayView, ScalarRef};
 use super::{FunctionLowering, LoweredValue};
 use crate::ir::ParallelOperation;
-use spirula_soac::ir::{SoacBody, SoacOperand, SoacType, SoacVariableId};
+use spirula_soac::ir::{SoacBody, SoacType, SoacVariableId};
 
 impl FunctionLowering<'_> {
     /// Arrays for results.
@@ -172,55 +172,6 @@ impl FunctionLowering<'_> {
             ScalarRef::Constant(_) => true,
             ScalarRef::Var(var) => var.index() < kernel.first_var,
         })
-    }
-
-    /// Lowers a scatter.
-    pub(super) fn lower_space_scatter(
-        &mut self,
-        results: &[SoacVariableId],
-        operation: &ParallelOperation,
-        targets: &[SoacOperand],
-    ) -> Result<(), String> {
-        let (results, mapped) = results.split_at(targets.len().min(results.len()));
-        let sizes = self.space_sizes(operation)?;
-        let targets = self.arrays(targets)?;
-        let others = self.make_result_arrays(mapped)?;
-        let items = SharedItems {
-            count: self.product(&sizes),
-            is_chunked: self.needs_memory(&operation.body),
-            is_single: self.has_races(&operation.body),
-        };
-        self.offload_points(items, &sizes, |lowering, point| {
-            lowering.bind_point(&operation.space, &point);
-            let values = lowering.lower_body(&operation.body)?;
-            let parts = values.split_at_checked(2 * targets.len());
-            let (pairs, rest) = parts.ok_or("a scatter has too few values")?;
-            lowering.write_point(&others, &point, rest)?;
-            let outer = &point[..point.len() - 1];
-            let arrays = lowering.point_views(&targets, outer);
-            lowering.scatter_values(&arrays, pairs)
-        })?;
-        self.set_arrays(results, targets);
-        self.set_arrays(mapped, others);
-        Ok(())
-    }
-
-    /// Writes values to elements of arrays. Each array has a position and a value; a position outside is ignored.
-    pub(super) fn scatter_values(
-        &mut self,
-        arrays: &[ArrayView],
-        pairs: &[LoweredValue],
-    ) -> Result<(), String> {
-        for (array, pair) in arrays.iter().zip(pairs.chunks_exact(2)) {
-            let LoweredValue::Scalar(position) = pair[0] else {
-                return Err("the position of a scatter is no scalar".into());
-            };
-            self.if_inside(position, array.shape[0], |lowering| {
-                let place = lowering.row_view(array, position);
-                lowering.write_value(&place, &pair[1])
-            })?;
-        }
-        Ok(())
     }
 
     /// Gives variables arrays.

@@ -29,6 +29,7 @@ mod offload;
 mod row_grid;
 mod row_histogram;
 mod row_layout;
+mod scatter;
 mod space;
 mod statement;
 mod stream;
