@@ -25,11 +25,14 @@ OpDecorate %gid BuiltIn GlobalInvocationId
 %i32 = OpTypeInt 32 0
 %i64 = OpTypeInt 64 0
 %vec = OpTypeVector %i64 3
+%true = OpConstantTrue %bool
+%false = OpConstantFalse %bool
 %c8_0 = OpConstant %i8 0
 %c8_1 = OpConstant %i8 1
 %c8_2 = OpConstant %i8 200
 %c8_7 = OpConstant %i8 7
 %c32_0 = OpConstant %i32 77
+%c32_1 = OpConstant %i32 1
 %c64_0 = OpConstant %i64 0
 %c64_1 = OpConstant %i64 1
 %c64_2 = OpConstant %i64 0xfffffffffffffff0
@@ -179,8 +182,10 @@ impl RandomKernel {
             }
             _ => {
                 let op = ["LogicalAnd", "LogicalOr", "LogicalNotEqual"][self.below(3)];
-                let (a, b) = (self.pick("bool"), self.pick("bool"));
+                let (a, b, c) = (self.pick("bool"), self.pick("bool"), self.pick("bool"));
                 self.define("bool", &format!("Op{op} %bool {a} {b}"));
+                self.define("bool", &format!("OpSelect %bool {c} {a} %false"));
+                self.define("bool", &format!("OpSelect %bool {c} %true {b}"));
             }
         }
     }
@@ -244,6 +249,19 @@ impl RandomKernel {
         self.longs.push("%s64".to_owned());
     }
 
+    /// A load beside the invocation's own number, by an index that is cut and extended. The first invocation has none.
+    fn load_before(&mut self) {
+        self.text += "%cut = OpUConvert %i32 %i\n%less = OpISub %i32 %cut %c32_1\n\
+                      %long = OpSConvert %i64 %less\n%same = OpIAdd %i64 %long %c64_0\n\
+                      %again = OpUConvert %i32 %same\n%before_own = OpUConvert %i64 %again\n\
+                      %is_later = OpSGreaterThanEqual %bool %i %c64_1\nOpSelectionMerge %last None\n\
+                      OpBranchConditional %is_later %later %last\n%later = OpLabel\n";
+        self.load("i8", "%before_own");
+        let byte = self.bytes.pop().unwrap_or_default();
+        self.store("i8", &byte, "%part1");
+        self.text += "OpBranch %last\n%last = OpLabel\n";
+    }
+
     /// A kernel that follows from a seed.
     fn write(seed: u64) -> String {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
@@ -265,13 +283,18 @@ impl RandomKernel {
         kernel.text += "%within = OpSLessThan %bool %i %count\nOpSelectionMerge %done None\n\
                         OpBranchConditional %within %work %done\n%work = OpLabel\n";
         kernel.bools.push("%within".to_owned());
+        for (op, bound) in [("UGreaterThan", "%c64_5"), ("SLessThanEqual", "%given")] {
+            kernel.define("bool", &format!("Op{op} %bool %i {bound}"));
+            kernel.define("bool", &format!("Op{op} %bool {bound} %i"));
+        }
         let other = kernel.define("i64", "OpIMul %i64 %i %seven");
         let other = kernel.define("i64", &format!("OpBitwiseAnd %i64 {other} %mask"));
         for index in ["%i", &other] {
             kernel.load("i8", index);
             kernel.load("i64", index);
         }
-        kernel.define("i32", "OpUConvert %i32 %v4");
+        let byte = kernel.bytes[kernel.bytes.len() - 1].clone();
+        kernel.define("i32", &format!("OpUConvert %i32 {byte}"));
         for number in 0..2 {
             for _ in 0..8 {
                 kernel.state_instruction();
@@ -288,6 +311,7 @@ impl RandomKernel {
                 kernel.store(ty, &value, part);
             }
         }
+        kernel.load_before();
         kernel.text + "OpBranch %done\n%done = OpLabel\nOpReturn\nOpFunctionEnd\n"
     }
 }

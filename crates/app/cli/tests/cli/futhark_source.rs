@@ -290,6 +290,16 @@ fn streamed_scans() {
     passes(5, include_str!("../futhark_source/streamed_scans.fut"));
 }
 
+/// Scatters whose positions are chosen.
+#[test]
+fn scatters() {
+    let source = include_str!("../futhark_source/scatters.fut");
+    for schedule in ["cpu", "gpu"] {
+        let passed = ["7 passed, 0 failed, 0 unsupported"];
+        assert_eq!(report_with(source, schedule), passed, "{schedule}");
+    }
+}
+
 /// Reductions by lanes and by columns, beside those of one element after the other.
 #[test]
 fn folds() {

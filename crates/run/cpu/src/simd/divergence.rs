@@ -257,7 +257,8 @@ impl<'a> VarianceAnalysis<'a> {
                         | Opcode::Isub
                         | Opcode::Imul
                         | Opcode::Ireduce
-                        | Opcode::Sextend => passed,
+                        | Opcode::Sextend
+                        | Opcode::Uextend => passed,
                         Opcode::Ishl => passed && n == 0,
                         _ => false,
                     };

@@ -37,6 +37,15 @@ impl GangVectoriser<'_> {
     /// The tests of a condition: a comparison, or one that is made of others.
     fn find_agreement(&mut self, condition: Value, left: &mut u32) -> LaneAgreement {
         let condition = self.old.dfg.resolve_aliases(condition);
+        if self.variance.lane_variance(condition).is_uniform() {
+            let same = self.get_lane_values(condition)[0];
+            let [all, none] = [IntCC::NotEqual, IntCC::Equal]
+                .map(|code| self.builder.ins().icmp_imm_u(code, same, 0));
+            return LaneAgreement {
+                all: Some(all),
+                none: Some(none),
+            };
+        }
         let ValueDef::Result(inst, _) = self.old.dfg.value_def(condition) else {
             return LaneAgreement::default();
         };
@@ -48,20 +57,35 @@ impl GangVectoriser<'_> {
         if opcode == Opcode::Icmp {
             return self.compare_bounds(inst);
         }
-        if !matches!(opcode, Opcode::Band | Opcode::Bor) || !self.variance.is_bool(condition) {
+        if !self.variance.is_bool(condition) {
             return LaneAgreement::default();
         }
         let args = self.old.dfg.inst_args(inst);
-        let [a, b] = [args[0], args[1]].map(|arg| self.find_agreement(arg, left));
-        match opcode {
-            Opcode::Band => LaneAgreement {
+        let known = |arg: &Value| self.variance.integer_constant(*arg);
+        let is_and = match opcode {
+            Opcode::Band => true,
+            Opcode::Bor => false,
+            // Conditions of which the second is only computed where the first holds, or where it does not.
+            Opcode::Select if known(&args[2]) == Some(0) => true,
+            Opcode::Select if known(&args[1]) == Some(1) => false,
+            _ => return LaneAgreement::default(),
+        };
+        let second = match opcode {
+            Opcode::Select if is_and => args[1],
+            Opcode::Select => args[2],
+            _ => args[1],
+        };
+        let [a, b] = [args[0], second].map(|arg| self.find_agreement(arg, left));
+        if is_and {
+            LaneAgreement {
                 all: self.hold_both(a.all, b.all),
                 none: self.hold_either(a.none, b.none),
-            },
-            _ => LaneAgreement {
+            }
+        } else {
+            LaneAgreement {
                 all: self.hold_either(a.all, b.all),
                 none: self.hold_both(a.none, b.none),
-            },
+            }
         }
     }
 
