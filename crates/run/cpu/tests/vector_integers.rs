@@ -283,7 +283,12 @@ impl RandomKernel {
         kernel.text += "%within = OpSLessThan %bool %i %count\nOpSelectionMerge %done None\n\
                         OpBranchConditional %within %work %done\n%work = OpLabel\n";
         kernel.bools.push("%within".to_owned());
-        for (op, bound) in [("UGreaterThan", "%c64_5"), ("SLessThanEqual", "%given")] {
+        for (op, bound) in [
+            ("UGreaterThan", "%c64_5"),
+            ("SLessThanEqual", "%given"),
+            ("IEqual", "%c64_1"),
+            ("INotEqual", "%given"),
+        ] {
             kernel.define("bool", &format!("Op{op} %bool %i {bound}"));
             kernel.define("bool", &format!("Op{op} %bool {bound} %i"));
         }

@@ -116,16 +116,26 @@ impl GangVectoriser<'_> {
             }
             _ => return LaneAgreement::default(),
         };
-        let is_order = !matches!(code, IntCC::Equal | IntCC::NotEqual);
         let ty = self.old.dfg.value_type(number);
         let Some(distance) = stride.checked_mul(self.width() as i64 - 1) else {
             return LaneAgreement::default();
         };
-        if !is_order || stride <= 0 || distance >= 1 << (ty.bits() - 1).min(62) {
+        if stride <= 0 || distance >= 1 << (ty.bits() - 1).min(62) {
             return LaneAgreement::default();
         }
         let first = self.get_lane_values(number)[0];
         let bound = self.get_lane_values(bound)[0];
+        if matches!(code, IntCC::Equal | IntCC::NotEqual) {
+            // No lane has a number that is further from the first one than the last is.
+            let from_first = self.builder.ins().isub(bound, first);
+            let beyond = IntCC::UnsignedGreaterThan;
+            let apart = self.builder.ins().icmp_imm_s(beyond, from_first, distance);
+            let [all, none] = match code {
+                IntCC::NotEqual => [Some(apart), None],
+                _ => [None, Some(apart)],
+            };
+            return LaneAgreement { all, none };
+        }
         let last = self.builder.ins().iadd_imm_s(first, distance);
         let rising = match code {
             IntCC::SignedLessThan
