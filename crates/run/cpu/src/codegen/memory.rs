@@ -63,6 +63,10 @@ pub(crate) fn lower_variable(lower: &mut ClifLowering, inst: InstRef) -> ClifRes
     Ok(())
 }
 
+/// Most values of a function whose push constants are loaded outside of its loops. In larger ones they would take registers from
+/// the loops within.
+const MOST_VALUES_AROUND_PUSH: usize = 512;
+
 /// `OpLoad`.
 pub(crate) fn lower_load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
@@ -362,7 +366,8 @@ impl ClifLowering<'_, '_, '_> {
             return self.bits_to(leaf.scalar, bits);
         }
         let (address, offset) = self.split_offset(address, leaf.offset);
-        let flags = if self.is_push_block(address) {
+        let values: usize = self.scopes.iter().map(|scope| scope.held.len()).sum();
+        let flags = if values < MOST_VALUES_AROUND_PUSH && self.is_push_block(address) {
             invariant_flags()
         } else {
             plain_flags()
