@@ -53,6 +53,8 @@ pub struct TypedProgram {
     pub specified_uses: FxHashMap<TypedExpressionId, SpecifiedType>,
     /// The definitions that stand for values of a module type.
     pub ascriptions: Vec<ValueAscription>,
+    /// The abstract types that are known to be others, or hide them.
+    pub hidden_types: FxHashMap<AbstractTypeId, HiddenType>,
     /// The type parameters of local functions that have some.
     pub local_type_parameters: FxHashMap<LocalId, Vec<TypeParameterId>>,
     /// Warnings: constructs that are allowed but probably not intended.
@@ -105,6 +107,17 @@ pub struct SpecifiedType {
     pub type_id: TypeId,
 }
 
+/// The type that an abstract type is or hides.
+#[derive(Clone, Debug)]
+pub struct HiddenType {
+    /// The size parameters.
+    pub sizes: Vec<LocalId>,
+    /// The type parameters.
+    pub types: Vec<TypeParameterId>,
+    /// The type.
+    pub sized: SizedTypeId,
+}
+
 /// A definition that stands for a value of a module type.
 #[derive(Clone, Copy, Debug)]
 pub struct ValueAscription {
@@ -121,6 +134,8 @@ pub struct ValueAscription {
 pub struct TypedDefinition {
     /// Its name, for messages and entry points.
     pub name: SourceNameId,
+    /// The names of the modules that it is in, from the outermost.
+    pub modules: Vec<SourceNameId>,
     /// Where its name stands.
     pub place: ProgramPlace,
     /// The type parameters, written or inferred.

@@ -147,7 +147,10 @@ impl SourceChecker<'_> {
             } => {
                 self.record_definition(*name, NameMeaning::Module);
                 let parameters = parameters.clone();
-                let module = self.check_module_definition(parameters, *ascribed, *definition)?;
+                self.module_path.push(name.name);
+                let module = self.check_module_definition(parameters, *ascribed, *definition);
+                self.module_path.pop();
+                let module = module?;
                 let place = self.place(name.range);
                 names
                     .terms

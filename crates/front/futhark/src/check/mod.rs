@@ -117,6 +117,7 @@ fn check_with(
         scope: ModuleScope::default(),
         changes: Vec::new(),
         file: files.main,
+        module_path: Vec::new(),
         file_scopes: FxHashMap::default(),
         initial: ModuleScope::default(),
         faults: Vec::new(),
@@ -163,6 +164,8 @@ struct SourceChecker<'a> {
     changes: Vec<ScopeChange>,
     /// The file that is checked.
     file: FileId,
+    /// The names of the modules that the checker is in, from the outermost.
+    module_path: Vec<SourceNameId>,
     /// The names of the files that are checked already.
     file_scopes: FxHashMap<FileId, Rc<ModuleScope>>,
     /// The meanings of names at the beginning of each file.

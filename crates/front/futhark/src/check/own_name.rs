@@ -100,6 +100,7 @@ impl SourceChecker<'_> {
         let type_id = self.unit_type();
         self.program.definitions.push(TypedDefinition {
             name: name.name,
+            modules: self.module_path.clone(),
             place,
             type_parameters: Vec::new(),
             size_parameters: Vec::new(),

@@ -9,7 +9,7 @@ use crate::sizes::SizeInference;
 use crate::sizes::shape::{AbstractShape, ShapedScheme};
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{SourceNameId, TypeLiftedness};
-use crate::typed::{DefinitionId, LocalId, ProgramPlace, SizedTypeId};
+use crate::typed::{DefinitionId, HiddenType, LocalId, ProgramPlace, SizedTypeId};
 use std::sync::Arc;
 
 /// The types that may stand for type parameters.
@@ -174,7 +174,13 @@ impl SourceChecker<'_> {
                 TypeParameterBinding::Size(_) => None,
                 TypeParameterBinding::Type(id, _) => Some(*id),
             });
-        let types = types.collect();
+        let types: Vec<_> = types.collect();
+        let hidden = HiddenType {
+            sizes: sizes.clone(),
+            types: types.clone(),
+            sized: binding.sized,
+        };
+        self.program.hidden_types.insert(id, hidden);
         let place = ProgramPlace {
             file: self.file,
             range: TextRange::default(),
