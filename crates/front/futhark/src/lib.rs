@@ -9,6 +9,7 @@
 //! - `consumption`: uniqueness types and aliases.
 //! - [`sizes`]: sizes as types, on typed source.
 //! - [`typed`]: programs with names resolved and types inferred.
+//! - [`typed_text`]: the text of typed source.
 //! - [`document`]: the documentation of a program's definitions.
 //! - [`format`]: source text as the formatter lays it out.
 //! - [`interface`]: the entry points of a program, for tools that call them.
@@ -43,6 +44,7 @@ mod spelled_type;
 pub mod syntax;
 pub mod typed;
 mod typed_children;
+pub mod typed_text;
 pub mod value_structure;
 
 pub use printed::{looks_like_futhark, read_futhark};

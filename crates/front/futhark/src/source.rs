@@ -4,6 +4,7 @@ use crate::syntax::parse_partial_file;
 use crate::syntax::token::TextRange;
 use crate::syntax::tree::{SourceName, SourceNameId, SyntaxTree};
 use crate::typed::{FileId, ProgramPlace};
+use crate::typed_text::is_typed_text;
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::{ColumnUnit, LineColumn, find_line_column};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -55,6 +56,11 @@ pub struct SourceFiles {
 }
 
 impl SourceFiles {
+    /// Whether the main file is the text of typed source, for which the prelude is not in scope.
+    pub fn is_typed_text(&self) -> bool {
+        is_typed_text(&self.files[self.main].text)
+    }
+
     /// Line and column of a place for messages, with the file if it is not the main one.
     pub fn describe_place(&self, place: ProgramPlace) -> String {
         let file = &self.files[place.file];

@@ -37,11 +37,13 @@ enum DeclarationSite {
 }
 
 impl SourceChecker<'_> {
-    /// Checks the main file with the prelude in scope.
+    /// Checks the main file with the prelude in scope, unless it is the text of typed source.
     pub(super) fn check_main(&mut self, main: FileId) -> CheckResult<()> {
         self.initial = self.check_intrinsics()?;
-        let prelude = self.check_file(self.files.prelude)?;
-        self.initial.extend(&prelude);
+        if !self.files.is_typed_text() {
+            let prelude = self.check_file(self.files.prelude)?;
+            self.initial.extend(&prelude);
+        }
         self.check_file(main)?;
         Ok(())
     }

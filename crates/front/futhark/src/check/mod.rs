@@ -143,6 +143,10 @@ fn check_with(
     let report = check_restrictions(&program, files);
     faults.extend(report.faults);
     program.warnings.extend(report.warnings);
+    if files.is_typed_text() {
+        // They were given for the source.
+        program.warnings.clear();
+    }
     program.sort_warnings();
     faults.extend(check_consumption(&program, files));
     RecordedProgram {

@@ -1,5 +1,6 @@
-//! The corpus: what must be accepted is, but for the programs that are listed.
+//! The corpus: what must be accepted is, and is read back from its text, but for the programs that are listed.
 
+use super::typed_text::{LOST, find_difference};
 use spirula_futhark::compile::check_source;
 use std::fs;
 use std::sync::Mutex;
@@ -11,7 +12,7 @@ const LISTS: &[(&str, &str)] = &[("tests.tsv", ""), ("benchmarks.tsv", "benchmar
 const REFUSED: &[&str] = &[];
 
 #[test]
-fn valid_programs_of_the_corpus_are_accepted() {
+fn valid_programs_of_the_corpus_are_accepted_and_read_back() {
     let Some(folder) = spirula_testing::find_corpus("futhark") else {
         return;
     };
@@ -28,6 +29,7 @@ fn valid_programs_of_the_corpus_are_accepted() {
     }
     let queue = Mutex::new(paths.iter());
     let faults = Mutex::new(Vec::new());
+    let lost = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -38,11 +40,16 @@ fn valid_programs_of_the_corpus_are_accepted() {
                     let main = folder.join(path).display().to_string();
                     let mut read =
                         |file: &str| fs::read_to_string(file).map_err(|error| error.to_string());
-                    if let Err(found) = check_source(&main, &mut read) {
-                        faults
-                            .lock()
-                            .expect("no panic")
-                            .push((path, found[0].to_string()));
+                    match check_source(&main, &mut read) {
+                        Ok(checked) => {
+                            if let Err(difference) = find_difference(&checked) {
+                                lost.lock().expect("no panic").push((path, difference));
+                            }
+                        }
+                        Err(found) => {
+                            let found = found[0].to_string();
+                            faults.lock().expect("no panic").push((path, found));
+                        }
                     }
                 }
             });
@@ -52,4 +59,10 @@ fn valid_programs_of_the_corpus_are_accepted() {
     faults.sort();
     let names: Vec<_> = faults.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(names, REFUSED, "of {} programs:\n{faults:#?}", paths.len());
+    let mut lost = lost.into_inner().expect("no panic");
+    lost.sort();
+    let names: Vec<_> = lost.iter().map(|(path, _)| path.as_str()).collect();
+    let expected: Vec<_> = LOST.iter().map(|(path, _)| *path).collect();
+    lost.retain(|(path, _)| !expected.contains(&path.as_str()));
+    assert_eq!(names, expected, "of {} programs:\n{lost:#?}", paths.len());
 }

@@ -12,6 +12,7 @@ mod recursive;
 mod rejected;
 mod restricted;
 mod sizes;
+mod typed_text;
 mod unchecked;
 
 use spirula_futhark::compile::{CheckedSource, check_source};

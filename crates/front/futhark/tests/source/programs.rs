@@ -1,5 +1,6 @@
 //! Small programs, each with an input and the results or the error that it must have.
 
+use super::typed_text::run_text;
 use super::{check_text, run_segments, run_soac, run_source};
 use spirula_program::ProgramValue;
 
@@ -315,6 +316,7 @@ pub(crate) fn check_cases(cases: &[ProgramCase]) {
         let checked = check_text(text);
         for (name, run) in [
             ("source", run_source as fn(&_, &_) -> _),
+            ("text", run_text),
             ("soac", run_soac),
             ("segments", run_segments),
         ] {
