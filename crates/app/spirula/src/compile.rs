@@ -5,9 +5,11 @@ use crate::front::{InputFormat, SourceProgram, TensorProgram, detect_input_forma
 use crate::optimise::{KernelOrigin, optimise_kernels};
 use crate::options::CompileOptions;
 use crate::signature::TensorSignature;
-use crate::stages::{StageObserver, TRANSLATE};
+use crate::stages::{StageObserver, TRANSLATE, TYPED};
 use crate::vulkan::{compile_for_vulkan, is_vulkan, split_rare_types};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_futhark::compile::InternalisedSource;
+use spirula_futhark::typed_text::print_typed;
 use spirula_kernel::ir::KernelProgram;
 use spirula_program::CompiledProgram;
 use spirula_soac::ir::{SoacEntry, SoacFunction};
@@ -150,7 +152,12 @@ impl CompileInput {
                 tensors: None,
                 diagnostics: Vec::new(),
             }),
-            SourceProgram::Combinators(entries) => lower_combinators(entries, options, watch),
+            SourceProgram::Combinators(source) => {
+                let InternalisedSource { checked, functions } = *source;
+                watch(TYPED.0, &|| print_typed(&checked.program));
+                drop(checked);
+                lower_combinators(functions, options, watch)
+            }
             SourceProgram::TensorSource(source) => {
                 let tensors = source.translate_to_tensors(options, watch)?;
                 lower_tensors_to_kernels(tensors, options, watch)

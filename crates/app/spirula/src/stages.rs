@@ -13,10 +13,17 @@ pub(crate) const PARTITION: (&str, &str) = (
     "Makes the program of one device of a StableHLO program for several (--partitions)",
 );
 
+/// The first stage of Futhark source.
+pub(crate) const TYPED: (&str, &str) = (
+    "typed",
+    "Resolves the names of Futhark source and infers its types",
+);
+
 /// Names and descriptions of the stages that tensor programs and Futhark source pass through, in their order.
 pub fn list_program_stages() -> impl Iterator<Item = (&'static str, &'static str)> {
     [PARTITION, TRANSLATE]
         .into_iter()
         .chain(spirula_tensor::list_stages())
+        .chain([TYPED])
         .chain(spirula_segment::lower::STAGES)
 }

@@ -72,6 +72,16 @@ pub fn check_source(
     check_files(main, read).map_err(describe_all)
 }
 
+/// A program with the functions of the soac form that it was compiled to.
+#[derive(Debug)]
+pub struct InternalisedSource {
+    /// The program.
+    pub checked: CheckedSource,
+    /// A function for each entry point. After them are functions for the constants whose evaluation may fail; these run
+    /// when the program begins.
+    pub functions: Vec<(SoacFunction, SoacEntry)>,
+}
+
 /// Compiles a program to a function of the soac form for each of its entry points. After them are functions for the constants
 /// whose evaluation may fail; these run when the program begins.
 ///
@@ -82,10 +92,10 @@ pub fn internalise_source(
     main: &str,
     read: &mut FileReader<'_>,
 ) -> Result<Vec<(SoacFunction, SoacEntry)>, Vec<SourceDiagnostic>> {
-    internalise_with_warnings(main, read, &mut Vec::new())
+    internalise_with_warnings(main, read, &mut Vec::new()).map(|source| source.functions)
 }
 
-/// Compiles a program as [`internalise_source`] does. Its warnings are appended to `warnings`.
+/// Compiles a program as [`internalise_source`] does, and keeps it. Its warnings are appended to `warnings`.
 ///
 /// # Errors
 ///
@@ -94,24 +104,24 @@ pub fn internalise_with_warnings(
     main: &str,
     read: &mut FileReader<'_>,
     warnings: &mut Vec<SourceDiagnostic>,
-) -> Result<Vec<(SoacFunction, SoacEntry)>, Vec<SourceDiagnostic>> {
-    let functions = with_large_stack(|| {
+) -> Result<InternalisedSource, Vec<SourceDiagnostic>> {
+    let source = with_large_stack(|| {
         let mut checked = check_on_stack(main, read).map_err(describe_all)?;
         warnings.extend(describe_all(std::mem::take(&mut checked.warnings)));
         let entries = checked.program.entries.iter();
         let functions = entries.map(|&entry| checked.make_function(entry));
         let mut functions = functions.collect::<Result<Vec<_>, _>>()?;
         functions.extend(checked.make_initialisers());
-        Ok::<_, Vec<SourceDiagnostic>>(functions)
+        Ok::<_, Vec<SourceDiagnostic>>(InternalisedSource { checked, functions })
     })?;
-    if functions.is_empty() {
+    if source.functions.is_empty() {
         let fault =
             SourceDiagnostic::error(SourceLocation::Unknown, "the program has no entry point");
         return Err(vec![
             fault.with_hint("declare a function with `entry`, or call it `main`"),
         ]);
     }
-    Ok(functions)
+    Ok(source)
 }
 
 /// An entry point without parameters, compiled by itself.

@@ -9,7 +9,7 @@ use crate::cli::output_form::check_output_form;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::schedule::ScheduleSpec;
 use crate::cli::shader_source::read_compilable_file;
-use crate::cli::stderr::print_stderr_line;
+use crate::cli::stages::StagePrinter;
 use crate::cli::{CommandFailure, CommandResult, failure, files};
 use spirula::{CompileOptions, CompileOutput, ScheduledProgram};
 use spirula_kernel::ir::KernelProgram;
@@ -43,9 +43,10 @@ pub fn run_compile(args: &CompileArgs) -> CommandResult {
     }
     let progress = ProgressIndicator::new_spinner("compiling");
     let options = read_tuned_options(args)?;
+    let mut printer = StagePrinter::new(args.print_after.as_ref());
     let compiled = spirula::read_located_input(&input.bytes, &input.name).and_then(|read| {
         read.compile_watched(&options, &mut |stage, text| {
-            print_after_stage(args, stage, text)
+            printer.print_stage(stage, text)
         })
     });
     let compiled = match compiled {
@@ -53,6 +54,7 @@ pub fn run_compile(args: &CompileArgs) -> CommandResult {
         Err(error) => return Err(CommandFailure::from_compile_error(input, error)),
     };
     drop(progress);
+    printer.warn_of_absent_stage();
     failure::report_diagnostics(&input.name, &input.bytes, &compiled.diagnostics);
     if args.server {
         return write_server_script(&args.from.path, &args.output);
@@ -164,17 +166,6 @@ fn write_lifted(input: InputFile, module: &SpirvModule, output: &Path) -> Comman
     }
 }
 
-/// Prints the result of a stage, where that is requested.
-fn print_after_stage(args: &CompileArgs, stage: &str, text: &dyn Fn() -> String) {
-    if args
-        .print_after
-        .as_ref()
-        .is_some_and(|after| after.is_stage(stage))
-    {
-        print_stderr_line!("// After {stage}\n{}", text().trim_end());
-    }
-}
-
 /// Writes the kernel IR that the input passes through.
 fn write_kernel_ir(
     args: &CompileArgs,
@@ -182,13 +173,17 @@ fn write_kernel_ir(
     text: fn(&KernelProgram) -> String,
 ) -> CommandResult {
     let options = read_tuned_options(args)?;
+    let mut printer = StagePrinter::new(args.print_after.as_ref());
     let kernels = spirula::read_located_input(&input.bytes, &input.name).and_then(|read| {
         read.into_kernels(&options, &mut |stage, text| {
-            print_after_stage(args, stage, text)
+            printer.print_stage(stage, text)
         })
     });
     match kernels {
-        Ok(kernels) => files::write_text(&args.output, &text(&kernels.program)),
+        Ok(kernels) => {
+            printer.warn_of_absent_stage();
+            files::write_text(&args.output, &text(&kernels.program))
+        }
         Err(error) => Err(CommandFailure::from_compile_error(input, error)),
     }
 }

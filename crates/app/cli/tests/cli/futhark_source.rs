@@ -371,11 +371,34 @@ fn stages_are_shown() {
         let told = spirula(&["compile", &path, "--emit", "kernel", "--print-after", stage]);
         told.ok().err
     };
-    let [all, soac, segment] = ["all", "soac", "segment"].map(shown);
-    for one in [&soac, &segment] {
+    let [all, typed, soac, segment] = ["all", "typed", "soac", "segment"].map(shown);
+    for one in [&typed, &soac, &segment] {
         assert_eq!(one.matches("// After ").count(), 1, "{one}");
         assert!(all.contains(one.trim_end()), "{all}");
     }
     assert!(soac.contains("fun main"), "{soac}");
     assert!(segment.contains("segred"), "{segment}");
+    // The typed source is an input with the same stages after it.
+    let text = typed.split_once('\n').expect("a line in front").1;
+    assert!(text.contains("i32_sum (map "), "{text}");
+    let again = scratch.file("typed.fut", text);
+    let told = spirula(&[
+        "compile",
+        &again,
+        "--emit",
+        "kernel",
+        "--print-after",
+        "soac",
+    ]);
+    assert_eq!(told.ok().err, soac);
+    // A stage of other inputs is named, with those of this one.
+    let absent = shown("fuse");
+    assert!(
+        absent.contains("does not pass the stage `fuse`"),
+        "{absent}"
+    );
+    assert!(
+        absent.contains("its stages are typed, soac, segment"),
+        "{absent}"
+    );
 }

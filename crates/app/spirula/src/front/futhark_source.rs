@@ -69,8 +69,8 @@ fn read_program(
         }
         fs::read_to_string(file).map_err(|error| error.to_string())
     };
-    let functions = spirula_futhark::compile::internalise_with_warnings(&main, &mut read, warnings);
-    functions
-        .map(SourceProgram::Combinators)
+    let source = spirula_futhark::compile::internalise_with_warnings(&main, &mut read, warnings);
+    source
+        .map(|source| SourceProgram::Combinators(Box::new(source)))
         .map_err(|faults| CompileError::from_diagnostics(CompileStage::Read, faults))
 }

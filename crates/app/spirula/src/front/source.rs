@@ -5,9 +5,9 @@ use crate::options::CompileOptions;
 use crate::signature::TensorSignature;
 use crate::stages::StageObserver;
 use spirula_diagnostics::SourceDiagnostic;
+use spirula_futhark::compile::InternalisedSource;
 use spirula_kernel::ir::KernelProgram;
 use spirula_program::CompiledProgram;
-use spirula_soac::ir::{SoacEntry, SoacFunction};
 use spirula_spirv::ir::SpirvModule;
 use spirula_tensor::ir::TensorFunction;
 use std::fmt;
@@ -21,8 +21,8 @@ pub enum SourceProgram {
     ModuleSource(Box<dyn ModuleSource>),
     /// A program of a language that is translated to the tensor IR.
     TensorSource(Box<dyn TensorSource>),
-    /// The entry points of a program of array combinators.
-    Combinators(Vec<(SoacFunction, SoacEntry)>),
+    /// The entry points of a program of array combinators, with its source.
+    Combinators(Box<InternalisedSource>),
     /// A verified program in the kernel IR.
     Kernels(Box<KernelProgram>),
     /// A compiled program.
