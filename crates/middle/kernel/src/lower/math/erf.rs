@@ -155,9 +155,15 @@ impl KernelLowering<'_> {
         let far = self.emit_float_op(S::FSub, s, &[one, far]);
         let is_near = self.emit_below_limit(s, x, SINGLE_LIMIT);
         let erf = self.select_scalar(s, is_near, near, far);
-        let erf = self.copy_sign(s, erf, a);
+        Ok(self.sign_number(s, erf, a))
+    }
+
+    /// A result with the sign of the argument. That of a NaN is the NaN. It is selected before the sign: Mesa 26.1.6 takes
+    /// wrong bits where a combination of bits is selected by a test of its own sign's number.
+    fn sign_number(&mut self, s: ScalarType, result: Id, a: Id) -> Id {
         let is_number = self.emit_bool_value(S::FOrdEqual, &[a, a]);
-        Ok(self.select_scalar(s, is_number, erf, a))
+        let size = self.select_scalar(s, is_number, result, a);
+        self.copy_sign(s, size, a)
     }
 
     /// Emits all four forms and selects one: selections are cheaper than divergent branches.
@@ -184,19 +190,18 @@ impl KernelLowering<'_> {
         let is_near = self.emit_below_limit(s, size, 0.84375);
         let is_tail = self.emit_below_limit(s, size, 1.25);
         let small = self.select_scalar(s, is_near, near, middle);
-        let is_number = self.emit_bool_value(S::FOrdEqual, &[a, a]);
-        let result = if op == ScalarOp::Erf {
+        if op == ScalarOp::Erf {
             let large = self.emit_float_op(S::FSub, s, &[one, tail]);
             let erf = self.select_scalar(s, is_tail, small, large);
-            self.copy_sign(s, erf, a)
-        } else {
-            let small = self.emit_float_op(S::FSub, s, &[one, small]);
-            let erfc = self.select_scalar(s, is_tail, small, tail);
-            let mirrored = self.emit_float_op(S::FSub, s, &[two, erfc]);
-            let negative = self.emit_less_than(a, zero);
-            self.select_scalar(s, negative, mirrored, erfc)
-        };
-        Ok(self.select_scalar(s, is_number, result, a))
+            return Ok(self.sign_number(s, erf, a));
+        }
+        let small = self.emit_float_op(S::FSub, s, &[one, small]);
+        let erfc = self.select_scalar(s, is_tail, small, tail);
+        let mirrored = self.emit_float_op(S::FSub, s, &[two, erfc]);
+        let negative = self.emit_less_than(a, zero);
+        let erfc = self.select_scalar(s, negative, mirrored, erfc);
+        let is_number = self.emit_bool_value(S::FOrdEqual, &[a, a]);
+        Ok(self.select_scalar(s, is_number, erfc, a))
     }
 
     fn emit_below_limit(&mut self, s: ScalarType, value: Id, limit: f64) -> Id {
