@@ -1,6 +1,7 @@
 //! The types that devices and their callers share: images, samplers and pipes, and the reports of checked launches.
 //!
 //! - [`TexelFormat`]: formats of texels, and how components become numbers and back.
+//! - [`TexelCodec`]: fast conversions of whole texels of a usual format.
 //! - [`ImageShape`]: dimensions, format, size, layers and levels of an image.
 //! - [`ImageType`]: the type of an image in a module, and whether an image fits it.
 //! - [`SamplerState`]: addressing, filters, border and comparison of a sampler.
@@ -15,6 +16,7 @@ mod image_type;
 mod pipe_shape;
 mod sampler;
 mod sanitizer_options;
+mod texel_codec;
 mod texel_format;
 
 pub use fault_report::{FaultKind, FaultReport, InstructionSite, InvocationId};
@@ -26,4 +28,5 @@ pub use sampler::{
     SAMPLER_FILTERS, SamplerAddressing, SamplerFilter, SamplerState,
 };
 pub use sanitizer_options::SanitizerOptions;
+pub use texel_codec::TexelCodec;
 pub use texel_format::TexelFormat;

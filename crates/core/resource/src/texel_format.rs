@@ -3,6 +3,7 @@
 //! The conversions are those of the OpenCL C specification, section 8.3, which equal Vulkan's. Normalised integers
 //! are multiples of the largest one. Numbers are rounded to the nearest and saturate.
 
+use crate::texel_codec::{self, TexelCodec};
 use spirula_scalar::convert::{f16_from_f64, f16_to_f64};
 use spirula_spirv::grammar::enumerants::{ImageChannelDataType, ImageChannelOrder, ImageFormat};
 use std::fmt;
@@ -232,6 +233,30 @@ impl TexelFormat {
         let order = self.table_row().1;
         let opaque = order == R || order == RG || order == ImageChannelOrder::Luminance;
         if opaque { 1.0 } else { 0.0 }
+    }
+
+    /// Functions for whole texels, with the results of the functions below; `None` for rare formats.
+    pub fn codec(self) -> Option<TexelCodec> {
+        let TexelFormatRow(_, order, packing, _) = self.table_row();
+        let Each(component) = packing else {
+            return None;
+        };
+        let make_codec: fn(ChannelOrder) -> Option<TexelCodec> = match component {
+            Unorm(8) => TexelCodec::for_components::<texel_codec::Unorm8Component>,
+            Unorm(16) => TexelCodec::for_components::<texel_codec::Unorm16Component>,
+            Snorm(8) => TexelCodec::for_components::<texel_codec::Snorm8Component>,
+            Snorm(16) => TexelCodec::for_components::<texel_codec::Snorm16Component>,
+            Uint(8) => TexelCodec::for_components::<texel_codec::Uint8Component>,
+            Uint(16) => TexelCodec::for_components::<texel_codec::Uint16Component>,
+            Uint(32) => TexelCodec::for_components::<texel_codec::Uint32Component>,
+            Sint(8) => TexelCodec::for_components::<texel_codec::Sint8Component>,
+            Sint(16) => TexelCodec::for_components::<texel_codec::Sint16Component>,
+            Sint(32) => TexelCodec::for_components::<texel_codec::Sint32Component>,
+            Float(16) => TexelCodec::for_components::<texel_codec::HalfComponent>,
+            Float(32) => TexelCodec::for_components::<texel_codec::FloatComponent>,
+            _ => return None,
+        };
+        make_codec(*order)
     }
 
     /// The components of a texel as numbers.

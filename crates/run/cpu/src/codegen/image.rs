@@ -95,10 +95,12 @@ pub(crate) fn lower_image_write(lower: &mut ClifLowering, inst: InstRef) -> Clif
             Some(value) => *value,
             None => lower.scalar_constant(scalar, 0),
         };
-        let value = lower.widen_half(scalar, value);
-        let bits = lower.bits_of(value);
-        let bits = lower.extend_to(bits, types::I64, !scalar.is_float());
-        request.store_field(lower, bits, at::TEXEL + 8 * n as i32);
+        let value = if scalar.is_float() {
+            lower.widen_half(scalar, value)
+        } else {
+            lower.extend_to(value, types::I64, true)
+        };
+        request.store_field(lower, value, at::TEXEL + 8 * n as i32);
     }
     let request_kind = lower.emit_iconst(types::I64, request.asks as i64);
     let callee = access::write_image as *const () as usize;
@@ -136,11 +138,13 @@ pub(crate) fn lower_image_query(lower: &mut ClifLowering, inst: InstRef) -> Clif
         Op::ImageQueryOrder => TextureQuery::Order,
         _ => TextureQuery::Size,
     };
-    if inst.op() == Op::ImageQuerySizeLod {
+    let lod = if inst.op() == Op::ImageQuerySizeLod {
         let lod = lower.read_value(inst.id_operand(1))?;
-        let lod = lower.resize_integer(lod, types::I32, false);
-        request.store_field(lower, lod, at::LOD);
-    }
+        lower.resize_integer(lod, types::I32, false)
+    } else {
+        lower.emit_iconst(types::I32, 0)
+    };
+    request.store_field(lower, lod, at::LOD);
     let request_kind = lower.emit_iconst(types::I64, request_kind as i64);
     let args = [image, request.address, request_kind];
     let callee = access::query_image as *const () as usize;
@@ -163,6 +167,14 @@ impl ImageRequestSlot {
             .builder
             .ins()
             .store(plain_flags(), value, address, offset);
+    }
+
+    /// Stores zeros into fields of 32 bits.
+    fn clear_fields(&self, lower: &mut ClifLowering, offset: i32, count: i32) {
+        let zero = lower.emit_iconst(types::I32, 0);
+        for n in 0..count {
+            self.store_field(lower, zero, offset + 4 * n);
+        }
     }
 }
 
@@ -214,16 +226,11 @@ impl ClifLowering<'_, '_, '_> {
         }
         let slot = self.stack_slot(at::SIZE)?;
         let address = self.builder.ins().stack_addr(types::I64, slot, 0);
-        let request = ImageRequestSlot {
+        Ok(ImageRequestSlot {
             address,
             asks: 0,
             image,
-        };
-        let zero = self.emit_iconst(types::I64, 0);
-        for offset in (at::COORDINATE..at::SIZE as i32).step_by(8) {
-            request.store_field(self, zero, offset);
-        }
-        Ok(request)
+        })
     }
 
     /// Stores coordinates into a request. With projection, they are divided by the component after them.
@@ -286,12 +293,14 @@ impl ClifLowering<'_, '_, '_> {
                 // A bias needs a fragment shader.
                 ImageOperands::Bias | ImageOperands::Sample | ImageOperands::MinLod => next += 1,
                 ImageOperands::Lod => {
+                    request.asks |= ask::LOD;
                     let lod = self.read_level_of_detail(inst.id_operand(next))?;
                     request.store_field(self, lod, at::LOD);
                     next += 1;
                 }
                 ImageOperands::Grad => {
                     request.asks |= ask::GRADIENTS;
+                    request.clear_fields(self, at::GRADIENTS, 6);
                     for n in 0..2 {
                         let gradient = self.read_values(inst.id_operand(next + n))?;
                         for (axis, value) in gradient.iter().take(3).enumerate() {
@@ -302,6 +311,8 @@ impl ClifLowering<'_, '_, '_> {
                     next += 2;
                 }
                 ImageOperands::ConstOffset | ImageOperands::Offset => {
+                    request.asks |= ask::OFFSET;
+                    request.clear_fields(self, at::OFFSET, 3);
                     let offsets = self.read_values(inst.id_operand(next))?;
                     for (axis, value) in offsets.iter().take(3).enumerate() {
                         let value = self.resize_integer(*value, types::I32, true);
@@ -369,16 +380,17 @@ impl ClifLowering<'_, '_, '_> {
         for n in 0..count as i32 {
             let (flags, address) = (plain_flags(), request.address);
             let offset = at::TEXEL + 8 * n;
-            let bits = self.builder.ins().load(types::I64, flags, address, offset);
-            values.push(if scalar.is_float() {
-                let bits = self.builder.ins().ireduce(types::I32, bits);
-                let value = self.bitcast_value(types::F32, bits);
-                match scalar {
-                    ScalarRepr::F64 => self.builder.ins().fpromote(types::F64, value),
-                    _ => self.narrow_to_half(scalar, value),
-                }
-            } else {
-                self.resize_integer(bits, clif_type(scalar), false)
+            let ty = match clif_type(scalar) {
+                _ if scalar.is_float() => types::F32,
+                types::I64 => types::I64,
+                _ => types::I32,
+            };
+            // Of an integer, the lower half comes first.
+            let value = self.builder.ins().load(ty, flags, address, offset);
+            values.push(match scalar {
+                ScalarRepr::F64 => self.builder.ins().fpromote(types::F64, value),
+                _ if scalar.is_float() => self.narrow_to_half(scalar, value),
+                _ => self.resize_integer(value, clif_type(scalar), false),
             });
         }
         Ok(values)

@@ -8,12 +8,12 @@ use super::sampler_word::decode_sampler;
 use super::{ImageDimensions, TextureView};
 use std::mem::offset_of;
 
-/// A request of generated code, with its result.
+/// A request of generated code, with its result. Only the fields that the bits of [`ask`] name hold something.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ImageRequest {
-    /// The texel, a component in each: the bits of an `f32`, or an integer.
-    texel: [u64; 4],
+    /// The texel, a component in each: the bits of an `f32`, or an integer. The bits above an `f32` are any.
+    pub texel: [i64; 4],
     /// Coordinates: the bits of an `f32`, or an integer.
     coordinate: [u32; 4],
     /// Derivatives of the coordinates along x, then along y.
@@ -52,16 +52,34 @@ pub(crate) mod ask {
     pub const COMPARES: u64 = 8;
     /// Components are integers of 64 bits; else of 32.
     pub const WIDE: u64 = 16;
+    /// There is an offset. Without it the field holds nothing.
+    pub const OFFSET: u64 = 32;
+    /// There is a level of detail. Without it the field holds nothing.
+    pub const LOD: u64 = 64;
     /// First bit of the number of a component.
     pub const COMPONENT_SHIFT: u32 = 8;
 }
 
 impl ImageRequest {
+    /// A request with all fields, for tests.
+    #[cfg(test)]
+    pub fn at_coordinate(coordinate: [u32; 4], lod: u32) -> ImageRequest {
+        ImageRequest {
+            texel: [0; 4],
+            coordinate,
+            gradients: [0.25; 6],
+            offset: [1, -1, 2],
+            lod,
+            reference: 0.5,
+            _unused: 0,
+        }
+    }
+
     /// The texel of integer coordinates.
-    fn texel_coordinates(&self, texture: &TextureView) -> ([i64; 3], i64) {
+    fn texel_coordinates(&self, texture: &TextureView, asked: u64) -> ([i64; 3], i64) {
         let c = self.coordinate.map(|c| i64::from(c as i32));
         let layer = |n: usize| if texture.shape.arrayed { c[n] } else { 0 };
-        let offset = self.offset.map(i64::from);
+        let offset = self.asked_offset(asked).map(i64::from);
         let [x, y, z] = [0, 1, 2].map(|n| c[n] + offset[n]);
         match texture.shape.dimensions {
             ImageDimensions::D1 | ImageDimensions::Buffer => ([x, 0, 0], layer(1)),
@@ -72,24 +90,53 @@ impl ImageRequest {
         }
     }
 
+    fn asked_offset(&self, asked: u64) -> [i32; 3] {
+        if asked & ask::OFFSET != 0 {
+            self.offset
+        } else {
+            [0; 3]
+        }
+    }
+
+    /// The bits of the level of detail.
+    #[inline(always)]
+    pub fn asked_lod(&self, asked: u64) -> u32 {
+        if asked & ask::LOD != 0 { self.lod } else { 0 }
+    }
+
+    /// The bits of an integer coordinate.
+    #[inline(always)]
+    pub fn integer_coordinate(&self, axis: usize) -> u32 {
+        self.coordinate[axis]
+    }
+
+    /// Whether integer coordinates are natural numbers below a limit. A mask without bits excepts one.
+    #[inline(always)]
+    pub fn has_coordinates_below(&self, limit: u32, masks: [u32; 3]) -> bool {
+        (0..3).all(|axis| self.coordinate[axis] & masks[axis] < limit)
+    }
+
+    /// A coordinate of either type.
+    #[inline(always)]
+    pub fn float_coordinate(&self, axis: usize, asked: u64) -> f32 {
+        let bits = self.coordinate[axis];
+        if asked & ask::INTEGER_COORDINATES != 0 {
+            bits as i32 as f32
+        } else {
+            f32::from_bits(bits)
+        }
+    }
+
     fn sample_position(&self, texture: &TextureView, asked: u64) -> SamplePosition {
-        let has = |bit: u64| asked & bit != 0;
-        let coordinate = self.coordinate.map(|c| {
-            if has(ask::INTEGER_COORDINATES) {
-                c as i32 as f32
-            } else {
-                f32::from_bits(c)
-            }
-        });
         let g = &self.gradients;
-        let lod = if has(ask::GRADIENTS) {
+        let lod = if asked & ask::GRADIENTS != 0 {
             lod_of(texture, [[g[0], g[1], g[2]], [g[3], g[4], g[5]]])
         } else {
-            f32::from_bits(self.lod)
+            f32::from_bits(self.asked_lod(asked))
         };
         SamplePosition {
-            coordinate,
-            offset: self.offset,
+            coordinate: [0, 1, 2, 3].map(|axis| self.float_coordinate(axis, asked)),
+            offset: self.asked_offset(asked),
             lod,
         }
     }
@@ -108,12 +155,28 @@ impl ImageRequest {
         (sampled, self.sample_position(texture, asked), reference)
     }
 
-    fn return_floats(&mut self, value: [f32; 4]) {
+    /// The numbers that are written.
+    #[inline(always)]
+    pub fn written_floats(&self) -> [f32; 4] {
+        self.texel.map(|c| f32::from_bits(c as u32))
+    }
+
+    /// The integers that are written. Whether the highest bit is a sign is the format's to say.
+    #[inline(always)]
+    pub fn written_ints(&self, asked: u64, signed: bool) -> [i64; 4] {
+        let whole = asked & ask::WIDE != 0 || signed;
+        let mask = if whole { -1 } else { u32::MAX.into() };
+        self.texel.map(|c| c & mask)
+    }
+
+    #[inline(always)]
+    pub fn return_floats(&mut self, value: [f32; 4]) {
         self.texel = value.map(|v| v.to_bits().into());
     }
 
-    fn return_ints(&mut self, value: [i64; 4]) {
-        self.texel = value.map(|v| v as u64);
+    #[inline(always)]
+    pub fn return_ints(&mut self, value: [i64; 4]) {
+        self.texel = value;
     }
 }
 
@@ -139,11 +202,22 @@ pub(crate) extern "C" fn read_image(
     let Some((texture, request)) = (unsafe { borrow_request(texture, request) }) else {
         return;
     };
-    let (at, layer) = request.texel_coordinates(texture);
+    if !texture
+        .direct
+        .as_ref()
+        .is_some_and(|direct| direct.read(request, asks))
+    {
+        read_any_image(texture, request, asks);
+    }
+}
+
+/// Reads a texel of any format and place.
+fn read_any_image(texture: &TextureView, request: &mut ImageRequest, asks: u64) {
+    let (at, layer) = request.texel_coordinates(texture, asks);
     let format = texture.shape.format;
     // A texel outside of the image reads as zeros.
     let texel = texture
-        .read_texel(request.lod, at, layer)
+        .read_texel(request.asked_lod(asks), at, layer)
         .unwrap_or([0; 16]);
     if asks & ask::INTEGERS != 0 {
         request.return_ints(format.decode_ints(&texel))
@@ -162,19 +236,27 @@ pub(crate) extern "C" fn write_image(
     let Some((texture, request)) = (unsafe { borrow_request(texture, request) }) else {
         return;
     };
-    let (at, layer) = request.texel_coordinates(texture);
+    if !texture
+        .direct
+        .as_ref()
+        .is_some_and(|direct| direct.write(request, asks))
+    {
+        write_any_image(texture, request, asks);
+    }
+}
+
+/// Writes a texel of any format and place.
+fn write_any_image(texture: &TextureView, request: &mut ImageRequest, asks: u64) {
+    let (at, layer) = request.texel_coordinates(texture, asks);
     let format = texture.shape.format;
     let mut texel = [0; 16];
     if asks & ask::INTEGERS != 0 {
-        // Whether the highest bit is a sign is the format's to say.
-        let whole = asks & ask::WIDE != 0 || format.is_signed();
-        let mask = if whole { u64::MAX } else { u32::MAX.into() };
-        format.put_ints(request.texel.map(|c| (c & mask) as i64), &mut texel);
+        let value = request.written_ints(asks, format.is_signed());
+        format.put_ints(value, &mut texel);
     } else {
-        let value = request.texel.map(|c| f32::from_bits(c as u32));
-        format.put_floats(value, &mut texel);
+        format.put_floats(request.written_floats(), &mut texel);
     }
-    texture.store_texel(request.lod, at, layer, &texel);
+    texture.store_texel(request.asked_lod(asks), at, layer, &texel);
 }
 
 /// The address of a texel, for atomics: `OpImageTexelPointer`. Outside it is the room of the request's
@@ -187,7 +269,7 @@ pub(crate) extern "C" fn texel_address(
     let Some((texture, request)) = (unsafe { borrow_request(texture, request) }) else {
         return request.cast();
     };
-    let (at, layer) = request.texel_coordinates(texture);
+    let (at, layer) = request.texel_coordinates(texture, 0);
     let outside = request.texel.as_mut_ptr().cast();
     texture.texel_address(0, at, layer).unwrap_or(outside)
 }
@@ -203,6 +285,17 @@ pub(crate) extern "C" fn sample_image(
     let Some((texture, request)) = (unsafe { borrow_request(texture, request) }) else {
         return;
     };
+    if !texture
+        .direct
+        .as_ref()
+        .is_some_and(|direct| direct.sample(sampler, request, asks))
+    {
+        sample_any_image(texture, sampler, request, asks);
+    }
+}
+
+/// Samples an image of any format and place.
+fn sample_any_image(texture: &TextureView, sampler: u64, request: &mut ImageRequest, asks: u64) {
     let (sampled, position, reference) = request.resolve_sampling(texture, sampler, asks);
     if asks & ask::INTEGERS != 0 {
         request.return_ints(sampled.sample_ints(&position))

@@ -2,13 +2,14 @@
 //!
 //! Texels lie in a row: rows, slices, layers, then levels. Only between rows may there be gaps. A value of an image type is the address of
 //! its [`TextureView`]. A sampler is a word, and a sampled image is both. The functions of [`access`] execute the
-//! instructions. Reads outside of the image return the border, and writes there do nothing.
+//! instructions. Usual accesses are [`direct`]. Reads outside of the image return the border, and writes there do nothing.
 //!
 //! # Unsafe code
 //! Texels lie in memory that the launch was promised. They are accessed only inside of the image.
 #![allow(unsafe_code)]
 
 pub(crate) mod access;
+mod direct;
 mod sample;
 pub(crate) mod sampler_word;
 
@@ -18,6 +19,7 @@ pub use spirula_resource::{
 };
 
 use crate::memory::memory_span::MemorySpan;
+use direct::DirectTexture;
 use std::mem::offset_of;
 
 /// An image that is passed to a kernel.
@@ -41,6 +43,8 @@ pub(crate) struct TextureView {
     shape: ImageShape,
     /// Bytes of a texel, which each access needs.
     texel_bytes: u32,
+    /// The facts for direct accesses, if the image has any.
+    direct: Option<DirectTexture>,
 }
 
 /// Offset of the sampler's word in a [`TextureView`].
@@ -59,6 +63,7 @@ impl TextureView {
             texels: image.memory.address,
             shape: image.shape,
             texel_bytes: image.shape.format.texel_bytes(),
+            direct: DirectTexture::new(&image.shape, image.memory.address),
         }
     }
 

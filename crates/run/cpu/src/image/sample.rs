@@ -20,9 +20,18 @@ pub(super) struct SamplePosition {
 /// The texels of an axis on both sides of a coordinate, and the weight of the second. A texel that is
 /// outside is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct AxisTexels {
-    texels: [Option<i64>; 2],
-    weight: f32,
+pub(super) struct AxisTexels {
+    pub texels: [Option<i64>; 2],
+    pub weight: f32,
+}
+
+/// The sampling along an axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AxisSampling {
+    pub address: SamplerAddressing,
+    /// Whether coordinates are normalised.
+    pub normalized: bool,
+    pub filter: SamplerFilter,
 }
 
 /// An image with a sampler.
@@ -31,37 +40,31 @@ pub(super) struct SampledTexture<'a> {
     pub sampler: SamplerState,
 }
 
-impl AxisTexels {
-    /// `n` texels, of which one is at `coordinate`.
-    fn locate_texels(
-        coordinate: f32,
-        offset: i32,
-        n: u32,
-        sampler: &SamplerState,
-        axis: usize,
-        filter: SamplerFilter,
-    ) -> AxisTexels {
-        let (address, size) = (sampler.address[axis], n as f32);
-        let place = match address {
-            _ if !sampler.normalized => coordinate,
-            SamplerAddressing::Repeat => (coordinate - coordinate.floor()) * size,
+impl AxisSampling {
+    /// The texels around a coordinate, of `n`.
+    #[inline(always)]
+    pub fn locate_texels(self, coordinate: f32, offset: i32, n: u32) -> AxisTexels {
+        let size = n as f32;
+        let place = match self.address {
+            _ if !self.normalized => coordinate,
+            SamplerAddressing::Repeat => (coordinate - floor(coordinate)) * size,
             SamplerAddressing::Mirror if offset == 0 => {
                 (coordinate - 2.0 * (0.5 * coordinate).round_ties_even()).abs() * size
             }
             _ => coordinate * size,
         };
-        let texel = |at: i64| wrap_coordinate(at, n.into(), address);
+        let texel = |at: i64| wrap_coordinate(at, n.into(), self.address);
         let offset = i64::from(offset);
-        match filter {
+        match self.filter {
             SamplerFilter::Nearest => {
-                let at = (place.floor() as i64).saturating_add(offset);
+                let at = (floor(place) as i64).saturating_add(offset);
                 AxisTexels {
                     texels: [texel(at); 2],
                     weight: 0.0,
                 }
             }
             SamplerFilter::Linear => {
-                let low = (place - 0.5).floor();
+                let low = floor(place - 0.5);
                 let at = (low as i64).saturating_add(offset);
                 AxisTexels {
                     texels: [texel(at), texel(at.saturating_add(1))],
@@ -70,7 +73,9 @@ impl AxisTexels {
             }
         }
     }
+}
 
+impl AxisTexels {
     /// No axis: the one texel that there is.
     fn single_texel() -> AxisTexels {
         AxisTexels {
@@ -80,11 +85,28 @@ impl AxisTexels {
     }
 }
 
+/// `f32::floor` without a call of a function, which plain x86-64 needs.
+#[inline(always)]
+fn floor(value: f32) -> f32 {
+    // Larger numbers are integers, infinite, or no number.
+    const ALL_INTEGERS: f32 = 8_388_608.0;
+    if value.abs() < ALL_INTEGERS {
+        let whole = value as i32 as f32;
+        let below = if whole > value { whole - 1.0 } else { whole };
+        return below.copysign(value);
+    }
+    value.floor()
+}
+
 /// The texel that represents one that may be outside of the image.
+#[inline(always)]
 fn wrap_coordinate(at: i64, n: i64, address: SamplerAddressing) -> Option<i64> {
+    if (0..n).contains(&at) {
+        return Some(at);
+    }
     match address {
         SamplerAddressing::ClampToEdge => Some(at.clamp(0, n - 1)),
-        SamplerAddressing::Border => (0..n).contains(&at).then_some(at),
+        SamplerAddressing::Border => None,
         SamplerAddressing::Repeat => Some(at.rem_euclid(n)),
         SamplerAddressing::Mirror => {
             let twice = at.rem_euclid(2 * n);
@@ -248,8 +270,12 @@ impl SampledTexture<'_> {
         let shape = &self.texture.shape;
         let size = shape.level_size(level);
         let axis = |n: usize, coordinate: f32| {
-            let sampler = &self.sampler;
-            AxisTexels::locate_texels(coordinate, position.offset[n], size[n], sampler, n, filter)
+            let sampling = AxisSampling {
+                address: self.sampler.address[n],
+                normalized: self.sampler.normalized,
+                filter,
+            };
+            sampling.locate_texels(coordinate, position.offset[n], size[n])
         };
         let layer = |n: usize| {
             if shape.arrayed {
@@ -277,13 +303,12 @@ impl SampledTexture<'_> {
             ImageDimensions::Cube => {
                 let (face, s, t) = select_cube_face([x, y, z]);
                 // Coordinates are clamped to the edges of the face.
-                let edges = SamplerState {
-                    address: [SamplerAddressing::ClampToEdge; 3],
-                    ..self.sampler
+                let edges = AxisSampling {
+                    address: SamplerAddressing::ClampToEdge,
+                    normalized: self.sampler.normalized,
+                    filter,
                 };
-                let axis = |n: usize, at: f32| {
-                    AxisTexels::locate_texels(at, 0, size[n], &edges, n, filter)
-                };
+                let axis = |n: usize, at: f32| edges.locate_texels(at, 0, size[n]);
                 let cube = if shape.arrayed {
                     position.coordinate[3].round_ties_even() as i64
                 } else {
@@ -347,8 +372,24 @@ mod tests {
         address: SamplerAddressing,
         filter: SamplerFilter,
     ) -> [Option<i64>; 2] {
-        let sampler = SamplerState::from_opencl(address, filter, true);
-        AxisTexels::locate_texels(coordinate, 0, 4, &sampler, 0, filter).texels
+        let sampling = AxisSampling {
+            address,
+            normalized: true,
+            filter,
+        };
+        sampling.locate_texels(coordinate, 0, 4).texels
+    }
+
+    #[test]
+    fn floor_is_that_of_the_library() {
+        for n in 0..=u16::MAX {
+            for low in [0, 1, 0x7FFF, 0x8000, 0xFFFF] {
+                let value = f32::from_bits(u32::from(n) << 16 | low);
+                let (ours, wanted) = (floor(value), value.floor());
+                let same = ours.to_bits() == wanted.to_bits() || wanted.is_nan();
+                assert!(same, "{value:e}: {ours:e}, not {wanted:e}");
+            }
+        }
     }
 
     #[test]

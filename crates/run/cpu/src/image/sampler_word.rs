@@ -1,5 +1,6 @@
 //! Samplers as words, which generated code passes on.
 
+use super::sample::AxisSampling;
 use spirula_resource::{
     BORDER_COLOURS, DEPTH_COMPARISONS, MAX_LOD, SAMPLER_ADDRESSINGS, SAMPLER_FILTERS,
     SamplerFilter, SamplerState,
@@ -59,6 +60,32 @@ pub(crate) fn decode_sampler(word: u64) -> SamplerState {
         border: BORDER_COLOURS[field(at::BORDER, 2)],
         lods: [lod(0), lod(1)],
         compare: compare.map(|n| DEPTH_COMPARISONS[n % DEPTH_COMPARISONS.len()]),
+    }
+}
+
+/// The filter of a sampler that has one for magnification and minification.
+#[inline(always)]
+pub(super) fn single_filter(word: u64) -> Option<SamplerFilter> {
+    match word >> at::FILTERS & 3 {
+        0 => Some(SamplerFilter::Nearest),
+        3 => Some(SamplerFilter::Linear),
+        _ => None,
+    }
+}
+
+/// Whether coordinates are normalised.
+#[inline(always)]
+pub(super) fn is_normalized(word: u64) -> bool {
+    word >> at::NORMALIZED & 1 != 0
+}
+
+/// The sampling along an axis.
+#[inline(always)]
+pub(super) fn axis_sampling(word: u64, axis: usize, filter: SamplerFilter) -> AxisSampling {
+    AxisSampling {
+        address: SAMPLER_ADDRESSINGS[(word >> (2 * axis)) as usize & 3],
+        normalized: is_normalized(word),
+        filter,
     }
 }
 
