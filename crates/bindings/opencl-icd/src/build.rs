@@ -95,6 +95,7 @@ impl BuildRequest<'_> {
     /// When the source has errors, or something to build it is missing.
     pub fn build_for(&self, device: usize) -> Result<(), BuildFailure> {
         let built = self.make_image(device);
+        let has_uniform_groups = self.has_uniform_groups(device);
         let options = self.option_text.to_owned();
         match built {
             Ok((image, log)) => {
@@ -104,6 +105,7 @@ impl BuildRequest<'_> {
                         status: CL_BUILD_SUCCESS,
                         options,
                         log,
+                        has_uniform_groups,
                         image: Some(image),
                     },
                 );
@@ -116,11 +118,22 @@ impl BuildRequest<'_> {
                         status: CL_BUILD_ERROR,
                         options,
                         log: failure.log.clone(),
+                        has_uniform_groups,
                         image: None,
                     },
                 );
                 Err(failure)
             }
+        }
+    }
+
+    /// Whether workgroups must divide the size of a launch (OpenCL specification, `clEnqueueNDRangeKernel`).
+    fn has_uniform_groups(&self, device: usize) -> bool {
+        let options = self.options;
+        match &self.program.source {
+            ProgramSource::Text(_) => options.has_uniform_groups || options.is_first_version,
+            ProgramSource::Module(_) | ProgramSource::Binaries => options.has_uniform_groups,
+            ProgramSource::Linked => self.program.build_of(device).has_uniform_groups,
         }
     }
 

@@ -126,9 +126,6 @@ impl StoredArgument {
     }
 }
 
-/// The option of builds by which workgroups divide the size of each launch.
-const UNIFORM_GROUPS: &str = "-cl-uniform-work-group-size";
-
 impl ClKernel {
     /// Invocations of a sub-group of the kernel on a device.
     pub fn subgroup_width(&self, device: &ClDevice) -> usize {
@@ -139,13 +136,7 @@ impl ClKernel {
     /// Whether the program was built so that workgroups must divide the size of a launch on a device.
     pub fn has_uniform_groups(&self, device: &ClDevice) -> bool {
         let index = self.program.device_index(device);
-        let options = index.map(|index| self.program.build_of(index).options);
-        let is_set = |options: String| {
-            options
-                .split_whitespace()
-                .any(|word| word == UNIFORM_GROUPS)
-        };
-        options.is_ok_and(is_set)
+        index.is_ok_and(|index| self.program.build_of(index).has_uniform_groups)
     }
 
     /// A kernel of a program that was built.

@@ -50,6 +50,8 @@ pub struct DeviceBuild {
     pub options: String,
     /// Messages.
     pub log: String,
+    /// Whether workgroups must divide the size of each launch.
+    pub has_uniform_groups: bool,
     /// The module, unless the build failed.
     pub image: Option<Arc<ProgramImage>>,
 }
@@ -60,6 +62,7 @@ impl Default for DeviceBuild {
             status: CL_BUILD_NONE,
             options: String::new(),
             log: String::new(),
+            has_uniform_groups: false,
             image: None,
         }
     }

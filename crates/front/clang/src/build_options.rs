@@ -9,6 +9,10 @@ pub struct BuildOptions {
     pub clang: Vec<String>,
     /// Whether linking makes a library.
     pub creates_library: bool,
+    /// Whether workgroups divide the size of each launch by the option that says so.
+    pub has_uniform_groups: bool,
+    /// Whether sources are of OpenCL C 1, in which workgroups always divide the size of a launch.
+    pub is_first_version: bool,
     /// Whether the optimisers of the devices run.
     pub is_optimised: bool,
 }
@@ -29,7 +33,7 @@ const FOR_CLANG: &[&str] = &[
     "-cl-unsafe-math-optimizations",
     "-cl-finite-math-only",
     "-cl-fast-relaxed-math",
-    "-cl-uniform-work-group-size",
+    UNIFORM_GROUPS,
     "-cl-strict-aliasing",
 ];
 
@@ -42,6 +46,12 @@ const WITHOUT_EFFECT: &[&str] = &[
     "spir",
     "-cl-intel-greater-than-4GB-buffer-required",
 ];
+
+/// The option by which workgroups divide the size of each launch.
+const UNIFORM_GROUPS: &str = "-cl-uniform-work-group-size";
+
+/// The language versions in which they always do.
+const FIRST_VERSIONS: &str = "-cl-std=CL1.";
 
 /// The language version of sources that ask for none (OpenCL specification, section 5.8.6.5).
 const DEFAULT_STANDARD: &str = "-cl-std=CL1.2";
@@ -78,11 +88,13 @@ pub fn parse_build_options(text: &str) -> Result<BuildOptions, ClangError> {
         } else if word == "-create-library" {
             options.creates_library = true;
         } else if FOR_CLANG.contains(&word.as_str()) {
+            options.has_uniform_groups |= word == UNIFORM_GROUPS;
             options.clang.push(word);
         } else if !WITHOUT_EFFECT.contains(&word.as_str()) && !is_vendor_option(&word) {
             return Err(unknown());
         }
     }
+    options.is_first_version = standard.starts_with(FIRST_VERSIONS);
     options.clang.push(standard);
     options.clang.push(level.to_owned());
     Ok(options)
@@ -162,6 +174,22 @@ mod tests {
         let parsed = parse_build_options("-cl-opt-disable").expect("it is known");
         assert_eq!(parsed.clang, ["-cl-std=CL1.2", "-O0"]);
         assert!(!parsed.is_optimised);
+    }
+
+    #[test]
+    fn groups_are_uniform_by_version_or_option() {
+        for (text, first, uniform) in [
+            ("", true, false),
+            ("-cl-std=CL1.1", true, false),
+            ("-cl-std=CL1.2 -cl-uniform-work-group-size", true, true),
+            ("-cl-std=CL2.0", false, false),
+            ("-cl-uniform-work-group-size -cl-std=CL3.0", false, true),
+            ("-cl-std=CLC++2021", false, false),
+        ] {
+            let parsed = parse_build_options(text).expect("they are known");
+            let found = [parsed.is_first_version, parsed.has_uniform_groups];
+            assert_eq!(found, [first, uniform], "{text}");
+        }
     }
 
     #[test]

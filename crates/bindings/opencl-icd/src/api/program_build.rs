@@ -215,8 +215,10 @@ fn link_for_device(
     text: &str,
 ) -> CallResult<(DeviceBuild, Option<BuildFailure>)> {
     let mut images = Vec::new();
+    let mut has_uniform_groups = options.has_uniform_groups;
     for input in inputs {
         let build = input.build_of(input.device_index(device)?);
+        has_uniform_groups |= build.has_uniform_groups;
         let image = build.image.filter(|image| image.is_linkable());
         let message = "a program was not compiled for the device";
         images.push(image.ok_or_else(|| CallError::new(CL_INVALID_OPERATION, message))?);
@@ -227,6 +229,7 @@ fn link_for_device(
                 status: CL_BUILD_SUCCESS,
                 options: text.to_owned(),
                 log: String::new(),
+                has_uniform_groups,
                 image: Some(Arc::new(image)),
             };
             (build, None)
@@ -236,6 +239,7 @@ fn link_for_device(
                 status: CL_BUILD_ERROR,
                 options: text.to_owned(),
                 log: failure.log.clone(),
+                has_uniform_groups,
                 image: None,
             };
             (build, Some(failure))

@@ -40,3 +40,4 @@ mod session;
 mod shared_memory;
 mod sub_devices;
 mod threads;
+mod uniform_groups;

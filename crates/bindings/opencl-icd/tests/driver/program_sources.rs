@@ -347,25 +347,6 @@ fn sources_see_the_version_and_alignment() {
 }
 
 #[test]
-fn groups_are_uniform_where_the_build_says_so() {
-    let Some(session) = open() else { return };
-    let program = load(&session, &[SOURCE]);
-    let output = session.filled(&[0_u32; 2]);
-    let launch_partial = || {
-        let kernel = create_kernel(&program, "write").expect("it is there");
-        set_object(&kernel, 0, &output);
-        launch(session.queue.raw, kernel.raw, None, &[5], Some(&[4]), &[])
-    };
-    assert_eq!(build(&program, "-DVALUE=1 -cl-std=CL3.0"), Ok(()));
-    assert_eq!(launch_partial(), Ok(()));
-    // The launch holds the kernel until it has ended.
-    session.read::<u32>(&output, 2);
-    let options = "-DVALUE=1 -cl-std=CL3.0 -cl-uniform-work-group-size";
-    assert_eq!(build(&program, options), Ok(()));
-    assert_eq!(launch_partial(), Err(CL_INVALID_WORK_GROUP_SIZE));
-}
-
-#[test]
 fn kernels_that_demand_a_size_have_smaller_groups_at_the_end() {
     let source = "kernel __attribute__((reqd_work_group_size(4, 1, 1))) void count(global uint *out) {\n\
                       out[get_global_id(0)] = get_local_size(0) * 10 + get_enqueued_local_size(0);\n\
