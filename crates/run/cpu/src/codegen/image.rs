@@ -2,8 +2,10 @@
 
 use super::lowering::{ClifLowering, clif_type, invariant_flags, plain_flags};
 use super::{ClifResult, ClifScalars};
-use crate::image::access::{self, TextureQuery, ask, at};
-use crate::image::{ImageType, SAMPLER};
+use crate::image::ImageType;
+use crate::image::access::{self, TextureQuery};
+use crate::image::image_request::{ask, at};
+use crate::image::texture_view::SAMPLER;
 use crate::module::types::ScalarRepr;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use spirula_diagnostics::SourceDiagnostic;

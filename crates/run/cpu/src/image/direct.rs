@@ -4,11 +4,10 @@
 //! functions execute a request or decline it. The general functions in [`super::access`] execute what is declined: borders,
 //! offsets, derivatives, comparisons, and coordinates outside of an image. Results are the same bit by bit.
 
-use super::access::{ImageRequest, ask};
-use super::sample::AxisTexels;
+use super::axis_sampling::AxisTexels;
+use super::image_request::{ImageRequest, ask};
 use super::sampler_word;
-use super::{ImageDimensions, ImageShape, SamplerFilter};
-use spirula_resource::TexelCodec;
+use spirula_resource::{ImageDimensions, ImageShape, SamplerFilter, TexelCodec};
 
 /// Requests with one of these bits are declined.
 const DECLINED: u64 = ask::OFFSET | ask::GRADIENTS | ask::COMPARES;
@@ -222,9 +221,10 @@ impl DirectTexture {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TextureView;
-    use super::super::access::{ImageRequest, ask, read_image, sample_image, write_image};
+    use super::super::access::{read_image, sample_image, write_image};
+    use super::super::image_request::{ImageRequest, ask};
     use super::super::sampler_word::encode_sampler;
+    use super::super::texture_view::TextureView;
     use super::super::{HostImage, ImageDimensions, ImageShape, SamplerState, TexelFormat};
     use crate::memory::memory_span::MemorySpan;
     use spirula_resource::{SAMPLER_ADDRESSINGS, SAMPLER_FILTERS};
@@ -250,10 +250,8 @@ mod tests {
                 memory,
                 sampler: SamplerState::default(),
             });
-            let general = TextureView {
-                direct: None,
-                ..direct
-            };
+            let mut general = direct;
+            general.direct = None;
             ViewPair {
                 bytes,
                 direct,

@@ -1,6 +1,6 @@
 //! Samplers as words, which generated code passes on.
 
-use super::sample::AxisSampling;
+use super::axis_sampling::AxisSampling;
 use spirula_resource::{
     BORDER_COLOURS, DEPTH_COMPARISONS, MAX_LOD, SAMPLER_ADDRESSINGS, SAMPLER_FILTERS,
     SamplerFilter, SamplerState,
