@@ -293,9 +293,19 @@ fn streamed_scans() {
 /// Scatters whose positions are chosen.
 #[test]
 fn scatters() {
-    let source = include_str!("../futhark_source/scatters.fut");
+    passes_both_schedules(7, include_str!("../futhark_source/scatters.fut"));
+}
+
+/// Powers of integers, of which those of two are shifts.
+#[test]
+fn powers() {
+    passes_both_schedules(2, include_str!("../futhark_source/powers.fut"));
+}
+
+/// Tests of a source pass by the kernels of processors and of graphics cards.
+fn passes_both_schedules(count: usize, source: &str) {
+    let passed = [format!("{count} passed, 0 failed, 0 unsupported")];
     for schedule in ["cpu", "gpu"] {
-        let passed = ["7 passed, 0 failed, 0 unsupported"];
         assert_eq!(report_with(source, schedule), passed, "{schedule}");
     }
 }
@@ -309,11 +319,7 @@ fn folds() {
 /// Maps over the results of reductions, by the kernels of processors and of graphics cards.
 #[test]
 fn epilogues() {
-    let source = include_str!("../futhark_source/epilogues.fut");
-    for schedule in ["cpu", "gpu"] {
-        let passed = ["17 passed, 0 failed, 0 unsupported"];
-        assert_eq!(report_with(source, schedule), passed, "{schedule}");
-    }
+    passes_both_schedules(17, include_str!("../futhark_source/epilogues.fut"));
 }
 
 /// The number of kernels for processors whose workgroups are one gang.

@@ -320,6 +320,9 @@ impl KernelLowering<'_> {
 
     /// A power by repeated squaring, one iteration for each bit of the exponent; 0 for negative exponents.
     fn emit_integer_power(&mut self, ty: Id, width: u32, args: &[Id]) -> Id {
+        if args[0] == self.const_uint(width, 2) {
+            return self.emit_power_of_two(ty, width, args[1]);
+        }
         let (zero, one) = (self.const_uint(width, 0), self.const_uint(width, 1));
         let negative = self.emit_bool_value(S::SLessThan, &[args[1], zero]);
         let start = self.select(ty, negative, zero, one);
@@ -352,6 +355,16 @@ impl KernelLowering<'_> {
             Ok(()) => self.emit_load(ty, product),
             Err(never) => match never {},
         }
+    }
+
+    /// A power of two by a shift; 0 for negative exponents, and for those that shift the bit out.
+    fn emit_power_of_two(&mut self, ty: Id, width: u32, exponent: Id) -> Id {
+        let [zero, one, last, bits] = [0, 1, u64::from(width) - 1, u64::from(width)]
+            .map(|number| self.const_uint(width, number));
+        let amount = self.emit_value(S::BitwiseAnd, ty, &[exponent, last]);
+        let power = self.emit_value(S::ShiftLeftLogical, ty, &[one, amount]);
+        let is_within = self.emit_bool_value(S::ULessThan, &[exponent, bits]);
+        self.select(ty, is_within, power, zero)
     }
 
     /// Operators on floats that are not a single instruction at every width.
