@@ -110,11 +110,10 @@ impl SourceChecker<'_> {
                 self.require_redefinable(value.name)?;
                 if value.keyword == ValueKeyword::Entry && site == DeclarationSite::Module {
                     let message = "Entry points may not be declared inside modules";
-                    return Err(self.fail_with(declaration.range, message, |fault| {
-                        fault.with_hint(
-                            "declare it with `def`, and an entry point outside that calls it",
-                        )
-                    }));
+                    let hint = "declare it with `def`, and an entry point outside that calls it";
+                    return Err(
+                        self.fail_with(declaration.range, message, |fault| fault.with_hint(hint))
+                    );
                 }
                 let binding = self.check_value_declaration(value, &declaration.attributes)?;
                 if let ValueTarget::Definition(id) = binding.target
@@ -150,9 +149,9 @@ impl SourceChecker<'_> {
                 self.record_definition(*name, NameMeaning::Module);
                 let parameters = parameters.clone();
                 self.module_path.push(name.name);
-                let module = self.check_module_definition(parameters, *ascribed, *definition);
+                let checked = self.check_module_definition(parameters, *ascribed, *definition);
                 self.module_path.pop();
-                let module = module?;
+                let module = checked?;
                 let place = self.place(name.range);
                 names
                     .terms
