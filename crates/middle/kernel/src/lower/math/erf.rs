@@ -158,8 +158,8 @@ impl KernelLowering<'_> {
         Ok(self.sign_number(s, erf, a))
     }
 
-    /// A result with the sign of the argument. That of a NaN is the NaN. It is selected before the sign: Mesa 26.1.6 takes
-    /// wrong bits where a combination of bits is selected by a test of its own sign's number.
+    /// A result with the sign of the argument, and the argument itself where it is a NaN. The NaN is selected before the sign:
+    /// Mesa 26.1.6 (lavapipe) computes wrong bits if the number with its sign is selected by whether the argument is a NaN.
     fn sign_number(&mut self, s: ScalarType, result: Id, a: Id) -> Id {
         let is_number = self.emit_bool_value(S::FOrdEqual, &[a, a]);
         let size = self.select_scalar(s, is_number, result, a);
