@@ -244,7 +244,7 @@ impl DeviceScheduler {
         }
         let mut device = self.lock_device();
         if !self.is_measuring.swap(true, Ordering::Relaxed) {
-            device.measure_times()?;
+            device.measure_times(true)?;
         }
         device.wait_idle()?;
         device.take_device_time();

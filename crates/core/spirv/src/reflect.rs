@@ -141,6 +141,15 @@ pub fn entry_points(module: &SpirvModule) -> Vec<(String, ExecutionModel)> {
         .collect()
 }
 
+/// The name that a module gives its first entry point's function for debugging.
+pub fn first_entry_label(module: &SpirvModule) -> Option<String> {
+    let mut points = module.section_insts(ModuleSection::EntryPoints);
+    let function = points.next()?.id_operand(1);
+    let mut names = module.section_insts(ModuleSection::Names);
+    let name = names.find(|name| name.op() == Op::Name && name.id_operand(0) == function)?;
+    Some(name.string_operand(1))
+}
+
 /// The specialisation constants of a module, in order.
 pub fn spec_constants(
     module: &SpirvModule,

@@ -40,6 +40,7 @@
 //! // The host launches it.
 //! let (groups, one) = (b.read_var(n), b.make_i64(1));
 //! let kernel = b.add_kernel(KernelData {
+//!     label: None,
 //!     blocks: vec![groups],
 //!     block_size: vec![BlockSize::Constant(one)],
 //!     captures: vec![KernelCapture::Memory(xs)],

@@ -1,5 +1,6 @@
 //! Drivers: the interface that an implementation of a device provides, and the facts of a device.
 
+use crate::profile::LaunchTime;
 use crate::{
     BufferHandle, DeviceError, ImageHandle, ImageShape, ImportedMemory, KernelHandle, KernelLaunch,
     KernelModuleScope, PipeHandle, PipeShape, ResourceHandle, SamplerHandle, SamplerState,
@@ -483,11 +484,12 @@ pub trait DeviceDriver: Send {
         Vec::new()
     }
 
-    /// Measures the times of launches from now on, as [`DeviceOptions::times`] does from the beginning. Nothing runs.
-    fn measure_times(&mut self) {}
+    /// Measures the times of launches from now on, as [`DeviceOptions::times`] does from the beginning, or no longer. Nothing
+    /// runs.
+    fn measure_times(&mut self, _is_on: bool) {}
 
     /// Returns the device times of launches that ended since the last call, where they are measured.
-    fn take_times(&mut self) -> Vec<(KernelHandle, Duration)> {
+    fn take_times(&mut self) -> Vec<LaunchTime> {
         Vec::new()
     }
 }

@@ -57,7 +57,7 @@ pub use launch_builder::{
 };
 pub use machine::DeviceMachine;
 pub use module_scope::KernelModuleScope;
-pub use profile::{DeviceProfile, KernelTime};
+pub use profile::{DeviceProfile, KernelTime, MeasuredLaunch};
 pub use spirula_program::ByteRegion;
 pub use spirula_resource::{
     BorderColour, DepthComparison, FaultKind, FaultReport, ImageDimensions, ImageShape,

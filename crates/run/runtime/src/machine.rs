@@ -114,9 +114,8 @@ impl<'d> DeviceMachine<'d> {
         // Constants that a kernel does not use may have been optimised away.
         let value = |id: u32| Some((id, *request.constants.get(id as usize)?));
         let spec: Vec<(u32, u64)> = used.iter().filter_map(|c| value(c.spec_id)).collect();
-        let name = request.kernel.to_string();
         self.device
-            .create_own_kernel(module.clone(), "main", &spec, name)
+            .create_own_kernel(module.clone(), "main", &spec, request.kernel)
     }
 
     /// Default sizes for this kind of device.

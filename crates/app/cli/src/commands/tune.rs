@@ -226,8 +226,7 @@ impl<'a> ScheduleTuner<'a> {
         called.map_err(|e| e.to_string())?;
         let mut times = vec![Duration::ZERO; self.dispatches.len()];
         for kernel in device.kernel_times() {
-            let number: Option<usize> = kernel.name.parse().ok();
-            if let Some(time) = number.and_then(|number| times.get_mut(number)) {
+            if let Some(time) = kernel.number.and_then(|number| times.get_mut(number)) {
                 *time += kernel.run;
             }
         }

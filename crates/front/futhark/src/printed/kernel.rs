@@ -209,6 +209,7 @@ impl FutharkReader<'_> {
         self.scopes.pop_scope();
         self.builder.set_place(place);
         let kernel = self.builder.add_kernel(KernelData {
+            label: None,
             blocks,
             block_size,
             captures,

@@ -242,10 +242,9 @@ impl<'p> OutlineWriter<'p, '_> {
             .iter()
             .map(|size| size.size_expr())
             .collect();
-        let lines = vec![
-            format!("groups {}", self.format_exprs(&data.blocks)),
-            format!("size {}", self.format_exprs(&size)),
-        ];
+        let mut lines = Vec::from_iter(data.label.clone());
+        lines.push(format!("groups {}", self.format_exprs(&data.blocks)));
+        lines.push(format!("size {}", self.format_exprs(&size)));
         (format!("kernel {}", self.numbers[kernel.index()]), lines)
     }
 

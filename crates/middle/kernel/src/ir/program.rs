@@ -146,6 +146,8 @@ pub struct FuncData {
 /// A kernel and its launch.
 #[derive(Clone, Debug)]
 pub struct KernelData {
+    /// A name for profiles and for the text of the module; several kernels may have the same.
+    pub label: Option<String>,
     /// Workgroups in each dimension: one to three `i64` expressions over variables of the host.
     pub blocks: Vec<ExprId>,
     /// Invocations of a workgroup in each dimension.

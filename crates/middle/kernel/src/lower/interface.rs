@@ -307,11 +307,13 @@ impl KernelLowering<'_> {
         smallest.unwrap_or(0) << 32
     }
 
-    /// Ends the function, and declares the entry point and the needs of the module.
+    /// Ends the function, names it, and declares the entry point and the needs of the module.
     pub(super) fn finish_module(
         mut self,
         main: Id,
+        label: Option<&str>,
     ) -> Result<(SpirvModule, Vec<SpecValue>), SourceDiagnostic> {
+        self.b.set_name(main, label.unwrap_or_default());
         self.b.append_effect(Op::Return, &[]);
         let body = self.b.module().function(self.b.current_function()).blocks[1];
         let body = self.b.module().label(body);

@@ -118,7 +118,7 @@ fn lower_as(
         .map(|b| lower.binding_reach(b))
         .collect();
     let uses_failures = lower.is_bound(failure_binding);
-    let (module, constants) = lower.finish_module(main)?;
+    let (module, constants) = lower.finish_module(main, data.label.as_deref())?;
     Ok(LoweredKernel {
         module,
         laid_out: None,

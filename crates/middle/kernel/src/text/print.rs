@@ -403,7 +403,11 @@ impl KernelPrinter<'_> {
 
     fn print_kernel(&mut self, kernel: KernelId) {
         let kernel = self.program.kernel(kernel);
-        self.out.push_str("launch [");
+        self.out.push_str("launch ");
+        if let Some(label) = &kernel.label {
+            put!(self, "{label:?} ");
+        }
+        self.out.push('[');
         self.print_exprs(&kernel.blocks);
         self.out.push_str("] size [");
         self.print_list(&kernel.block_size, |printer, size| {

@@ -338,6 +338,10 @@ impl KernelParser {
 
     fn parse_kernel(&mut self) -> Result<(), SourceDiagnostic> {
         let place = self.builder.current_place();
+        let label = match self.peek() {
+            TextToken::Text(_) => Some(self.parse_string()?),
+            _ => None,
+        };
         let blocks = self.parse_exprs()?;
         self.expect_word("size")?;
         self.expect_mark("[")?;
@@ -354,6 +358,7 @@ impl KernelParser {
         let failure_tolerant = self.eat_word("tolerant");
         let body = self.parse_block()?;
         let kernel = self.builder.add_kernel(KernelData {
+            label,
             blocks,
             block_size,
             captures,

@@ -92,6 +92,7 @@ impl FunctionLowering<'_> {
             ScalarRef::Var(_) => BlockSize::Dynamic(size),
         };
         let kernel = self.builder.add_kernel(KernelData {
+            label: None,
             blocks,
             block_size: vec![size],
             captures,

@@ -93,7 +93,7 @@ fn select_rows(
         code.store(result, place, index);
     });
     let groups = code.b.make_i64(sizes.rows as i64);
-    code.finish(groups, 1)
+    code.finish("select_first", groups, 1)
 }
 
 impl WordHeap {

@@ -18,6 +18,7 @@ mod adjacent_points;
 mod contraction;
 mod direct_tile;
 mod dispatch;
+mod dispatch_label;
 mod distribute;
 mod form_dispatch;
 mod matrix_operand;

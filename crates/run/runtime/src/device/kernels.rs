@@ -5,14 +5,14 @@ use super::kernel_shader::{self, KernelShader};
 use super::{ComputeDevice, printf_records, program_variables};
 use crate::data::ElementType;
 use crate::driver::KernelSource;
-use crate::profile::{KernelTime, add_elapsed_time};
+use crate::profile::{KernelTime, LaunchTime, MeasuredLaunch, add_elapsed_time};
 use crate::type_names::TypeNames;
 use crate::{DeviceError, KernelHandle, KernelModuleScope};
 use spirula_legalize::device::{drop_missing_float_controls, fix_constants};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::reflect::{EntryInterface, InterfaceParam};
+use spirula_spirv::reflect::{EntryInterface, InterfaceParam, first_entry_label};
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -170,20 +170,25 @@ impl ComputeDevice {
     }
 
     /// As [`ComputeDevice::create_kernel`], for a module that this toolchain lowered for this run. Float controls that the device
-    /// lacks are dropped. `name` is the kernel's name in profiles.
+    /// lacks are dropped. The kernel has a number in its program.
     pub(crate) fn create_own_kernel(
         &mut self,
         mut module: SpirvModule,
         entry: &str,
         spec: &[(u32, u64)],
-        name: String,
+        in_program: usize,
     ) -> Result<KernelHandle, DeviceError> {
+        let name = match first_entry_label(&module) {
+            Some(label) => format!("{label}.{in_program}"),
+            None => in_program.to_string(),
+        };
         drop_missing_float_controls(&mut module, self.info().special_values);
         let scope = KernelModuleScope::default();
         let number = self.compiled.next_number();
         let kernel = self.new_kernel(&module, entry, spec, ModuleProvenance::Here, scope)?;
         if let Some(compiled) = self.compiled.get_mut(number) {
             compiled.name = name;
+            compiled.number = Some(in_program);
         }
         Ok(kernel)
     }
@@ -205,6 +210,7 @@ impl ComputeDevice {
         made?;
         self.compiled.insert(KernelTime {
             name: source.interface.name.clone(),
+            number: None,
             compile,
             was_cached: self.driver.was_cached(kernel),
             launches: 0,
@@ -274,27 +280,48 @@ impl ComputeDevice {
         times.into_iter().map(|(_, time)| time.clone()).collect()
     }
 
-    /// Measures the times of launches from now on, where the device can.
+    /// Measures the times of launches from now on, where the device can, or no longer.
     ///
     /// # Errors
     /// When earlier work failed, which is awaited.
-    pub fn measure_times(&mut self) -> Result<(), DeviceError> {
+    pub fn measure_times(&mut self, is_on: bool) -> Result<(), DeviceError> {
         self.wait_idle()?;
-        self.driver.measure_times();
+        self.driver.measure_times(is_on);
         Ok(())
     }
 
     /// The time on the device of all launches that ended since the last call, if any were measured.
     pub fn take_device_time(&mut self) -> Option<Duration> {
-        let mut total = None;
-        for (kernel, time) in self.driver.take_times() {
-            if let Some(row) = self.compiled.get_mut(kernel.index()) {
+        let launches = self.take_launch_times();
+        let times = launches.iter().map(|launch| launch.run);
+        times.reduce(|total, time| total + time)
+    }
+
+    /// All launches that ended since the last call, if any were measured. Their times are added to those of their kernels, as
+    /// by [`ComputeDevice::take_device_time`].
+    pub fn take_launches(&mut self) -> Vec<MeasuredLaunch> {
+        let launches = self.take_launch_times();
+        let named = launches.into_iter().filter_map(|launch| {
+            let kernel = self.compiled.get(launch.kernel.index())?;
+            Some(MeasuredLaunch {
+                kernel: kernel.name.clone(),
+                begin: launch.begin,
+                run: launch.run,
+            })
+        });
+        named.collect()
+    }
+
+    /// Takes the times of launches from the driver, and adds them to those of their kernels.
+    fn take_launch_times(&mut self) -> Vec<LaunchTime> {
+        let launches = self.driver.take_times();
+        for launch in &launches {
+            if let Some(row) = self.compiled.get_mut(launch.kernel.index()) {
                 row.launches += 1;
-                row.run += time;
+                row.run += launch.run;
             }
-            *total.get_or_insert_default() += time;
         }
-        total
+        launches
     }
 
     /// The interface of a kernel.

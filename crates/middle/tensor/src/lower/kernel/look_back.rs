@@ -133,6 +133,7 @@ fn build_clear_kernel(
     });
     let body = b.end_block();
     KernelData {
+        label: Some("clear_status".to_owned()),
         blocks: vec![b.make_i64(count.div_ceil(invocations) as i64)],
         block_size: vec![BlockSize::Constant(b.make_i64(invocations as i64))],
         captures: vec![KernelCapture::Memory(memory)],

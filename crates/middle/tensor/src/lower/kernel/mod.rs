@@ -67,6 +67,7 @@ pub(super) fn lower_dispatch(
         .map(|n| BlockSize::Constant(b.make_i64(*n as i64)))
         .collect();
     KernelData {
+        label: Some(dispatch.label()),
         blocks,
         block_size,
         captures: uses,

@@ -69,6 +69,7 @@ pub(super) fn lower_kernel_loop(
     }
     let [one, invocations] = [1, lanes as i64].map(|count| b.make_i64(count));
     let data = KernelData {
+        label: Some("while".to_owned()),
         blocks: vec![one],
         block_size: vec![BlockSize::Constant(invocations)],
         captures: b.find_captures(kernel),

@@ -25,11 +25,12 @@ impl<'b> RadixKernelCode<'b> {
         RadixKernelCode { b }
     }
 
-    /// Ends the kernel. It is launched with workgroups of a size.
-    pub fn finish(self, groups: ExprId, size: u64) -> KernelData {
+    /// Ends the kernel. It has a name, and is launched with workgroups of a size.
+    pub fn finish(self, name: &str, groups: ExprId, size: u64) -> KernelData {
         let body = self.b.end_block();
         let size = self.b.make_i64(size as i64);
         KernelData {
+            label: Some(name.to_owned()),
             blocks: vec![groups],
             block_size: vec![BlockSize::Constant(size)],
             captures: self.b.find_captures(body),

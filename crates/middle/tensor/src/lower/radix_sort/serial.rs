@@ -48,7 +48,7 @@ pub(super) fn sort_rows(
         scatter_elements(&mut code, &part, counts, buffers, *pass);
     }
     let groups = rows.count.to_i64(code.b);
-    code.finish(groups, 1)
+    code.finish("sort_sort_rows", groups, 1)
 }
 
 /// A kernel that counts the digits of each chunk.
@@ -74,7 +74,7 @@ pub(super) fn count_chunks(b: &mut ProgramBuilder, chunks: &ChunkPass<'_>) -> Ke
         code.store(totals, place, count);
     });
     let groups = rows.count_groups(code.b);
-    code.finish(groups, 1)
+    code.finish("sort_count_chunks", groups, 1)
 }
 
 /// A kernel that replaces the totals of each row by the sums of those before them.
@@ -97,7 +97,7 @@ pub(super) fn scan_totals(b: &mut ProgramBuilder, chunks: &ChunkPass<'_>) -> Ker
         code.b.push_assignment(sum, after);
     });
     let groups = rows.count.to_i64(code.b);
-    code.finish(groups, 1)
+    code.finish("sort_scan_totals", groups, 1)
 }
 
 /// A kernel that moves the elements of each chunk.
@@ -122,7 +122,7 @@ pub(super) fn scatter_chunks(b: &mut ProgramBuilder, chunks: &ChunkPass<'_>) -> 
     };
     scatter_elements(&mut code, &part, places, &chunks.buffers, pass);
     let groups = rows.count_groups(code.b);
-    code.finish(groups, 1)
+    code.finish("sort_scatter_chunks", groups, 1)
 }
 
 /// Counts the digits of a part of a row.

@@ -78,7 +78,7 @@ pub(super) fn sort_rows(
         });
     }
     let groups = rows.count.to_i64(code.b);
-    code.finish(groups, tile.invocations)
+    code.finish("sort_sort_rows", groups, tile.invocations)
 }
 
 /// A kernel that counts the digits of each chunk.
@@ -117,7 +117,7 @@ pub(super) fn count_chunks(
         code.store(totals, place, total);
     });
     let groups = rows.count_groups(code.b);
-    code.finish(groups, tile.invocations)
+    code.finish("sort_count_chunks", groups, tile.invocations)
 }
 
 /// A kernel that replaces the totals of a digit in the chunks of a row by the sums of those before them. The sum of all
@@ -172,7 +172,7 @@ pub(super) fn scan_totals(
     let groups = rows.count.to_i64(code.b);
     let digits = code.b.make_i64(pass.digits());
     let groups = code.apply(ScalarOp::Mul, &[groups, digits]);
-    code.finish(groups, tile.invocations)
+    code.finish("sort_scan_totals", groups, tile.invocations)
 }
 
 /// A kernel that moves the elements of each chunk.
@@ -254,7 +254,7 @@ pub(super) fn scatter_chunks(
         code.wait();
     });
     let groups = rows.count_groups(code.b);
-    code.finish(groups, tile.invocations)
+    code.finish("sort_scatter_chunks", groups, tile.invocations)
 }
 
 /// Emits code for each tile of a chunk. It is given the index of the tile's first element in the chunk.

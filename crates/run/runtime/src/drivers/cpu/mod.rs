@@ -9,6 +9,7 @@ use crate::driver::{
 };
 use crate::drivers::DriverFactory;
 use crate::numbered_objects::NumberedObjects;
+use crate::profile::LaunchTime;
 use crate::{
     BufferHandle, DeviceError, ImageHandle, ImageShape, ImportedMemory, IndexSpace, KernelArgument,
     KernelHandle, KernelLaunch, KernelModuleScope, LaunchInputs, PipeHandle, PipeShape,
@@ -88,7 +89,7 @@ pub struct CpuDriver {
     buffers: NumberedObjects<HostResource>,
     /// Bytes of all resources.
     used: u64,
-    times: Option<Vec<(KernelHandle, Duration)>>,
+    times: Option<Vec<LaunchTime>>,
     printed: Vec<u8>,
     /// The sanitizer, where kernels are checked.
     checker: Option<cpu::KernelSanitizer>,
@@ -457,8 +458,12 @@ impl DeviceDriver for CpuDriver {
         let kernel = kernel.ok_or(DeviceError::Handle("a kernel"))?;
         let start = self.times.is_some().then(Instant::now);
         let done = execute_launch(kernel, &work, self.checker.as_mut());
-        if let (Some(times), Some(start)) = (&mut self.times, start) {
-            times.push((launch.kernel, start.elapsed()));
+        if let (Some(times), Some(begin)) = (&mut self.times, start) {
+            times.push(LaunchTime {
+                kernel: launch.kernel,
+                begin,
+                run: begin.elapsed(),
+            });
         }
         self.printed.extend(kernel.take_printed());
         done
@@ -487,11 +492,11 @@ impl DeviceDriver for CpuDriver {
         std::mem::take(&mut self.printed)
     }
 
-    fn measure_times(&mut self) {
-        self.times.get_or_insert_default();
+    fn measure_times(&mut self, is_on: bool) {
+        self.times = is_on.then(|| self.times.take().unwrap_or_default());
     }
 
-    fn take_times(&mut self) -> Vec<(KernelHandle, Duration)> {
+    fn take_times(&mut self) -> Vec<LaunchTime> {
         self.times.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }

@@ -8,6 +8,7 @@ use crate::driver::{
     BufferCopy, DeviceDriver, DeviceInfo, DeviceOptions, KernelSource, ReachedMemory,
     refuse_unsupported,
 };
+use crate::profile::LaunchTime;
 use crate::{
     BufferHandle, DeviceError, IndexSpace, KernelArgument, KernelHandle, KernelLaunch,
     LaunchInputs, ResourceHandle,
@@ -33,7 +34,7 @@ pub struct OpenClDriver {
     /// The program that was built last, with its words, since modules often have several kernels.
     last: Option<(Vec<u32>, Arc<OpenClObject>)>,
     pending: Vec<(KernelHandle, OpenClObject)>,
-    times: Option<Vec<(KernelHandle, Duration)>>,
+    times: Option<Vec<LaunchTime>>,
     queue: OpenClObject,
     context: OpenClObject,
     device: OpenClDevice,
@@ -208,6 +209,7 @@ impl OpenClDriver {
     /// Collects the outcomes and times of launches that are done.
     fn collect_launches(&mut self) -> Result<(), DeviceError> {
         let mut first = Ok(());
+        let mut timed = Vec::new();
         for (kernel, event) in std::mem::take(&mut self.pending) {
             let status =
                 event::get_event_info(event.raw(), event::CL_EVENT_COMMAND_EXECUTION_STATUS);
@@ -216,15 +218,19 @@ impl OpenClDriver {
                 let name = &self.kernels[kernel.index()].name;
                 first = first.and(Err(name_kernel(name, call_error("the launch", status))));
             }
-            if let Some(times) = &mut self.times {
+            if self.times.is_some() {
                 let at = |what| {
                     let time = event::get_event_profiling_info(event.raw(), what);
                     time.map_or(0, u64::from)
                 };
                 let start = at(event::CL_PROFILING_COMMAND_START);
                 let end = at(event::CL_PROFILING_COMMAND_END);
-                times.push((kernel, Duration::from_nanos(end.saturating_sub(start))));
+                let run = end.saturating_sub(start);
+                timed.push((kernel, [start, run].map(Duration::from_nanos)));
             }
+        }
+        if let Some(times) = &mut self.times {
+            times.extend(LaunchTime::align_all(&timed));
         }
         first
     }
@@ -426,7 +432,7 @@ impl DeviceDriver for OpenClDriver {
         self.collect_launches().and(finished)
     }
 
-    fn take_times(&mut self) -> Vec<(KernelHandle, Duration)> {
+    fn take_times(&mut self) -> Vec<LaunchTime> {
         self.times.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }

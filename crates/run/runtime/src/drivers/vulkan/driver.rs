@@ -24,6 +24,7 @@ use crate::driver::{
     BufferCopy, DeviceDriver, DeviceInfo, DeviceOptions, KernelSource, PatternFill, ReachedMemory,
 };
 use crate::numbered_objects::NumberedObjects;
+use crate::profile::LaunchTime;
 use crate::{
     BufferHandle, DeviceError, ImageHandle, ImageShape, ImportedMemory, KernelHandle, KernelLaunch,
     LaunchInputs, ResourceHandle, SamplerHandle, SamplerState,
@@ -38,7 +39,6 @@ use spirula_spirv::reflect::EntryInterface;
 use std::borrow::Cow;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Environment variable that turns Vulkan's validation layer on.
 const VALIDATION: &str = "SPIRULA_VULKAN_VALIDATION";
@@ -517,11 +517,11 @@ impl DeviceDriver for VulkanDriver {
         warnings
     }
 
-    fn measure_times(&mut self) {
-        self.queue.measure_times();
+    fn measure_times(&mut self, is_on: bool) {
+        self.queue.measure_times(is_on);
     }
 
-    fn take_times(&mut self) -> Vec<(KernelHandle, Duration)> {
+    fn take_times(&mut self) -> Vec<LaunchTime> {
         self.queue.take_times()
     }
 

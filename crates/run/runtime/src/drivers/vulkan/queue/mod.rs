@@ -48,7 +48,8 @@ pub use repeatable_command::{CommandWork, RepeatableCommand, bind_range};
 use super::device::{OwnedHandle, VulkanDevice};
 use super::error::VulkanCallResult;
 use super::memory::VulkanBuffer;
-use crate::{DeviceError, DeviceKind, KernelHandle};
+use crate::profile::LaunchTime;
+use crate::{DeviceError, DeviceKind};
 use ash::vk;
 use launch_recording::SubmitPolicy;
 use std::collections::VecDeque;
@@ -100,7 +101,7 @@ pub struct VulkanQueue {
     ordered: bool,
     /// Value of the timeline when the last command that may access any buffer is done.
     unbounded: u64,
-    times: Vec<(KernelHandle, Duration)>,
+    times: Vec<LaunchTime>,
     settings: QueueSettings,
     objects: Arc<QueueObjects>,
     raw: vk::Queue,
@@ -358,18 +359,18 @@ impl VulkanQueue {
         }
     }
 
-    /// Measures the times of launches from now on, where the device can. Nothing runs; batches that were recorded without times
-    /// are not replayed any more.
-    pub fn measure_times(&mut self) {
-        if !self.settings.times && self.device.physical.timestamps.is_some() {
-            self.settings.times = true;
+    /// Measures the times of launches from now on, where the device can, or no longer. Nothing runs; batches that were recorded
+    /// the other way are not replayed any more.
+    pub fn measure_times(&mut self, is_on: bool) {
+        if self.settings.times != is_on && self.device.physical.timestamps.is_some() {
+            self.settings.times = is_on;
             self.prepared = None;
             self.idle.clear();
         }
     }
 
     /// Times of finished launches since the last call.
-    pub fn take_times(&mut self) -> Vec<(KernelHandle, Duration)> {
+    pub fn take_times(&mut self) -> Vec<LaunchTime> {
         std::mem::take(&mut self.times)
     }
 
@@ -481,8 +482,7 @@ impl VulkanQueue {
     fn retire_batches(&mut self, done: u64) -> Result<(), DeviceError> {
         self.done = self.done.max(done.min(self.submitted));
         while let Some(mut batch) = self.in_flight.pop_front_if(|batch| batch.value <= done) {
-            self.times
-                .extend(batch.timestamps.take_durations(&self.device));
+            self.times.extend(batch.timestamps.take_times(&self.device));
             batch.release_finished()?;
             self.idle.push_back(batch);
         }

@@ -2,6 +2,7 @@
 
 use super::super::device::{OwnedHandle, VulkanDevice};
 use super::MOST_COMMANDS;
+use crate::profile::LaunchTime;
 use crate::{DeviceError, KernelHandle};
 use ash::vk;
 use std::sync::Arc;
@@ -67,8 +68,8 @@ impl LaunchTimestamps {
         }
     }
 
-    /// Durations of the launches, once they are done.
-    pub fn take_durations(&mut self, device: &VulkanDevice) -> Vec<(KernelHandle, Duration)> {
+    /// Times of the launches, once they are done.
+    pub fn take_times(&mut self, device: &VulkanDevice) -> Vec<LaunchTime> {
         let timed = std::mem::take(&mut self.timed);
         let (Some(pool), false) = (&self.pool, timed.is_empty()) else {
             return Vec::new();
@@ -86,10 +87,14 @@ impl LaunchTimestamps {
         }
         let (mask, period) = device.physical.timestamps.unwrap_or((0, 1.0));
         let (pairs, _) = values.as_chunks::<2>();
-        let spans = pairs.iter().map(|[start, end]| {
-            let ticks = end.wrapping_sub(*start) & mask;
+        let origin = values[0];
+        let measure = |from: u64, to: u64| {
+            let ticks = to.wrapping_sub(from) & mask;
             Duration::from_nanos((ticks as f64 * f64::from(period)) as u64)
-        });
-        timed.into_iter().zip(spans).collect()
+        };
+        let spans = pairs
+            .iter()
+            .map(|[start, end]| [measure(origin, *start), measure(*start, *end)]);
+        LaunchTime::align_all(&timed.into_iter().zip(spans).collect::<Vec<_>>())
     }
 }
