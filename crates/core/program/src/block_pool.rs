@@ -43,6 +43,8 @@ struct RestingBlock<B> {
 pub(crate) struct BlockPool<B> {
     /// Those of a size, the oldest first.
     pieces: BTreeMap<u64, VecDeque<RestingBlock<B>>>,
+    /// An empty queue for the next size: a small program takes and gives back the only block of a size again and again.
+    spare: VecDeque<RestingBlock<B>>,
     bytes: u64,
     /// Number of blocks that the pool was given in all.
     count: u64,
@@ -55,6 +57,7 @@ impl<B> BlockPool<B> {
     pub fn new(rests: bool) -> Self {
         BlockPool {
             pieces: BTreeMap::new(),
+            spare: VecDeque::new(),
             bytes: 0,
             count: 0,
             rests,
@@ -80,7 +83,8 @@ impl<B> BlockPool<B> {
         let size = piece.size;
         self.count += 1;
         let due = if size > SMALL { 0 } else { self.count + RESTS };
-        let same = self.pieces.entry(size).or_default();
+        let same = self.pieces.entry(size);
+        let same = same.or_insert_with(|| std::mem::take(&mut self.spare));
         same.push_back(RestingBlock {
             piece,
             due,
@@ -139,7 +143,7 @@ impl<B> BlockPool<B> {
         let same = self.pieces.get_mut(&size)?;
         let resting = same.remove(at)?;
         if same.is_empty() {
-            self.pieces.remove(&size);
+            self.spare = self.pieces.remove(&size).unwrap_or_default();
         }
         self.bytes -= size;
         Some(resting.piece)

@@ -114,7 +114,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         entry: &ProgramEntry,
         frame: &HostFrame,
     ) -> MachineResult<Vec<ResidentValue>, M> {
-        let mut results = Vec::new();
+        let mut results = Vec::with_capacity(entry.result_parts().count());
         for value in entry.result_parts() {
             match self.keep_result(value, frame) {
                 Ok(result) => results.push(result),

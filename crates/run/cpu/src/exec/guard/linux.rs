@@ -325,26 +325,25 @@ struct WatchdogState {
     over: bool,
 }
 
-/// Ends the calls of some threads when their time is up.
-pub(crate) struct CallWatchdog {
+/// Ends the calls of some threads when their time is up. Without a limit it costs nothing: small launches are many.
+pub(crate) struct CallWatchdog(Option<WatchdogThread>);
+
+/// The thread of a watchdog.
+struct WatchdogThread {
     state: Arc<(Mutex<WatchdogState>, Condvar)>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    handle: Option<std::thread::JoinHandle<()>>,
 }
 
 impl CallWatchdog {
     /// Begins to count the time, if there is a limit.
     pub fn start_with_limit(limit: Option<Duration>) -> CallWatchdog {
-        let state = Arc::new((Mutex::new(WatchdogState::default()), Condvar::new()));
-        let shared = Arc::clone(&state);
-        let watch = move |limit| watch_threads(&shared.0, &shared.1, limit);
-        let thread = limit.map(|limit| std::thread::spawn(move || watch(limit)));
-        CallWatchdog { state, thread }
+        CallWatchdog(limit.map(WatchdogThread::start))
     }
 
     /// The calling thread is watched from now on.
     pub fn watch_current_thread(&self) {
-        if self.thread.is_some()
-            && let Ok(mut state) = self.state.0.lock()
+        if let Some(watch) = &self.0
+            && let Ok(mut state) = watch.state.0.lock()
         {
             // SAFETY: it has no preconditions.
             state.threads.push(unsafe { libc::pthread_self() });
@@ -353,8 +352,8 @@ impl CallWatchdog {
 
     /// Stops watching the current thread.
     pub fn unwatch_current_thread(&self) {
-        if self.thread.is_some()
-            && let Ok(mut state) = self.state.0.lock()
+        if let Some(watch) = &self.0
+            && let Ok(mut state) = watch.state.0.lock()
         {
             // SAFETY: it has no preconditions.
             let own = unsafe { libc::pthread_self() };
@@ -364,18 +363,29 @@ impl CallWatchdog {
 
     /// Whether the time is up.
     pub fn is_late(&self) -> bool {
-        self.thread.is_some() && self.state.0.lock().is_ok_and(|s| s.late)
+        let state = self.0.as_ref().map(|watch| watch.state.0.lock());
+        state.is_some_and(|state| state.is_ok_and(|s| s.late))
     }
 }
 
-impl Drop for CallWatchdog {
+impl WatchdogThread {
+    fn start(limit: Duration) -> WatchdogThread {
+        let state = Arc::new((Mutex::new(WatchdogState::default()), Condvar::new()));
+        let shared = Arc::clone(&state);
+        let watch = move || watch_threads(&shared.0, &shared.1, limit);
+        let handle = Some(std::thread::spawn(watch));
+        WatchdogThread { state, handle }
+    }
+}
+
+impl Drop for WatchdogThread {
     fn drop(&mut self) {
         if let Ok(mut state) = self.state.0.lock() {
             state.over = true;
         }
         self.state.1.notify_all();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        if let Some(handle) = self.handle.take() {
+            let _ = handle.join();
         }
     }
 }
