@@ -92,6 +92,21 @@ pub unsafe extern "C" fn enter_call<A: PluginCall>(arguments: *mut A) -> *mut Pj
     }
 }
 
+/// The same where callers leave `struct_size` uninitialised, as XLA does for profilers. They have the whole struct.
+///
+/// # Safety
+/// The contract of the crate, with a struct that is null or whole.
+pub unsafe extern "C" fn enter_unsized_call<A: PluginCall>(arguments: *mut A) -> *mut PjrtError {
+    let answered = catch_panic(|| match arguments.as_mut() {
+        Some(arguments) => arguments.answer(),
+        None => Err(PluginError::invalid("a struct is missing")),
+    });
+    match answered.flatten() {
+        Ok(()) => ptr::null_mut(),
+        Err(error) => error.within(A::FUNCTION).into_raw(),
+    }
+}
+
 /// The same for functions that return nothing.
 ///
 /// # Safety

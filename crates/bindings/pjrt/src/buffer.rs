@@ -15,11 +15,12 @@ use crate::host_array::{gather_dense, is_dense, is_within, make_zeros, scatter_d
 use crate::memory::MemoryKind;
 use crate::plugin::is_processor;
 use crate::queue::{JobPromise, JobWeight};
+use smallvec::smallvec;
 use spirula_program::ResidentValue;
 use spirula_stablehlo::memory_layout::DimensionOrder;
 use std::cmp::Reverse;
 use std::ptr::null_mut;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Bytes that are copied in less time than a thread takes to wake up.
 const LIGHT_COPY: u64 = 64 << 10;
@@ -27,7 +28,7 @@ const LIGHT_COPY: u64 = 64 << 10;
 /// An array on a device.
 pub struct DeviceBuffer {
     /// Its type and sizes.
-    pub array: ArrayType,
+    pub array: Arc<ArrayType>,
     /// The device that has it.
     pub device: Arc<Device>,
     /// The number of the array.
@@ -35,7 +36,7 @@ pub struct DeviceBuffer {
     /// Its completion.
     pub ready: Arc<WorkEvent>,
     /// The dimensions, from the one whose elements follow each other.
-    pub minor_to_major: Vec<i64>,
+    minor_to_major: OnceLock<Vec<i64>>,
     life: Mutex<BufferLife>,
 }
 
@@ -58,19 +59,25 @@ impl ApiObject for DeviceBuffer {
 impl DeviceBuffer {
     /// The buffer of an array that a job with this event makes in a memory of the device.
     pub fn new(
-        array: ArrayType,
+        array: Arc<ArrayType>,
         device: &Arc<Device>,
         memory: MemoryKind,
         ready: &Arc<WorkEvent>,
     ) -> DeviceBuffer {
         DeviceBuffer {
-            minor_to_major: array.minor_to_major(),
+            minor_to_major: OnceLock::new(),
             array,
             device: device.clone(),
             id: DeviceArrayId::new(memory),
             ready: ready.clone(),
             life: Mutex::default(),
         }
+    }
+
+    /// The dimensions, from the one whose elements follow each other. They stay as long as the buffer.
+    pub fn minor_to_major(&self) -> &[i64] {
+        self.minor_to_major
+            .get_or_init(|| self.array.minor_to_major())
     }
 
     fn lock_life(&self) -> MutexGuard<'_, BufferLife> {
@@ -109,10 +116,9 @@ impl DeviceBuffer {
         if !life.is_released && life.is_deleted && life.external == 0 {
             life.is_released = true;
             let id = self.id;
-            let promise = JobPromise::from_event(&WorkEvent::new());
             self.device
                 .queue
-                .submit(JobWeight::Light, promise, move |state| {
+                .submit(JobWeight::Light, JobPromise::default(), move |state| {
                     state.release_array(id);
                     Ok(())
                 });
@@ -300,11 +306,11 @@ impl PluginCall for PjrtClientBufferFromHostBufferArgs {
             return Err(PluginError::invalid("the elements are missing"));
         }
         let event = WorkEvent::new();
-        let buffer = DeviceBuffer::new(array.clone(), &device, memory, &event);
+        let buffer = DeviceBuffer::new(Arc::new(array.clone()), &device, memory, &event);
         let (id, weight) = (buffer.id, buffer.copy_weight());
         let promise = JobPromise {
-            event: event.clone(),
-            arrays: vec![id],
+            event: Some(event.clone()),
+            arrays: smallvec![id],
         };
         let data = self.data.cast::<u8>();
         let is_during_call =
@@ -341,11 +347,11 @@ impl PluginCall for PjrtClientCreateUninitializedBufferArgs {
         let array = apply_layout(array, self.shape_layout)?;
         let (device, memory) = find_place(self.device, self.memory)?;
         let event = WorkEvent::new();
-        let buffer = DeviceBuffer::new(array.clone(), &device, memory, &event);
+        let buffer = DeviceBuffer::new(Arc::new(array.clone()), &device, memory, &event);
         let (id, weight) = (buffer.id, buffer.copy_weight());
         let promise = JobPromise {
-            event,
-            arrays: vec![id],
+            event: Some(event),
+            arrays: smallvec![id],
         };
         device.queue.submit(weight, promise, move |state| {
             let value = if array.is_scalar() {
@@ -458,8 +464,8 @@ fn copy_buffer(
     let copy = DeviceBuffer::new(buffer.array.clone(), target, memory, &event);
     let (source, id, array) = (buffer.id, copy.id, buffer.array.clone());
     let promise = JobPromise {
-        event,
-        arrays: vec![id],
+        event: Some(event),
+        arrays: smallvec![id],
     };
     if Arc::ptr_eq(&buffer.device.queue, &target.queue) {
         target

@@ -46,8 +46,8 @@ impl PluginCall for PjrtBufferGetMemoryLayoutArgs {
         self.layout.variant.tiled = PjrtBufferMemoryLayoutTiled {
             struct_size: <PjrtBufferMemoryLayoutTiled as SizedStruct>::SIZE,
             extension_start: null_mut(),
-            minor_to_major: buffer.minor_to_major.as_ptr(),
-            minor_to_major_size: buffer.minor_to_major.len(),
+            minor_to_major: buffer.minor_to_major().as_ptr(),
+            minor_to_major_size: buffer.minor_to_major().len(),
             tile_dims: null_mut(),
             tile_dim_sizes: null_mut(),
             num_tiles: 0,

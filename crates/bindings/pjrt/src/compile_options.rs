@@ -1,6 +1,9 @@
 //! Options of a compilation: the fields of XLA's protocol buffer that the plugin heeds.
 
 use crate::error::{PluginError, PluginResult};
+use crate::protobuf::{
+    FieldValue, read_fields, read_number, write_bytes, write_field, write_number,
+};
 use serde::{Deserialize, Serialize};
 
 /// Options of a compilation.
@@ -86,8 +89,7 @@ impl ProgramOptions {
     pub fn write_assignment(&self, devices: &[i64]) -> Vec<u8> {
         let mut out = Vec::new();
         for (number, count) in [(1, self.replicas), (2, self.partitions)] {
-            write_number(&mut out, number << 3);
-            write_number(&mut out, count as u64);
+            write_field(&mut out, number, count as u64);
         }
         let replicas = usize::try_from(self.replicas).unwrap_or(1).max(1);
         for part in devices.chunks(replicas) {
@@ -149,69 +151,6 @@ fn read_assignment(bytes: &[u8]) -> PluginResult<Vec<i64>> {
         }
     }
     Ok(devices)
-}
-
-/// The value of a field.
-enum FieldValue<'a> {
-    Number(u64),
-    Bytes(&'a [u8]),
-}
-
-/// The fields of a message.
-fn read_fields(mut bytes: &[u8]) -> PluginResult<Vec<(u64, FieldValue<'_>)>> {
-    let mut fields = Vec::new();
-    while !bytes.is_empty() {
-        let tag = read_number(&mut bytes)?;
-        let value = match tag & 7 {
-            0 => FieldValue::Number(read_number(&mut bytes)?),
-            1 => FieldValue::Bytes(take_bytes(&mut bytes, 8)?),
-            2 => {
-                let length = read_number(&mut bytes)?;
-                FieldValue::Bytes(take_bytes(&mut bytes, length)?)
-            }
-            5 => FieldValue::Bytes(take_bytes(&mut bytes, 4)?),
-            _ => return Err(malformed_error()),
-        };
-        fields.push((tag >> 3, value));
-    }
-    Ok(fields)
-}
-
-fn take_bytes<'a>(bytes: &mut &'a [u8], length: u64) -> PluginResult<&'a [u8]> {
-    let length = usize::try_from(length).map_err(|_| malformed_error())?;
-    let (taken, rest) = bytes.split_at_checked(length).ok_or_else(malformed_error)?;
-    *bytes = rest;
-    Ok(taken)
-}
-
-fn read_number(bytes: &mut &[u8]) -> PluginResult<u64> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let byte = take_bytes(bytes, 1)?[0];
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Ok(number);
-        }
-    }
-    Err(malformed_error())
-}
-
-fn malformed_error() -> PluginError {
-    PluginError::invalid("the options of the compilation are malformed")
-}
-
-fn write_number(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-fn write_bytes(out: &mut Vec<u8>, number: u64, bytes: &[u8]) {
-    write_number(out, number << 3 | 2);
-    write_number(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
 }
 
 #[cfg(test)]

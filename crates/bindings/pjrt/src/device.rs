@@ -16,7 +16,10 @@ use crate::memory::{Memory, MemoryKind};
 use crate::named_value::{NamedValue, NamedValueList, OptionValue};
 use crate::queue::DeviceQueue;
 use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceOptions};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The devices of all clients.
+static ALL_DEVICES: Mutex<Vec<Weak<Device>>> = Mutex::new(Vec::new());
 
 /// The description of a device.
 pub struct DeviceDescription {
@@ -24,7 +27,8 @@ pub struct DeviceDescription {
     /// The process that has the device.
     pub process: i32,
     pub kind: String,
-    text: String,
+    /// Platform and number.
+    pub text: String,
     debug_text: String,
     attributes: NamedValueList,
 }
@@ -128,7 +132,23 @@ impl Device {
         for memory in &device.memories {
             memory.attach_device(&device);
         }
+        let mut all = ALL_DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(Arc::downgrade(&device));
         device
+    }
+
+    /// One device of each queue of this process, of all clients.
+    pub fn list_queue_owners() -> Vec<Arc<Device>> {
+        let mut all = ALL_DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|device| device.strong_count() > 0);
+        let mut owners: Vec<Arc<Device>> = Vec::new();
+        for device in all.iter().filter_map(Weak::upgrade) {
+            let is_of = |owner: &Arc<Device>| Arc::ptr_eq(&owner.queue, &device.queue);
+            if device.local.is_some() && !owners.iter().any(is_of) {
+                owners.push(device);
+            }
+        }
+        owners
     }
 
     /// Refuses a device of another process.

@@ -8,12 +8,14 @@ use crate::host_pool::HostPool;
 use crate::memory::MemoryKind;
 use crate::module::CompiledModule;
 use crate::plugin::is_processor;
+use crate::profiler::DeviceTimeline;
+use rustc_hash::FxHashMap;
 use spirula_program::{ProgramHeap, ProgramSession, ResidentValue, ScalarType, SuspendedSession};
 use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 /// The heap of a device.
 pub type DeviceHeap = ProgramHeap<DeviceMachine<'static>>;
@@ -66,17 +68,19 @@ pub struct DeviceState {
     /// The memory by which elements get to other devices.
     pub exchanges: ExchangeMemory,
     /// The arrays, or the reason why one could not be made.
-    arrays: HashMap<DeviceArrayId, PluginResult<StoredArray>>,
+    arrays: FxHashMap<DeviceArrayId, PluginResult<StoredArray>>,
     /// The arrays of the host that have a copy on the device.
     visiting: Vec<DeviceArrayId>,
     /// Whether the memory of the host is another one than that of the device.
     has_own_memory: bool,
+    /// The executions and launches so far, while a profile is taken.
+    timeline: Option<DeviceTimeline>,
     /// The options with which the device was opened.
     options: DeviceOptions,
     /// The programs that have begun, by the numbers of their modules.
-    programs: HashMap<u64, BegunProgram>,
+    programs: FxHashMap<u64, BegunProgram>,
     /// Arrays whose addresses were asked for before jobs have made them.
-    reserved: HashMap<DeviceArrayId, ResidentValue>,
+    reserved: FxHashMap<DeviceArrayId, ResidentValue>,
 }
 
 /// A program that has begun. It ends when its module has no owner any more.
@@ -126,11 +130,40 @@ impl DeviceState {
             options: options.clone(),
             heap: ProgramHeap::new(DeviceMachine::from_device(device)),
             exchanges: ExchangeMemory::new(pool.clone()),
-            arrays: HashMap::new(),
+            arrays: FxHashMap::default(),
+            timeline: None,
             visiting: Vec::new(),
-            programs: HashMap::new(),
-            reserved: HashMap::new(),
+            programs: FxHashMap::default(),
+            reserved: FxHashMap::default(),
         }
+    }
+
+    /// Begins a profile. Launches are measured from now on.
+    pub fn begin_timeline(&mut self) -> PluginResult<()> {
+        let device = self.heap.machine().device();
+        device.measure_times(true)?;
+        device.take_launches();
+        self.timeline = Some(DeviceTimeline::default());
+        Ok(())
+    }
+
+    /// Adds an execution of a program that began at a time and has ended, and the launches that have.
+    pub fn note_execution(&mut self, program: &str, begin: Instant) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.add_execution(program, begin);
+            timeline.add_launches(self.heap.machine().device().take_launches());
+        }
+    }
+
+    /// Ends a profile, once all launches have ended.
+    pub fn end_timeline(&mut self) -> PluginResult<DeviceTimeline> {
+        let Some(mut timeline) = self.timeline.take() else {
+            return Ok(DeviceTimeline::default());
+        };
+        let device = self.heap.machine().device();
+        device.measure_times(false)?;
+        timeline.add_launches(device.take_launches());
+        Ok(timeline)
     }
 
     /// Opens the device again if it was lost. Arrays on it have the reason from then on; those of the host stay. A device that
@@ -329,7 +362,7 @@ impl DeviceState {
 
 /// The array of a number, or the reason why there is none.
 fn find_array(
-    arrays: &mut HashMap<DeviceArrayId, PluginResult<StoredArray>>,
+    arrays: &mut FxHashMap<DeviceArrayId, PluginResult<StoredArray>>,
     id: DeviceArrayId,
 ) -> PluginResult<&mut StoredArray> {
     match arrays.get_mut(&id) {

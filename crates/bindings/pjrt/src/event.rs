@@ -25,6 +25,8 @@ struct EventState {
     result: Option<PluginResult<()>>,
     /// Functions to be called then.
     callbacks: Vec<EventCallback>,
+    /// Number of threads that wait. To wake none is a call of the system, too.
+    waiting: usize,
 }
 
 /// A function of the caller with its argument.
@@ -75,8 +77,11 @@ impl WorkEvent {
         }
         let callbacks = std::mem::take(&mut state.callbacks);
         state.result = Some(result.clone());
+        let is_awaited = state.waiting > 0;
         drop(state);
-        self.completed.notify_all();
+        if is_awaited {
+            self.completed.notify_all();
+        }
         callbacks.into_iter().for_each(|c| c.call(&result));
     }
 
@@ -87,11 +92,13 @@ impl WorkEvent {
 
     /// Waits for the end of the work, at most this long. Returns whether it has ended.
     pub fn wait_for(&self, time: Duration) -> bool {
-        let state = self.lock();
+        let mut state = self.lock();
+        state.waiting += 1;
         let waited = self
             .completed
             .wait_timeout_while(state, time, |state| state.result.is_none());
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
         state.result.is_some()
     }
 
@@ -102,8 +109,10 @@ impl WorkEvent {
             if let Some(result) = &state.result {
                 return result.clone();
             }
+            state.waiting += 1;
             let woken = self.completed.wait(state);
             state = woken.unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
         }
     }
 

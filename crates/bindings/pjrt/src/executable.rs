@@ -72,9 +72,13 @@ impl ApiObject for LoadedExecutable {
 impl Executable {
     fn new(module: Arc<CompiledModule>, device_ids: &[i64]) -> Executable {
         let shards = module.shards.results.iter();
-        let results: Vec<ArrayType> = shards.map(|shards| shards.array.clone()).collect();
+        let results: Vec<ArrayType> = shards
+            .map(|shards| ArrayType::clone(&shards.array))
+            .collect();
         let shards = module.shards.parameters.iter();
-        let parameters: Vec<ArrayType> = shards.map(|shards| shards.array.clone()).collect();
+        let parameters: Vec<ArrayType> = shards
+            .map(|shards| ArrayType::clone(&shards.array))
+            .collect();
         let memories = (0..results.len()).map(|at| module.facts.result_memory(at).name());
         let memories: Vec<&'static str> = memories.collect();
         let [operations, transcendentals, bytes] = module.facts.cost;

@@ -18,7 +18,8 @@ use crate::module::{CompiledModule, ENTRY};
 use crate::plugin::is_processor;
 use crate::process_run::{ProcessRun, run_process};
 use crate::queue::{JobProgress, JobPromise, JobWeight};
-use crate::sharded_run::{ShardedArguments, run_sharded};
+use crate::sharded_run::run_sharded;
+use smallvec::{SmallVec, smallvec};
 use spirula_program::ResidentValue;
 use std::collections::HashSet;
 use std::ptr::null_mut;
@@ -75,6 +76,24 @@ pub struct ExecutionArgument {
     pub is_donated: bool,
 }
 
+/// Something of each device of an execution. Most executions have one device, and take less time than a few allocations.
+type PerDevice<T> = SmallVec<[T; 1]>;
+
+/// The arguments on a device.
+pub type ArgumentList = SmallVec<[ExecutionArgument; 4]>;
+
+/// The arrays of the results on a device.
+pub type ResultList = SmallVec<[DeviceArrayId; 2]>;
+
+/// The arguments of an execution on each device.
+pub type ShardedArguments = PerDevice<ArgumentList>;
+
+/// The results of an execution on each device.
+pub type ShardedResults = PerDevice<ResultList>;
+
+/// The buffers of results on a device.
+type BufferList = SmallVec<[DeviceBuffer; 1]>;
+
 impl PluginCall for PjrtLoadedExecutableExecuteArgs {
     /// Submits the execution. The results are buffers whose arrays the job makes.
     unsafe fn answer(&mut self) -> PluginResult<()> {
@@ -127,16 +146,16 @@ impl PluginCall for PjrtLoadedExecutableExecuteArgs {
 /// An execution that was submitted.
 struct SubmittedExecution {
     /// The results on each device.
-    buffers: Vec<Vec<DeviceBuffer>>,
+    buffers: PerDevice<BufferList>,
     /// The end of the execution on each device.
-    events: Vec<Arc<WorkEvent>>,
+    events: PerDevice<Arc<WorkEvent>>,
     /// The lists of the caller for the results on each device.
-    outputs: Vec<*mut *mut PjrtBuffer>,
+    outputs: PerDevice<*mut *mut PjrtBuffer>,
 }
 
 /// The devices of an execution that have one queue, as places in the list of all.
 struct ExecutionPart {
-    places: Vec<usize>,
+    places: PerDevice<usize>,
     run: Option<ProcessRun>,
 }
 
@@ -150,10 +169,12 @@ impl PjrtLoadedExecutableExecuteArgs {
         runs: Option<Vec<ProcessRun>>,
     ) -> PluginResult<SubmittedExecution> {
         let wanted = loaded.devices.len();
+        let named;
         let devices = if self.execute_device.is_null() {
-            loaded.devices.clone()
+            &loaded.devices[..]
         } else if wanted == 1 {
-            vec![get_shared::<Device>(self.execute_device)?]
+            named = get_shared::<Device>(self.execute_device)?;
+            std::slice::from_ref(&named)
         } else {
             return Err(PluginError::invalid(
                 "a program for several devices runs on all of them",
@@ -162,21 +183,22 @@ impl PjrtLoadedExecutableExecuteArgs {
         let module = &loaded.executable.module;
         let outputs = get_lists(self.output_lists, wanted, !module.results.is_empty())?;
         let lists = get_lists(self.argument_lists.cast(), wanted, self.num_args > 0)?;
-        let mut given = Vec::new();
+        let mut given = PerDevice::new();
         for list in lists {
             given.push(get_slice(list.cast_const(), self.num_args)?);
         }
-        let mut arguments = bind_arguments(module, &devices, &given, kept)?;
+        let mut arguments = bind_arguments(module, devices, &given, kept)?;
         let parts = list_parts(runs, wanted);
-        let mut events = vec![WorkEvent::new(); wanted];
-        for part in &parts {
+        let first = WorkEvent::new();
+        let mut events: PerDevice<Arc<WorkEvent>> = smallvec![first; wanted];
+        for part in parts.iter().skip(1) {
             let event = WorkEvent::new();
             part.places
                 .iter()
                 .for_each(|place| events[*place] = event.clone());
         }
         let owners = devices.iter().zip(&events);
-        let buffers: Vec<Vec<DeviceBuffer>> = owners
+        let buffers: PerDevice<BufferList> = owners
             .map(|(device, event)| make_buffers(module, device, event))
             .collect();
         for part in parts {
@@ -222,15 +244,15 @@ impl PjrtLoadedExecutableExecuteArgs {
 }
 
 /// The parts of an execution on a given number of devices: one for each run, or all devices together.
-fn list_parts(runs: Option<Vec<ProcessRun>>, devices: usize) -> Vec<ExecutionPart> {
+fn list_parts(runs: Option<Vec<ProcessRun>>, devices: usize) -> PerDevice<ExecutionPart> {
     let Some(runs) = runs else {
-        return vec![ExecutionPart {
+        return smallvec![ExecutionPart {
             places: (0..devices).collect(),
             run: None,
         }];
     };
     let parts = runs.into_iter().map(|run| ExecutionPart {
-        places: run.places.clone(),
+        places: run.places.iter().copied().collect(),
         run: Some(run),
     });
     parts.collect()
@@ -241,11 +263,11 @@ unsafe fn get_lists(
     lists: *const *mut *mut PjrtBuffer,
     count: usize,
     is_needed: bool,
-) -> PluginResult<Vec<*mut *mut PjrtBuffer>> {
+) -> PluginResult<PerDevice<*mut *mut PjrtBuffer>> {
     if !is_needed && lists.is_null() {
-        return Ok(vec![null_mut(); count]);
+        return Ok(smallvec![null_mut(); count]);
     }
-    let lists = get_slice(lists, count)?.to_vec();
+    let lists = PerDevice::from_slice(get_slice(lists, count)?);
     if is_needed && lists.iter().any(|list| list.is_null()) {
         return Err(PluginError::invalid(
             "the array for arguments or results is missing",
@@ -259,7 +281,7 @@ fn make_buffers(
     module: &CompiledModule,
     device: &Arc<Device>,
     event: &Arc<WorkEvent>,
-) -> Vec<DeviceBuffer> {
+) -> BufferList {
     let results = module.shards.results.iter().enumerate();
     results
         .map(|(at, shards)| {
@@ -281,7 +303,7 @@ struct ExecutionSubmission {
 
 impl ExecutionSubmission {
     /// Submits the job, which makes these results.
-    fn submit(self, device: &Device, mut results: Vec<Vec<DeviceArrayId>>) {
+    fn submit(self, device: &Device, mut results: ShardedResults) {
         let ExecutionSubmission {
             module,
             mut arguments,
@@ -290,8 +312,8 @@ impl ExecutionSubmission {
             run,
         } = self;
         let promise = JobPromise {
-            event,
-            arrays: results.concat(),
+            event: Some(event),
+            arrays: results.iter().flatten().copied().collect(),
         };
         let weight = if module.is_light() {
             JobWeight::Light
@@ -309,6 +331,7 @@ impl ExecutionSubmission {
                 run_module(state, &module, arguments, results, user_data)
             };
             module.run_time.set(begin.elapsed());
+            state.note_execution(&module.facts.name, begin);
             progress
         };
         device.queue.submit_staged(weight, promise, run);
@@ -323,7 +346,7 @@ unsafe fn bind_arguments(
     given: &[&[*mut PjrtBuffer]],
     kept: &[i64],
 ) -> PluginResult<ShardedArguments> {
-    let mut buffers = Vec::new();
+    let mut buffers = PerDevice::new();
     for (device, given) in devices.iter().zip(given) {
         buffers.push(check_arguments(module, device, given)?);
     }
@@ -342,9 +365,9 @@ unsafe fn bind_arguments(
         let message = format!("argument {at} is donated, and is another argument, too");
         return Err(PluginError::invalid(message));
     }
-    let mut arguments = Vec::new();
+    let mut arguments = ShardedArguments::new();
     for own in &buffers {
-        let mut bound = Vec::with_capacity(wanted);
+        let mut bound = ArgumentList::with_capacity(wanted);
         for (at, buffer) in own.iter().enumerate() {
             let is_donated = if is_donated(at) {
                 buffer.donate()
@@ -374,7 +397,7 @@ unsafe fn check_arguments<'b>(
     module: &CompiledModule,
     device: &Arc<Device>,
     given: &[*mut PjrtBuffer],
-) -> PluginResult<Vec<&'b DeviceBuffer>> {
+) -> PluginResult<SmallVec<[&'b DeviceBuffer; 4]>> {
     let wanted = module.parameters.len();
     if given.len() != wanted {
         let message = format!(
@@ -383,7 +406,7 @@ unsafe fn check_arguments<'b>(
         );
         return Err(PluginError::invalid(message));
     }
-    let mut buffers: Vec<&DeviceBuffer> = Vec::with_capacity(wanted);
+    let mut buffers: SmallVec<[&DeviceBuffer; 4]> = SmallVec::with_capacity(wanted);
     for (at, (pointer, shards)) in given.iter().zip(&module.shards.parameters).enumerate() {
         let buffer = get_ref::<DeviceBuffer>(*pointer)?;
         buffer.check_alive()?;
@@ -407,7 +430,7 @@ unsafe fn check_arguments<'b>(
 /// Releases the arrays that were donated to an execution which does not take place.
 fn release_donated(devices: &[Arc<Device>], arguments: ShardedArguments) {
     for (device, own) in devices.iter().zip(arguments) {
-        let promise = JobPromise::from_event(&WorkEvent::new());
+        let promise = JobPromise::default();
         device
             .queue
             .submit(JobWeight::Light, promise, move |state| {
@@ -422,8 +445,8 @@ fn release_donated(devices: &[Arc<Device>], arguments: ShardedArguments) {
 fn run_module(
     state: &mut DeviceState,
     module: &Arc<CompiledModule>,
-    arguments: Vec<ExecutionArgument>,
-    results: Vec<DeviceArrayId>,
+    arguments: ArgumentList,
+    results: ResultList,
     user_data: Vec<SharedUserData>,
 ) -> PluginResult<JobProgress> {
     let given = take_arguments(state, Vec::with_capacity(arguments.len()), &arguments)?;
@@ -479,7 +502,7 @@ pub fn store_results(
     ids: &[DeviceArrayId],
 ) -> PluginResult<()> {
     let kept = arguments.iter().filter(|argument| !argument.is_donated);
-    let mut others: Vec<DeviceArrayId> = kept.map(|argument| argument.id).collect();
+    let mut others: SmallVec<[DeviceArrayId; 4]> = kept.map(|argument| argument.id).collect();
     for (at, value) in values.into_iter().enumerate() {
         // Further results are those of checks.
         let Some(id) = ids.get(at) else {

@@ -16,7 +16,7 @@
 //!   for the devices of this process, and `exchange_site` and `group_exchange` move elements to those of others. They pass through memory of
 //!   `host_pool`, to which devices copy directly (`exchange_memory`).
 //! - `host_call`, `ffi`: functions of the host that programs call, and the extension that registers them.
-//! - `layouts`: the extension for layouts of arrays.
+//! - `layouts`: the extension for layouts of arrays. `profiler`: the extension for profiles.
 //!
 //! # Safety
 //! One contract holds for every function. A pointer to a struct of arguments is null, or the struct has as many readable and
@@ -59,6 +59,8 @@ mod module_sharding;
 mod named_value;
 mod plugin;
 mod process_run;
+mod profiler;
+mod protobuf;
 mod queue;
 mod run_time;
 mod serialized;

@@ -8,6 +8,7 @@ use crate::plugin::MOST_DEVICES;
 use serde::{Deserialize, Serialize};
 use spirula_stablehlo::mlir::{AttributeKind, MlirModule, MlirType, MlirTypeKind};
 use spirula_stablehlo::sharding::{EntryShardings, TensorSharding};
+use std::sync::Arc;
 
 /// The shards of an array over the devices of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +50,7 @@ pub struct ShardPlace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayShards {
     /// The part's type, equal on all devices.
-    pub array: ArrayType,
+    pub array: Arc<ArrayType>,
     /// The place of the part of each device; `None` where every device has the whole array.
     pub places: Option<Vec<ShardPlace>>,
     /// The sharding as XLA writes it.
@@ -87,7 +88,7 @@ impl ArraySharding {
     fn resolve(&self, array: &ArrayType, name: &str, at: usize) -> PluginResult<ArrayShards> {
         if self.positions.is_empty() {
             return Ok(ArrayShards {
-                array: array.clone(),
+                array: Arc::new(array.clone()),
                 places: None,
                 text: self.text.clone(),
             });
@@ -119,7 +120,7 @@ impl ArraySharding {
         });
         let places = places.collect();
         Ok(ArrayShards {
-            array: array.with_sizes(sizes)?,
+            array: Arc::new(array.with_sizes(sizes)?),
             places: Some(places),
             text: self.text.clone(),
         })

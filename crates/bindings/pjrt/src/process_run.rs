@@ -10,18 +10,20 @@ use crate::buffer::upload_value;
 use crate::client::Client;
 use crate::cluster::{ClusterMembers, SharedRun};
 use crate::device::Device;
-use crate::device_state::{DeviceArrayId, DeviceState};
+use crate::device_state::DeviceState;
 use crate::element::{ArrayType, ElementFormat};
 use crate::error::{PluginError, PluginResult};
 use crate::exchange_site::ExchangeSite;
-use crate::execute::{ExecutionArgument, adapt_arguments, store_results, take_arguments};
+use crate::execute::{
+    ArgumentList, ResultList, ShardedArguments, ShardedResults, adapt_arguments, store_results,
+    take_arguments,
+};
 use crate::ffi::SharedUserData;
 use crate::group_exchange::{DeviceExchange, ExchangedParts};
 use crate::host_call::{PreparedHostCall, StepOutcome, start_program};
 use crate::host_pool::HostPool;
 use crate::module::CompiledModule;
 use crate::queue::{HostWork, JobProgress, JobWork};
-use crate::sharded_run::ShardedArguments;
 use spirula_exchange::frame::MessageTag;
 use spirula_program::ForeignFailure;
 use std::collections::HashMap;
@@ -133,8 +135,8 @@ impl ProcessShare {
 struct DeviceProgram {
     /// Its number in the program.
     number: usize,
-    arguments: Vec<ExecutionArgument>,
-    results: Vec<DeviceArrayId>,
+    arguments: ArgumentList,
+    results: ResultList,
     /// The state after its last steps; `None` once its results are stored.
     outcome: Option<StepOutcome>,
 }
@@ -164,7 +166,7 @@ pub fn run_process(
     module: &Arc<CompiledModule>,
     run: ProcessRun,
     arguments: ShardedArguments,
-    results: Vec<Vec<DeviceArrayId>>,
+    results: ShardedResults,
     user_data: Vec<SharedUserData>,
 ) -> PluginResult<JobProgress> {
     let numbers = run.own.iter().copied();

@@ -9,6 +9,7 @@ use crate::error::{PluginError, PluginResult, catch_panic};
 use crate::event::WorkEvent;
 use crate::host_pool::HostPool;
 use crate::plugin::is_processor;
+use smallvec::SmallVec;
 use spirula_runtime::{ComputeDevice, DeviceOptions};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -31,19 +32,20 @@ pub enum JobWeight {
 }
 
 /// The results of a job, which others may wait for.
+#[derive(Default)]
 pub struct JobPromise {
-    /// The end of the job.
-    pub event: Arc<WorkEvent>,
+    /// The end of the job, if anyone may wait for it.
+    pub event: Option<Arc<WorkEvent>>,
     /// The arrays that it makes. They get the error of a job that fails.
-    pub arrays: Vec<DeviceArrayId>,
+    pub arrays: SmallVec<[DeviceArrayId; 2]>,
 }
 
 impl JobPromise {
     /// The promise of a job that makes no arrays.
     pub fn from_event(event: &Arc<WorkEvent>) -> JobPromise {
         JobPromise {
-            event: event.clone(),
-            arrays: Vec::new(),
+            event: Some(event.clone()),
+            arrays: SmallVec::new(),
         }
     }
 }
@@ -51,13 +53,15 @@ impl JobPromise {
 /// A job that has ended, whose event is not complete yet. Functions that wait for the event may use the device, so the event
 /// is completed when the device is free.
 struct EndedJob {
-    event: Arc<WorkEvent>,
+    event: Option<Arc<WorkEvent>>,
     result: PluginResult<()>,
 }
 
 impl EndedJob {
     fn complete(self) {
-        self.event.complete(self.result);
+        if let Some(event) = self.event {
+            event.complete(self.result);
+        }
     }
 }
 

@@ -5,7 +5,9 @@ use crate::buffer::upload_value;
 use crate::device_state::{DeviceArrayId, DeviceState};
 use crate::element::ArrayType;
 use crate::error::PluginResult;
-use crate::execute::{ExecutionArgument, call_program, own_value, take_argument};
+use crate::execute::{
+    ResultList, ShardedArguments, ShardedResults, call_program, own_value, take_argument,
+};
 use crate::ffi::SharedUserData;
 use crate::host_array::make_zeros;
 use crate::host_call::RunningProgram;
@@ -15,15 +17,12 @@ use crate::queue::JobProgress;
 use spirula_program::ResidentValue;
 use std::sync::Arc;
 
-/// The arguments of an execution on each device.
-pub type ShardedArguments = Vec<Vec<ExecutionArgument>>;
-
 /// Runs a program once for all devices, and stores the shards of its results.
 pub fn run_sharded(
     state: &mut DeviceState,
     module: &Arc<CompiledModule>,
     arguments: ShardedArguments,
-    results: Vec<Vec<DeviceArrayId>>,
+    results: ShardedResults,
     user_data: Vec<SharedUserData>,
 ) -> PluginResult<JobProgress> {
     let mut given: Vec<ResidentValue> = Vec::new();
@@ -49,7 +48,7 @@ fn store_results(
     state: &mut DeviceState,
     module: &CompiledModule,
     arguments: &ShardedArguments,
-    results: &[Vec<DeviceArrayId>],
+    results: &[ResultList],
     values: Vec<ResidentValue>,
 ) -> PluginResult<()> {
     let kept = arguments
@@ -84,7 +83,7 @@ fn store_parts(
     state: &mut DeviceState,
     module: &CompiledModule,
     kept: Vec<DeviceArrayId>,
-    results: &[Vec<DeviceArrayId>],
+    results: &[ResultList],
     values: Vec<ResidentValue>,
 ) -> PluginResult<()> {
     let mut values = values.into_iter();
@@ -98,7 +97,7 @@ fn store_next_parts(
     state: &mut DeviceState,
     module: &CompiledModule,
     mut kept: Vec<DeviceArrayId>,
-    results: &[Vec<DeviceArrayId>],
+    results: &[ResultList],
     values: &mut impl Iterator<Item = ResidentValue>,
 ) -> PluginResult<()> {
     for (at, shards) in module.shards.results.iter().enumerate() {
@@ -125,7 +124,7 @@ fn store_shards(
     whole: &ArrayType,
     shards: &ArrayShards,
     places: &[ShardPlace],
-    results: &[Vec<DeviceArrayId>],
+    results: &[ResultList],
     at: usize,
 ) -> PluginResult<()> {
     let mut bytes = Vec::new();
@@ -246,7 +245,7 @@ fn store_copies(
     state: &mut DeviceState,
     value: ResidentValue,
     kept: &[DeviceArrayId],
-    results: &[Vec<DeviceArrayId>],
+    results: &[ResultList],
     at: usize,
 ) -> PluginResult<()> {
     let mut others = kept.to_vec();

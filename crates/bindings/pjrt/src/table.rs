@@ -4,6 +4,7 @@ use crate::boundary::{enter_call, enter_infallible_call};
 use crate::ffi::FfiExtension;
 use crate::generated::PjrtApi;
 use crate::layouts::LayoutsExtension;
+use crate::profiler::ProfilerExtension;
 use std::sync::LazyLock;
 
 /// The table and its extensions, which stay where they are.
@@ -144,7 +145,9 @@ fn make_table() -> PjrtApi {
     let layouts: &mut LayoutsExtension = Box::leak(Box::new(LayoutsExtension::new()));
     let functions = FfiExtension::new(&raw mut layouts.base);
     let functions: &mut FfiExtension = Box::leak(Box::new(functions));
-    table.extension_start = &raw mut functions.base;
+    let profiler = ProfilerExtension::new(&raw mut functions.base);
+    let profiler: &mut ProfilerExtension = Box::leak(Box::new(profiler));
+    table.extension_start = &raw mut profiler.base;
     table.error_destroy = Some(enter_infallible_call);
     table.error_message = Some(enter_infallible_call);
     enter_functions(&mut table);

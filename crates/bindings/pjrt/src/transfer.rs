@@ -12,6 +12,7 @@ use crate::handle::{
 };
 use crate::host_array::make_zeros;
 use crate::queue::{JobPromise, JobWeight};
+use smallvec::smallvec;
 use std::ffi::c_int;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,8 +60,8 @@ impl HostTransfer {
         let (array, id) = (arriving.array.clone(), arriving.id);
         let bytes = std::mem::take(&mut arriving.bytes);
         let promise = JobPromise {
-            event: arriving.event.clone(),
-            arrays: vec![id],
+            event: Some(arriving.event.clone()),
+            arrays: smallvec![id],
         };
         self.device
             .queue
@@ -89,7 +90,7 @@ impl PluginCall for PjrtClientCreateBuffersForAsyncHostToDeviceArgs {
                 None => array,
             };
             let event = WorkEvent::new();
-            let buffer = DeviceBuffer::new(array.clone(), &device, memory, &event);
+            let buffer = DeviceBuffer::new(Arc::new(array.clone()), &device, memory, &event);
             parts.push(ArrivingArray {
                 bytes: make_zeros(array.byte_count())?,
                 array,
