@@ -15,13 +15,15 @@ use std::process::Command;
 const MODULE: &str = "crates/bindings/pjrt/python";
 
 /// The tests in Python. Each has a process of its own, with its number of devices.
-const TESTS: [&str; 10] = [
+const TESTS: [&str; 12] = [
     "test_jax",
     "test_sharding",
     "test_partition",
     DEVICE_TESTS,
     "test_processes",
     "test_layouts",
+    "test_profiles",
+    "test_linear_algebra",
     "test_memories",
     "test_faults",
     "test_functions",
@@ -35,7 +37,12 @@ const DEVICE_TESTS: &str = "test_devices";
 const LAUNCHER_TESTS: &str = "test_launchers";
 
 /// Those that also run on a Vulkan device, where there is one.
-const VULKAN_TESTS: [&str; 3] = ["test_memories", "test_faults", "test_functions"];
+const VULKAN_TESTS: [&str; 4] = [
+    "test_memories",
+    "test_faults",
+    "test_functions",
+    "test_profiles",
+];
 
 /// The variable that names the Vulkan driver.
 const VULKAN_DRIVER: &str = "VK_DRIVER_FILES";

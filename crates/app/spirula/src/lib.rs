@@ -54,7 +54,9 @@ pub use signature::TensorSignature;
 pub use spirula_kernel::ir::FragmentElement;
 pub use spirula_llvm::AllowedExtensions;
 pub use spirula_partition::{EXCHANGE_TARGET, ElementMovement};
-pub use spirula_stablehlo::translate::{ForeignTargets, KnownArguments, ScatterWindows};
+pub use spirula_stablehlo::translate::{
+    ForeignTargets, KnownArguments, NamedTargets, ScatterWindows,
+};
 pub use spirula_tensor::ir::ProductPrecision;
 pub use spirula_tensor::schedule::{
     DispatchTuning, FragmentShape, MatrixProfile, ProfileSetting, ScheduleProfile,

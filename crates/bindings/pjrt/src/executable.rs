@@ -260,6 +260,9 @@ impl PluginCall for PjrtExecutableDeserializeAndLoadArgs {
             let count = self.overridden_serialized_compile_options_size;
             module.facts.options = ProgramOptions::read(get_slice(first.cast::<u8>(), count)?)?;
         }
+        if let Some(device) = client.devices.first() {
+            module = module.adapt_to_targets(&device.info)?;
+        }
         let ids = module.facts.options.devices.clone();
         self.loaded_executable = allocate(LoadedExecutable::new(Arc::new(module), &ids, client)?);
         Ok(())

@@ -14,17 +14,16 @@ use crate::run_time::RunTimeRecord;
 use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
 use spirula::{
-    CompileOptions, CompileOutput, EXCHANGE_TARGET, ForeignTargets, ScatterWindows, ShardProgram,
-    TensorSignature,
+    CompileOptions, CompileOutput, EXCHANGE_TARGET, ForeignTargets, NamedTargets, ScatterWindows,
+    ShardProgram, TensorSignature,
 };
 use spirula_program::CompiledProgram;
-use spirula_program::program::SourceTensorType;
+use spirula_program::program::{HostStep, SourceTensorType};
 use spirula_runtime::DeviceInfo;
 use spirula_schedule::choose_device_profile;
 use spirula_stablehlo::memory_layout::EntryLayouts;
 use spirula_stablehlo::mlir::{MlirAttr, MlirModule};
 use spirula_text::hex::write_hex;
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -123,7 +122,7 @@ impl CompiledModule {
         let compile_options = CompileOptions {
             profile: choose_device_profile(device),
             windows: ScatterWindows::Whole,
-            foreign: ForeignTargets::Named(Arc::new(list_foreign_targets(options))),
+            foreign: ForeignTargets::Named(Arc::new(list_foreign_targets(options, device))),
             layouts,
             shards: partition,
             ..CompileOptions::default()
@@ -228,6 +227,23 @@ impl CompiledModule {
         })
     }
 
+    /// The module, compiled again if it calls functions that are missing here. It may have been stored by a process with other
+    /// functions.
+    ///
+    /// # Errors
+    /// When it needs one that is missing.
+    pub fn adapt_to_targets(self, device: &DeviceInfo) -> PluginResult<CompiledModule> {
+        if has_all_targets(&self.program) {
+            return Ok(self);
+        }
+        let ModuleFacts {
+            options,
+            fingerprint,
+            ..
+        } = self.facts;
+        CompiledModule::compile(&self.source, &options, device, fingerprint)
+    }
+
     /// Whether the next execution will take about as little time as to wake a thread: by its operations, or as the last one did.
     /// Functions of the host, and other devices, may take any time.
     pub fn is_light(&self) -> bool {
@@ -273,13 +289,33 @@ fn choose_partition(
     Ok(Some(ShardProgram::AllDevices(parts)))
 }
 
-/// The functions of the host that a program may call.
-fn list_foreign_targets(options: &ProgramOptions) -> BTreeSet<String> {
-    let mut targets = list_targets();
+/// The environment variable that keeps programs from calling routines of LAPACK that Spirula has itself.
+const OWN_ROUTINES: &str = "SPIRULA_OWN_LAPACK";
+
+/// The functions of the host that a program may call. On the processor they do the work of routines of LAPACK.
+fn list_foreign_targets(options: &ProgramOptions, device: &DeviceInfo) -> NamedTargets {
+    let mut names = list_targets();
     if options.spans_queues {
-        targets.insert(EXCHANGE_TARGET.to_owned());
+        names.insert(EXCHANGE_TARGET.to_owned());
     }
-    targets
+    let wants_own = std::env::var_os(OWN_ROUTINES).is_some_and(|value| !value.is_empty());
+    NamedTargets {
+        names,
+        replace_routines: device.id == "cpu" && options.partitions == 1 && !wants_own,
+    }
+}
+
+/// Whether all functions of the host that a program calls are registered. Exchanges need none.
+fn has_all_targets(program: &CompiledProgram) -> bool {
+    let known = list_targets();
+    let mut steps = program.functions.iter().flat_map(|f| &f.steps);
+    steps.all(|step| match step {
+        HostStep::Foreign(step) => {
+            let target = &step.signature.target;
+            target == EXCHANGE_TARGET || known.contains(target)
+        }
+        _ => true,
+    })
 }
 
 /// Compiles a program, by parts if there are shardings for these. A program that cannot be partitioned runs on whole arrays. So

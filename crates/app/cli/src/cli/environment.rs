@@ -76,6 +76,11 @@ const VARIABLES: &[EnvironmentVariable] = &[
         meaning: "Folder for the StableHLO of each program",
     },
     EnvironmentVariable {
+        name: "SPIRULA_OWN_LAPACK",
+        reader: "JAX",
+        meaning: "Own routines of linear algebra on the processor, not LAPACK's, unless it is empty",
+    },
+    EnvironmentVariable {
         name: "SPIRULA_PJRT_LIBRARY",
         reader: "JAX, PyTorch/XLA",
         meaning: "Path of the plugin, in place of that of the package",

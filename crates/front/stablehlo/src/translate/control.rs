@@ -68,7 +68,9 @@ pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transl
         "dce_sink" => t.bind_items(op, Vec::new()),
         "tridiagonal_solve_perturbed_ffi" => lapack::translate_perturbed_solve(t, op),
         // Routines of LAPACK have operands; other functions may have their names.
-        _ if t.module.operands(op).is_empty() => foreign::translate_foreign_call(t, op, target),
+        _ if t.module.operands(op).is_empty() || lapack::is_left_to_library(t, op, target)? => {
+            foreign::translate_foreign_call(t, op, target)
+        }
         _ => lapack::translate_lapack_call(t, op, target)
             .unwrap_or_else(|| foreign::translate_foreign_call(t, op, target)),
     }

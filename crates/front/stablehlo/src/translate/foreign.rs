@@ -26,7 +26,17 @@ pub enum ForeignTargets {
     #[default]
     Any,
     /// Those of these names.
-    Named(Arc<BTreeSet<String>>),
+    Named(Arc<NamedTargets>),
+}
+
+/// Functions that a program may call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamedTargets {
+    /// Their names.
+    pub names: BTreeSet<String>,
+    /// Whether those that are routines of LAPACK do the work of the translation's own. A library of the processor is several
+    /// times as fast as loops of tensor operations.
+    pub replace_routines: bool,
 }
 
 impl ForeignTargets {
@@ -34,7 +44,15 @@ impl ForeignTargets {
         match self {
             ForeignTargets::None => false,
             ForeignTargets::Any => true,
-            ForeignTargets::Named(names) => names.contains(target),
+            ForeignTargets::Named(named) => named.names.contains(target),
+        }
+    }
+
+    /// Whether a function does the work of a routine that the translation has, too.
+    pub(super) fn replaces_routine(&self, target: &str) -> bool {
+        match self {
+            ForeignTargets::None | ForeignTargets::Any => false,
+            ForeignTargets::Named(named) => named.replace_routines && named.names.contains(target),
         }
     }
 }

@@ -62,6 +62,6 @@ pub use entry::{
     translate_entry, translate_for,
 };
 pub use error::{TranslateError, TranslateResult};
-pub use foreign::ForeignTargets;
+pub use foreign::{ForeignTargets, NamedTargets};
 pub use result_check::{ResultCheck, ResultTolerance};
 pub(crate) use table::has_translation;

@@ -345,6 +345,35 @@ def _follow(module, name, follow):
     setattr(module, name, call_both)
 
 
+class _LapackTargets:
+    """Routines of LAPACK, which are registered once jaxlib has found SciPy's. Before, they have no code."""
+
+    def __init__(self, register):
+        from jaxlib import lapack
+
+        self.register = register
+        self.waiting = []
+        self.find_routines = lapack._lapack.initialize
+        lapack._lapack.initialize = self.initialize
+
+    def initialize(self):
+        self.find_routines()
+        waiting, self.waiting = self.waiting, []
+        for arguments in waiting:
+            self.register(*arguments)
+
+    def add(self, *arguments):
+        self.waiting.append(arguments)
+
+
+def _defer_routines(register):
+    """A function that registers routines of LAPACK when they have code. Other releases of jaxlib may find them otherwise."""
+    try:
+        return _LapackTargets(register).add
+    except (ImportError, AttributeError):
+        return register
+
+
 def adapt_targets(functions, platforms):
     """Lets functions of C that JAX registers for platforms, or for `cpu`, work on platforms."""
     from jax._src.lib import xla_client
@@ -357,9 +386,13 @@ def adapt_targets(functions, platforms):
         if platform == "cpu":
             functions.register_type(name, registration)
 
+    register_routine = _defer_routines(functions.register_target)
+
     def share_target(name, fn, platform="cpu", api_version=0, traits=0):
         if platform == "cpu" and api_version == 1:
-            functions.register_target(name, fn, platform, api_version, traits)
+            name = name if isinstance(name, str) else name.decode()
+            register = register_routine if name.startswith("lapack_") else functions.register_target
+            register(name, fn, platform, api_version, traits)
 
     # Those of `cpu` wait there until XLA's processor begins.
     host = xla_client.xla_platform_names["cpu"]

@@ -170,6 +170,30 @@ impl MatrixBatch {
     }
 }
 
+/// Columns from which on the matrices of a loop are left to a library. A call ends the kernel that the loop would run in.
+const LEAST_IN_LOOP: u64 = 32;
+
+/// Whether a function of the host does the work of a routine.
+pub(super) fn is_left_to_library(
+    t: &StablehloTranslator<'_>,
+    op: MlirOp,
+    target: &str,
+) -> TranslateResult<bool> {
+    if !target.starts_with("lapack_") || !t.foreign.replaces_routine(target) {
+        return Ok(false);
+    }
+    let operands = t.tensor_operands(op)?;
+    let is_static = |dim: &DimExtent| dim.as_static().is_some();
+    let mut shapes = operands.iter().map(|operand| t.tensor_shape(operand));
+    let columns = shapes
+        .clone()
+        .next()
+        .and_then(|sizes| sizes.last()?.as_static());
+    let is_large = columns.is_some_and(|columns| columns >= LEAST_IN_LOOP);
+    let are_static = shapes.all(|sizes| sizes.iter().all(is_static));
+    Ok(are_static && (is_large || !t.is_nested()))
+}
+
 /// Translates a call by the name of its target; `None` if the routine is not known.
 pub(super) fn translate_lapack_call(
     t: &mut StablehloTranslator<'_>,
