@@ -78,7 +78,7 @@ const VARIABLES: &[EnvironmentVariable] = &[
     EnvironmentVariable {
         name: "SPIRULA_OWN_LAPACK",
         reader: "JAX",
-        meaning: "Own routines of linear algebra on the processor, not LAPACK's, unless it is empty",
+        meaning: "Linear algebra without LAPACK, unless it is empty",
     },
     EnvironmentVariable {
         name: "SPIRULA_PJRT_LIBRARY",
