@@ -92,7 +92,7 @@ pub type ShardedArguments = PerDevice<ArgumentList>;
 pub type ShardedResults = PerDevice<ResultList>;
 
 /// The buffers of results on a device.
-type BufferList = SmallVec<[DeviceBuffer; 1]>;
+type ResultBuffers = SmallVec<[DeviceBuffer; 1]>;
 
 impl PluginCall for PjrtLoadedExecutableExecuteArgs {
     /// Submits the execution. The results are buffers whose arrays the job makes.
@@ -146,7 +146,7 @@ impl PluginCall for PjrtLoadedExecutableExecuteArgs {
 /// An execution that was submitted.
 struct SubmittedExecution {
     /// The results on each device.
-    buffers: PerDevice<BufferList>,
+    buffers: PerDevice<ResultBuffers>,
     /// The end of the execution on each device.
     events: PerDevice<Arc<WorkEvent>>,
     /// The lists of the caller for the results on each device.
@@ -198,7 +198,7 @@ impl PjrtLoadedExecutableExecuteArgs {
                 .for_each(|place| events[*place] = event.clone());
         }
         let owners = devices.iter().zip(&events);
-        let buffers: PerDevice<BufferList> = owners
+        let buffers: PerDevice<ResultBuffers> = owners
             .map(|(device, event)| make_buffers(module, device, event))
             .collect();
         for part in parts {
@@ -281,7 +281,7 @@ fn make_buffers(
     module: &CompiledModule,
     device: &Arc<Device>,
     event: &Arc<WorkEvent>,
-) -> BufferList {
+) -> ResultBuffers {
     let results = module.shards.results.iter().enumerate();
     results
         .map(|(at, shards)| {
