@@ -186,3 +186,18 @@ fn labels_of_switches_are_below_the_bound() {
         assert!(fault.message.contains("not below the bound"), "{fault}");
     }
 }
+
+/// A name that is longer than an instruction may be is cut between characters.
+#[test]
+fn long_names_are_cut() {
+    for (letter, rest) in [("x", 0), ("é", 0), ("€", 1)] {
+        let mut b = SpirvBuilder::new(SpirvVersion::V1_0);
+        let void = b.void_type();
+        b.set_name(void, &letter.repeat(400_000));
+        let module = b.into_module();
+        let mut names = module.section_insts(ModuleSection::Names);
+        let name = names.next().expect("it is named").string_operand(1);
+        assert_eq!(name.len() + rest, 4096);
+        assert!(name.chars().all(|of| letter.starts_with(of)));
+    }
+}

@@ -122,14 +122,14 @@ impl SpirvBuilder {
         self.push_once(ModuleSection::Sources, Op::Source, &[language, version]);
     }
 
-    /// Names an id; an empty name is left out.
+    /// Names an id; an empty name is left out, and a long one is cut.
     pub fn set_name(&mut self, id: Id, name: &str) {
         if !name.is_empty() {
             self.push_parts(
                 ModuleSection::Names,
                 Op::Name,
                 &[id.word()],
-                &string_words(name),
+                &string_words(shorten_name(name)),
             );
         }
     }
@@ -289,6 +289,16 @@ fn hash_again(module: &SpirvModule, inst: Inst) -> u64 {
         (Some(_), None) => hash_parts(inst.op(), &[&words[1..]]),
         (Some(_), Some(_)) => hash_parts(inst.op(), &[&words[..1], &words[2..]]),
     }
+}
+
+/// Bytes of a name beyond which it is cut.
+const MAX_NAME: usize = 4096;
+
+/// The beginning of a name, which fits into an instruction.
+pub fn shorten_name(name: &str) -> &str {
+    let end = name.len().min(MAX_NAME);
+    let end = (0..=end).rev().find(|at| name.is_char_boundary(*at));
+    &name[..end.unwrap_or(0)]
 }
 
 /// A string as the words of a literal, NUL and padding included. Text after a NUL is dropped, because no literal

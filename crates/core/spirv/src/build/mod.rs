@@ -9,5 +9,5 @@ mod constants;
 mod functions;
 mod types;
 
-pub use builder::SpirvBuilder;
 pub(crate) use builder::string_words;
+pub use builder::{SpirvBuilder, shorten_name};

@@ -12,7 +12,6 @@ use super::translated_entities::{
     FunctionReferences, GlobalState, TranslatedInlineAsm, TranslatedSignature,
 };
 use super::type_table::TranslatedTypeTable;
-use super::words::shorten_name;
 use crate::ir::{LlvmFunc, LlvmModule, LlvmType};
 use crate::pointee_inference::InferredPointees;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -138,7 +137,7 @@ impl LlvmTranslator<'_> {
 
     /// Names an id. A very long name is shortened, and an empty one is omitted.
     pub(super) fn name_id(&mut self, id: Id, name: &str) {
-        self.b.set_name(id, shorten_name(name));
+        self.b.set_name(id, name);
     }
 
     /// A constant of 32 bits, whose value is remembered.

@@ -13,10 +13,11 @@ use super::shapes::{NumericElement, NumericShape, padded_lanes};
 use super::storage_classes::shader_storage_class;
 use super::translator::LlvmTranslator;
 use super::type_table::COMMON_SHAPES;
-use super::words::{push_string, shorten_name};
+use super::words::push_string;
 use crate::ir::{LlvmType, LlvmTypeKind};
 use crate::{LlvmError, LlvmResult, make_refusal};
 use spirula_spirv::Id;
+use spirula_spirv::build::shorten_name;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPEncoding, StorageClass};
 

@@ -14,13 +14,3 @@ pub(super) fn push_string(words: &mut Vec<u32>, text: &str) {
     let last = rest.iter().rev();
     words.push(last.fold(0, |word, byte| word << 8 | u32::from(*byte)));
 }
-
-/// Bytes of a name beyond which it is cut.
-const MAX_NAME: usize = 4096;
-
-/// The beginning of a name.
-pub(super) fn shorten_name(name: &str) -> &str {
-    let end = name.len().min(MAX_NAME);
-    let end = (0..=end).rev().find(|at| name.is_char_boundary(*at));
-    &name[..end.unwrap_or(0)]
-}
