@@ -4,6 +4,7 @@
 
 use super::{TensorDispatch, match_contraction};
 use crate::ir::{AxisKind, DimExtent, NodeData, ScalarNode, StructuredOp, YieldDestination};
+use rustc_hash::FxHashSet;
 
 /// Most operations that a label names.
 const MOST_NAMES: usize = 4;
@@ -54,7 +55,7 @@ fn format_sizes(op: &StructuredOp) -> String {
 struct OperationNames {
     list: Vec<String>,
     /// The nodes that were visited.
-    seen: Vec<ScalarNode>,
+    seen: FxHashSet<ScalarNode>,
 }
 
 impl OperationNames {
@@ -95,8 +96,7 @@ impl OperationNames {
             };
             if has_operands {
                 self.add_name(operator.op.row().name);
-            } else if self.list.len() < MOST_NAMES && !self.seen.contains(&node) {
-                self.seen.push(node);
+            } else if self.list.len() < MOST_NAMES && self.seen.insert(node) {
                 waiting.push((node, true));
                 waiting.extend(operands.iter().rev().map(|operand| (*operand, false)));
             }
