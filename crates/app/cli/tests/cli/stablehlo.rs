@@ -206,7 +206,7 @@ fn stages_can_be_written() {
     let scale = own("scale.mlir");
     let forms = [
         ("tensor", "dispatch @main.0"),
-        ("kernel", "launch "),
+        ("kernel", "launch \"fmul_fle_2x3\" ["),
         ("dot", "digraph \"main\""),
         ("svg", "groups "),
     ];
