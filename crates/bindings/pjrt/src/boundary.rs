@@ -38,6 +38,34 @@ pub trait PluginCall: CallArguments {
     unsafe fn answer(&mut self) -> PluginResult<()>;
 }
 
+/// Declares structs of arguments with their functions: the fields after the size, the last of them first.
+macro_rules! declare_arguments {
+    ($($name:ident, $function:literal, $last:ident: $last_type:ty { $($field:ident: $ty:ty,)* })*) => {
+        $(
+            #[derive(Clone, Copy)]
+            #[repr(C)]
+            #[allow(missing_docs, reason = "the header of the interface documents the fields")]
+            pub struct $name {
+                pub struct_size: usize,
+                $(pub $field: $ty,)*
+                pub $last: $last_type,
+            }
+
+            // SAFETY: the struct consists of numbers and pointers.
+            unsafe impl $crate::boundary::SizedStruct for $name {
+                const SIZE: usize = std::mem::offset_of!($name, $last) + size_of::<$last_type>();
+            }
+
+            // SAFETY: as above.
+            unsafe impl $crate::boundary::CallArguments for $name {
+                const FUNCTION: &'static str = $function;
+            }
+        )*
+    };
+}
+
+pub(crate) use declare_arguments;
+
 /// Bytes of the fields that every struct begins with: its size and its extensions.
 const HEAD: usize = size_of::<usize>() + size_of::<*mut ()>();
 
@@ -86,10 +114,12 @@ pub unsafe fn write_struct<T: SizedStruct>(to: *mut T, copy: &T) {
 /// # Safety
 /// The contract of the crate.
 pub unsafe extern "C" fn enter_call<A: PluginCall>(arguments: *mut A) -> *mut PjrtError {
-    match answer_call(arguments) {
-        Ok(()) => ptr::null_mut(),
-        Err(error) => error.into_raw(),
-    }
+    return_error(answer_call(arguments))
+}
+
+/// The error of an answer for the caller, who frees it.
+fn return_error(answered: PluginResult<()>) -> *mut PjrtError {
+    answered.map_or_else(PluginError::into_raw, |()| ptr::null_mut())
 }
 
 /// The same where callers leave `struct_size` uninitialised, as XLA does for profilers. They have the whole struct.
@@ -101,10 +131,8 @@ pub unsafe extern "C" fn enter_unsized_call<A: PluginCall>(arguments: *mut A) ->
         Some(arguments) => arguments.answer(),
         None => Err(PluginError::invalid("a struct is missing")),
     });
-    match answered.flatten() {
-        Ok(()) => ptr::null_mut(),
-        Err(error) => error.within(A::FUNCTION).into_raw(),
-    }
+    let answered = answered.flatten();
+    return_error(answered.map_err(|error| error.within(A::FUNCTION)))
 }
 
 /// The same for functions that return nothing.

@@ -1,6 +1,6 @@
 //! Extension for layouts: the order of dimensions in memory, as XLA writes it.
 
-use crate::boundary::{CallArguments, PluginCall, SizedStruct, enter_call};
+use crate::boundary::{PluginCall, declare_arguments, enter_call};
 use crate::buffer::DeviceBuffer;
 use crate::client::Client;
 use crate::element::{ArrayType, ElementFormat};
@@ -14,7 +14,6 @@ use crate::handle::{ApiObject, PointerList, allocate, free, get_ref, get_sizes};
 use crate::serialized::SerializedBytes;
 use crate::topology::Topology;
 use std::ffi::c_char;
-use std::mem::offset_of;
 use std::ptr::null_mut;
 
 /// A layout of an array.
@@ -46,53 +45,32 @@ impl MemoryLayout {
     }
 }
 
-/// Declares the structs of arguments of the extension.
-macro_rules! declare_arguments {
-    ($($name:ident, $function:literal, $last:ident: $last_type:ty { $($field:ident: $ty:ty,)* })*) => {
-        $(
-            #[derive(Clone, Copy)]
-            #[repr(C)]
-            #[allow(missing_docs, reason = "the extension's header documents the fields")]
-            pub struct $name {
-                pub struct_size: usize,
-                pub extension_start: *mut PjrtExtensionBase,
-                $(pub $field: $ty,)*
-                pub $last: $last_type,
-            }
-
-            // SAFETY: the struct consists of numbers and pointers.
-            unsafe impl SizedStruct for $name {
-                const SIZE: usize = offset_of!($name, $last) + size_of::<$last_type>();
-            }
-
-            // SAFETY: as above.
-            unsafe impl CallArguments for $name {
-                const FUNCTION: &'static str = $function;
-            }
-        )*
-    };
-}
-
 type LayoutDeleter = unsafe extern "C" fn(*mut crate::generated::PjrtSerializedTopology);
 
 declare_arguments! {
-    LayoutDestroyArgs, "PJRT_Layouts_MemoryLayout_Destroy", layout: *mut OpaqueLayout {}
+    LayoutDestroyArgs, "PJRT_Layouts_MemoryLayout_Destroy", layout: *mut OpaqueLayout {
+        extension_start: *mut PjrtExtensionBase,
+    }
     LayoutSerializeArgs, "PJRT_Layouts_MemoryLayout_Serialize", deleter: Option<LayoutDeleter> {
+        extension_start: *mut PjrtExtensionBase,
         layout: *const OpaqueLayout,
         bytes: *const c_char,
         size: usize,
         serialized: *mut crate::generated::PjrtSerializedTopology,
     }
     ClientLayoutArgs, "PJRT_Layouts_PJRT_Client_GetDefaultLayout", layout: *mut OpaqueLayout {
+        extension_start: *mut PjrtExtensionBase,
         client: *const PjrtClient,
         ty: PjrtBufferType,
         dims: *const i64,
         num_dims: usize,
     }
     BufferLayoutArgs, "PJRT_Layouts_PJRT_Buffer_MemoryLayout", layout: *mut OpaqueLayout {
+        extension_start: *mut PjrtExtensionBase,
         buffer: *const PjrtBuffer,
     }
     TopologyLayoutArgs, "PJRT_Layouts_PJRT_Topology_GetDefaultLayout", layout: *mut OpaqueLayout {
+        extension_start: *mut PjrtExtensionBase,
         topology: *const PjrtTopologyDescription,
         ty: PjrtBufferType,
         dims: *const i64,
@@ -100,11 +78,13 @@ declare_arguments! {
     }
     ResultLayoutsArgs, "PJRT_Layouts_PJRT_Executable_GetOutputLayouts",
     layouts: *const *mut OpaqueLayout {
+        extension_start: *mut PjrtExtensionBase,
         executable: *const PjrtExecutable,
         count: usize,
     }
     ParameterLayoutsArgs, "PJRT_Layouts_PJRT_Executable_GetParameterLayouts",
     layouts: *const *mut OpaqueLayout {
+        extension_start: *mut PjrtExtensionBase,
         executable: *const PjrtExecutable,
         count: usize,
     }

@@ -3,7 +3,7 @@
 use super::api::UserData;
 use super::interface::{FfiDeleter, FfiHandler, FfiHandlerBundle};
 use super::registry::{UntypedFunction, register_handlers, register_type, register_untyped};
-use crate::boundary::{CallArguments, PluginCall, SizedStruct, enter_call};
+use crate::boundary::{PluginCall, declare_arguments, enter_call};
 use crate::error::{PluginError, PluginResult};
 use crate::execute::ExecutionContext;
 use crate::generated::{
@@ -11,28 +11,26 @@ use crate::generated::{
 };
 use crate::handle::{get_ref, get_text};
 use std::ffi::{c_char, c_int, c_void};
-use std::mem::offset_of;
 use std::sync::Arc;
 
-/// Arguments of `PJRT_FFI_TypeID_Register`.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct TypeRegisterArgs {
-    struct_size: usize,
-    extension_start: *mut PjrtExtensionBase,
-    type_name: *const c_char,
-    type_name_size: usize,
-    type_id: i64,
-}
-
-// SAFETY: the struct consists of numbers and pointers.
-unsafe impl SizedStruct for TypeRegisterArgs {
-    const SIZE: usize = offset_of!(TypeRegisterArgs, type_id) + size_of::<i64>();
-}
-
-// SAFETY: as above.
-unsafe impl CallArguments for TypeRegisterArgs {
-    const FUNCTION: &'static str = "PJRT_FFI_TypeID_Register";
+declare_arguments! {
+    TypeRegisterArgs, "PJRT_FFI_TypeID_Register", type_id: i64 {
+        extension_start: *mut PjrtExtensionBase,
+        type_name: *const c_char,
+        type_name_size: usize,
+    }
+    UserDataAddArgs, "PJRT_FFI_UserData_Add", user_data: UserDataArgument {
+        extension_start: *mut PjrtExtensionBase,
+        context: *mut PjrtExecuteContext,
+    }
+    RegisterHandlerArgs, "PJRT_FFI_Register_Handler", traits: u32 {
+        target_name: *const c_char,
+        target_name_size: usize,
+        api_version: c_int,
+        handler: *mut c_void,
+        platform_name: *const c_char,
+        platform_name_size: usize,
+    }
 }
 
 impl PluginCall for TypeRegisterArgs {
@@ -52,26 +50,6 @@ pub struct UserDataArgument {
     type_id: i64,
     data: *mut c_void,
     deleter: Option<FfiDeleter>,
-}
-
-/// Arguments of `PJRT_FFI_UserData_Add`.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct UserDataAddArgs {
-    struct_size: usize,
-    extension_start: *mut PjrtExtensionBase,
-    context: *mut PjrtExecuteContext,
-    user_data: UserDataArgument,
-}
-
-// SAFETY: the struct consists of numbers and pointers.
-unsafe impl SizedStruct for UserDataAddArgs {
-    const SIZE: usize = offset_of!(UserDataAddArgs, user_data) + size_of::<UserDataArgument>();
-}
-
-// SAFETY: as above.
-unsafe impl CallArguments for UserDataAddArgs {
-    const FUNCTION: &'static str = "PJRT_FFI_UserData_Add";
 }
 
 impl PluginCall for UserDataAddArgs {
@@ -117,31 +95,6 @@ impl Drop for OwnedUserData {
             unsafe { deleter(self.data.data) };
         }
     }
-}
-
-/// Arguments of `PJRT_FFI_Register_Handler`.
-#[derive(Clone, Copy)]
-#[repr(C)]
-#[allow(missing_docs, reason = "the extension's header documents the fields")]
-pub struct RegisterHandlerArgs {
-    pub struct_size: usize,
-    pub target_name: *const c_char,
-    pub target_name_size: usize,
-    pub api_version: c_int,
-    pub handler: *mut c_void,
-    pub platform_name: *const c_char,
-    pub platform_name_size: usize,
-    pub traits: u32,
-}
-
-// SAFETY: the struct consists of numbers and pointers.
-unsafe impl SizedStruct for RegisterHandlerArgs {
-    const SIZE: usize = offset_of!(RegisterHandlerArgs, traits) + size_of::<u32>();
-}
-
-// SAFETY: as above.
-unsafe impl CallArguments for RegisterHandlerArgs {
-    const FUNCTION: &'static str = "PJRT_FFI_Register_Handler";
 }
 
 impl PluginCall for RegisterHandlerArgs {

@@ -1,44 +1,17 @@
 //! Extension of PJRT for profilers, version 1, with the table of functions of XLA's profiler plugins, version 1.
 
 use super::session::ProfilerSession;
-use crate::boundary::{CallArguments, PluginCall, SizedStruct, enter_unsized_call};
+use crate::boundary::{PluginCall, declare_arguments, enter_unsized_call};
 use crate::error::{PluginError, PluginResult};
 use crate::generated::{PjrtError, PjrtExtensionBase, PjrtExtensionType};
 use crate::handle::{allocate, free, get_ref};
 use std::ffi::{c_char, c_int, c_void};
-use std::mem::offset_of;
 use std::ptr::null_mut;
 
 /// The opaque type of a profiler.
 #[repr(C)]
 pub struct OpaqueProfiler {
     _private: [u8; 0],
-}
-
-/// Declares the structs of arguments of the table.
-macro_rules! declare_arguments {
-    ($($name:ident, $function:literal, $last:ident: $last_type:ty { $($field:ident: $ty:ty,)* })*) => {
-        $(
-            #[derive(Clone, Copy)]
-            #[repr(C)]
-            #[allow(missing_docs, reason = "the table's header documents the fields")]
-            pub struct $name {
-                pub struct_size: usize,
-                $(pub $field: $ty,)*
-                pub $last: $last_type,
-            }
-
-            // SAFETY: the struct consists of numbers and pointers.
-            unsafe impl SizedStruct for $name {
-                const SIZE: usize = offset_of!($name, $last) + size_of::<$last_type>();
-            }
-
-            // SAFETY: as above.
-            unsafe impl CallArguments for $name {
-                const FUNCTION: &'static str = $function;
-            }
-        )*
-    };
 }
 
 declare_arguments! {
