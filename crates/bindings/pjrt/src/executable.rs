@@ -261,7 +261,7 @@ impl PluginCall for PjrtExecutableDeserializeAndLoadArgs {
             module.facts.options = ProgramOptions::read(get_slice(first.cast::<u8>(), count)?)?;
         }
         if let Some(device) = client.devices.first() {
-            module = module.adapt_to_targets(&device.info)?;
+            module = module.adapt_to_targets(&device.info);
         }
         let ids = module.facts.options.devices.clone();
         self.loaded_executable = allocate(LoadedExecutable::new(Arc::new(module), &ids, client)?);

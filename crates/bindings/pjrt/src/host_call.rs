@@ -46,12 +46,22 @@ pub struct RunningProgram<E> {
 
 /// Whether a program calls functions of the host. Exchanges with other devices are none.
 pub fn calls_host(program: &CompiledProgram) -> bool {
-    let mut steps = program.functions.iter().flat_map(|f| &f.steps);
-    let is_call = |step: &HostStep| match step {
-        HostStep::Foreign(step) => step.signature.target != EXCHANGE_TARGET,
-        _ => false,
-    };
-    steps.any(is_call)
+    list_host_targets(program).next().is_some()
+}
+
+/// Whether all functions of the host that a program calls are registered.
+pub fn has_host_targets(program: &CompiledProgram) -> bool {
+    list_host_targets(program).all(|target| find_target(target).is_some())
+}
+
+/// The functions of the host that a program calls, without exchanges with other devices.
+fn list_host_targets(program: &CompiledProgram) -> impl Iterator<Item = &str> {
+    let steps = program.functions.iter().flat_map(|f| &f.steps);
+    let targets = steps.filter_map(|step| match step {
+        HostStep::Foreign(step) => Some(step.signature.target.as_str()),
+        _ => None,
+    });
+    targets.filter(|target| *target != EXCHANGE_TARGET)
 }
 
 /// Memory of an operand or result.

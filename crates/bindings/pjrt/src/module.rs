@@ -6,7 +6,7 @@ use crate::element::{ArrayType, ElementFormat};
 use crate::error::{PluginError, PluginResult};
 use crate::exchange_site::hash_exchanges;
 use crate::ffi::{HostCallSites, list_targets};
-use crate::host_call::calls_host;
+use crate::host_call::{calls_host, has_host_targets};
 use crate::memory::MemoryKind;
 use crate::module_layout::ModuleLayouts;
 use crate::module_sharding::{ModuleSharding, ModuleShards};
@@ -18,7 +18,7 @@ use spirula::{
     ShardProgram, TensorSignature,
 };
 use spirula_program::CompiledProgram;
-use spirula_program::program::{HostStep, SourceTensorType};
+use spirula_program::program::SourceTensorType;
 use spirula_runtime::DeviceInfo;
 use spirula_schedule::choose_device_profile;
 use spirula_stablehlo::memory_layout::EntryLayouts;
@@ -227,21 +227,19 @@ impl CompiledModule {
         })
     }
 
-    /// The module, compiled again if it calls functions that are missing here. It may have been stored by a process with other
-    /// functions.
-    ///
-    /// # Errors
-    /// When it needs one that is missing.
-    pub fn adapt_to_targets(self, device: &DeviceInfo) -> PluginResult<CompiledModule> {
-        if has_all_targets(&self.program) {
-            return Ok(self);
+    /// The module, compiled again if it calls functions that are missing here: the process that stored it may have had others. A
+    /// program that needs them stays as it is, and its execution fails with their names.
+    pub fn adapt_to_targets(self, device: &DeviceInfo) -> CompiledModule {
+        if has_host_targets(&self.program) {
+            return self;
         }
         let ModuleFacts {
             options,
             fingerprint,
             ..
-        } = self.facts;
-        CompiledModule::compile(&self.source, &options, device, fingerprint)
+        } = &self.facts;
+        let compiled = CompiledModule::compile(&self.source, options, device, fingerprint.clone());
+        compiled.unwrap_or(self)
     }
 
     /// Whether the next execution will take about as little time as to wake a thread: by its operations, or as the last one did.
@@ -303,19 +301,6 @@ fn list_foreign_targets(options: &ProgramOptions, device: &DeviceInfo) -> NamedT
         names,
         replace_routines: device.id == "cpu" && options.partitions == 1 && !wants_own,
     }
-}
-
-/// Whether all functions of the host that a program calls are registered. Exchanges need none.
-fn has_all_targets(program: &CompiledProgram) -> bool {
-    let known = list_targets();
-    let mut steps = program.functions.iter().flat_map(|f| &f.steps);
-    steps.all(|step| match step {
-        HostStep::Foreign(step) => {
-            let target = &step.signature.target;
-            target == EXCHANGE_TARGET || known.contains(target)
-        }
-        _ => true,
-    })
 }
 
 /// Compiles a program, by parts if there are shardings for these. A program that cannot be partitioned runs on whole arrays. So
