@@ -161,8 +161,9 @@ impl DeviceState {
             return Ok(DeviceTimeline::default());
         };
         let device = self.heap.machine().device();
-        device.measure_times(false)?;
+        device.wait_idle()?;
         timeline.add_launches(device.take_launches());
+        device.measure_times(false)?;
         Ok(timeline)
     }
 
