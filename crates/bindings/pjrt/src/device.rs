@@ -16,10 +16,17 @@ use crate::memory::{Memory, MemoryKind};
 use crate::named_value::{NamedValue, NamedValueList, OptionValue};
 use crate::queue::DeviceQueue;
 use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceOptions};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The devices of all clients.
 static ALL_DEVICES: Mutex<Vec<Weak<Device>>> = Mutex::new(Vec::new());
+
+/// The list of all devices without those that have ended.
+fn list_alive() -> MutexGuard<'static, Vec<Weak<Device>>> {
+    let mut all = ALL_DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    all.retain(|device| device.strong_count() > 0);
+    all
+}
 
 /// The description of a device.
 pub struct DeviceDescription {
@@ -132,17 +139,14 @@ impl Device {
         for memory in &device.memories {
             memory.attach_device(&device);
         }
-        let mut all = ALL_DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push(Arc::downgrade(&device));
+        list_alive().push(Arc::downgrade(&device));
         device
     }
 
     /// One device of each queue of this process, of all clients.
     pub fn list_queue_owners() -> Vec<Arc<Device>> {
-        let mut all = ALL_DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|device| device.strong_count() > 0);
         let mut owners: Vec<Arc<Device>> = Vec::new();
-        for device in all.iter().filter_map(Weak::upgrade) {
+        for device in list_alive().iter().filter_map(Weak::upgrade) {
             let is_of = |owner: &Arc<Device>| Arc::ptr_eq(&owner.queue, &device.queue);
             if device.local.is_some() && !owners.iter().any(is_of) {
                 owners.push(device);

@@ -238,7 +238,7 @@ class HostFunctions:
             raise NotImplementedError(f"{name}: Spirula calls functions of the typed interface, not of version {api_version}")
         stages = function if isinstance(function, dict) else {"execute": function}
         addresses = {stage: _find_address(capsule) for stage, capsule in stages.items()}
-        self._register_bundle(name if isinstance(name, str) else name.decode(), _Bundle(**addresses))
+        self._register_bundle(_read_name(name), _Bundle(**addresses))
 
     def register_type(self, name, registration):
         """Registers a type of state or of user data."""
@@ -252,6 +252,11 @@ class HostFunctions:
             _find_address(info) if info is not None else None,
         )
         self._check(self._api.register_type(ctypes.byref(arguments)))
+
+
+def _read_name(name):
+    """A name as text."""
+    return name if isinstance(name, str) else name.decode()
 
 
 def _make_span(text):
@@ -390,8 +395,7 @@ def adapt_targets(functions, platforms):
 
     def share_target(name, fn, platform="cpu", api_version=0, traits=0):
         if platform == "cpu" and api_version == 1:
-            name = name if isinstance(name, str) else name.decode()
-            register = register_routine if name.startswith("lapack_") else functions.register_target
+            register = register_routine if _read_name(name).startswith("lapack_") else functions.register_target
             register(name, fn, platform, api_version, traits)
 
     # Those of `cpu` wait there until XLA's processor begins.
