@@ -165,6 +165,20 @@ impl<'m> TypeFacts<'m> {
         Some(words.first().copied().unwrap_or(0))
     }
 
+    /// Whether a type is an array of descriptors: its elements are blocks, which no memory contains.
+    pub(crate) fn is_descriptor_array(&self, ty: Id) -> bool {
+        let element = self
+            .define(ty)
+            .ok()
+            .filter(|inst| inst.op() == Op::TypeArray);
+        let element = element.and_then(|inst| inst.get_id(0));
+        let blocks = [Decoration::Block, Decoration::BufferBlock];
+        element.is_some_and(|block| {
+            let mut blocks = blocks.iter();
+            blocks.any(|what| self.decoration(block, *what).is_some())
+        })
+    }
+
     /// The scalars of a type, in order.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use crate::decode::{DecodedKernel, decode_kernel};
 use crate::exchange::{LaneRegisters, exchange_values};
 use crate::invocation::{Invocation, InvocationState};
 use crate::launch_grid::{GridGroup, KernelGrid};
-use crate::memory::SharedMemory;
+use crate::memory::{MemoryRegion, SharedMemory};
 use crate::placed_arguments::PlacedArguments;
 use crate::step::{KernelCode, Slot};
 use crate::waiting::{WaitingInvocation, choose_resumed};
@@ -35,6 +35,8 @@ pub struct ResourceSlot {
     pub set: u32,
     /// Binding.
     pub binding: u32,
+    /// Element of an array of descriptors; 0 for a single descriptor.
+    pub index: u32,
     /// The number of the buffer.
     pub buffer: usize,
 }
@@ -74,6 +76,12 @@ impl Default for InterpretedLaunch<'_> {
             most_steps: u64::MAX,
         }
     }
+}
+
+/// The address of the first byte of a buffer, by its number in a launch. Shaders with buffer references read it from push constants
+/// or memory.
+pub fn find_buffer_address(buffer: usize) -> u64 {
+    MemoryRegion::from_buffer(buffer).address(0)
 }
 
 /// A workgroup of a launch that runs.

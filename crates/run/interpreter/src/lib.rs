@@ -53,6 +53,8 @@ mod waiting;
 mod wasm;
 
 pub use executor::{ExecutorReport, KernelExecutor, PreparedKernel, StepLimits};
-pub use launch::{InterpretedArgument, InterpretedLaunch, KernelInterpreter, ResourceSlot};
+pub use launch::{
+    InterpretedArgument, InterpretedLaunch, KernelInterpreter, ResourceSlot, find_buffer_address,
+};
 pub use machine::InterpreterMachine;
 pub use wasm::{EngineImport, HOST_MODULE, HostFunctions, HostRow, WasmEngine, WasmKernel};

@@ -144,6 +144,7 @@ impl KernelMachine for InterpreterMachine {
             .map(|slot| ResourceSlot {
                 set: 0,
                 binding: slot.binding,
+                index: 0,
                 buffer: bound.partition_point(|block| *block < slot.block),
             })
             .collect();

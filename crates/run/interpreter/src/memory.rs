@@ -5,6 +5,9 @@ use crate::facts::MemoryCell;
 /// Bits of an address below the number of its region.
 pub(crate) const OFFSET_BITS: u32 = 40;
 
+/// The distance from an address to the same offset of the next region.
+pub(crate) const REGION_STRIDE: u64 = 1 << OFFSET_BITS;
+
 /// A region of memory: the upper bits of addresses. No region has the number 0, so that null points nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MemoryRegion(pub u32);

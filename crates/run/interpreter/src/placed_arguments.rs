@@ -32,7 +32,8 @@ impl PlacedArguments {
     ) -> Result<PlacedArguments, SourceDiagnostic> {
         let find_bound = |resource: &KernelResource| {
             let mut bound = launch.resources.iter();
-            let bound = bound.find(|b| (b.set, b.binding) == (resource.set, resource.binding))?;
+            let wanted = (resource.set, resource.binding, resource.index);
+            let bound = bound.find(|b| (b.set, b.binding, b.index) == wanted)?;
             Some(bound.buffer)
         };
         let mut placed = PlacedArguments {

@@ -76,7 +76,7 @@ fn prepare_module(
         let slot = slots.find(|slot| (slot.set, slot.binding) == place);
         let contents = match slot {
             Some(slot) => inputs.buffers[slot.buffer].clone(),
-            None => gather_push_constants(script),
+            None => gather_push_constants(script, &inputs).map_err(refuse_script)?,
         };
         let usage = match binding.kind {
             BindingKind::Storage(_) if binding.read_only => "read-only-storage",

@@ -1,16 +1,18 @@
 //! Runs of modules: a launch of one entry point.
 
 use super::run_array::RunArray;
-use super::script::{RunScript, RunScriptArgument, RunScriptFault, RunScriptValue};
+use super::script::{PushedValue, RunScript, RunScriptArgument, RunScriptFault, RunScriptValue};
 use super::{WrittenArray, refuse_script};
 use crate::found_problem::FoundProblem;
 use crate::module_report::locate_faults;
 use crate::pass_record::print_module;
 use crate::request::RequestFailure;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_interpreter::{InterpretedArgument, InterpretedLaunch, KernelExecutor, ResourceSlot};
+use spirula_interpreter::{
+    InterpretedArgument, InterpretedLaunch, KernelExecutor, ResourceSlot, find_buffer_address,
+};
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::reflect::{EntryInterface, ParamKind, entry_points};
+use spirula_spirv::reflect::{EntryInterface, InterfaceBinding, ParamKind, entry_points};
 
 /// The size of workgroups where neither the module nor the script has one.
 const USUAL_SIZE: [u32; 3] = [64, 1, 1];
@@ -49,12 +51,13 @@ pub(super) fn run_module(
     let kernel = executor.prepare_kernel(module, &entry, &[]);
     let kernel = kernel.map_err(refuse)?;
     let mut inputs = gather_inputs(&interface, script).map_err(refuse_script)?;
+    let push = gather_push_constants(script, &inputs).map_err(refuse_script)?;
     let launch = InterpretedLaunch {
         groups: script.groups.unwrap_or([1; 3]),
         workgroup: script.size.unwrap_or(USUAL_SIZE),
         arguments: &inputs.arguments,
         resources: &inputs.resources,
-        push: &gather_push_constants(script),
+        push: &push,
         ..InterpretedLaunch::default()
     };
     executor
@@ -102,24 +105,41 @@ pub(super) fn gather_inputs<'s>(
         }
     } else {
         for binding in &interface.bindings {
-            let numbered = format!("{}.{}", binding.set, binding.binding);
-            let names = [binding.name.as_deref().unwrap_or(&numbered), &numbered];
-            known.extend(names.map(str::to_owned));
-            let line = script.find_argument(&names)?;
-            let RunScriptValue::Array(value) = &line.value else {
-                return Err(refuse_line(line, "a resource is an array"));
-            };
-            inputs.resources.push(ResourceSlot {
-                set: binding.set,
-                binding: binding.binding,
-                buffer: inputs.buffers.len(),
-            });
-            inputs.buffers.push(value.bytes.clone());
-            inputs.lines.push((line, value));
+            for index in 0..binding.count {
+                let names = name_descriptor(binding, index);
+                let line = script.find_argument(&names.each_ref().map(String::as_str))?;
+                known.extend(names);
+                inputs.resources.push(ResourceSlot {
+                    set: binding.set,
+                    binding: binding.binding,
+                    index,
+                    buffer: inputs.buffers.len(),
+                });
+                inputs.push_buffer(line)?;
+            }
+        }
+    }
+    for push in &script.push {
+        let PushedValue::Address { buffer, .. } = push else {
+            continue;
+        };
+        if !known.contains(buffer) {
+            known.push(buffer.clone());
+            inputs.push_buffer(script.find_argument(&[buffer])?)?;
         }
     }
     script.check_names(&known)?;
     Ok(inputs)
+}
+
+/// The names of a descriptor: that of its variable, and its set and binding, with its number in an array.
+pub(super) fn name_descriptor(binding: &InterfaceBinding, index: u32) -> [String; 2] {
+    let numbered = format!("{}.{}", binding.set, binding.binding);
+    let name = binding.name.clone().unwrap_or_else(|| numbered.clone());
+    if binding.count == 1 {
+        return [name, numbered];
+    }
+    [name, numbered].map(|name| format!("{name}[{index}]"))
 }
 
 fn refuse_line(line: &RunScriptArgument, message: &str) -> RunScriptFault {
@@ -130,6 +150,15 @@ fn refuse_line(line: &RunScriptArgument, message: &str) -> RunScriptFault {
 }
 
 impl<'s> GatheredInputs<'s> {
+    fn push_buffer(&mut self, line: &'s RunScriptArgument) -> Result<(), RunScriptFault> {
+        let RunScriptValue::Array(value) = &line.value else {
+            return Err(refuse_line(line, "a resource is an array"));
+        };
+        self.buffers.push(value.bytes.clone());
+        self.lines.push((line, value));
+        Ok(())
+    }
+
     fn push_argument(
         &mut self,
         kind: ParamKind,
@@ -173,12 +202,29 @@ impl<'s> GatheredInputs<'s> {
 }
 
 /// The bytes of push constants, each aligned to its elements.
-pub(super) fn gather_push_constants(script: &RunScript) -> Vec<u8> {
+///
+/// # Errors
+/// When the address is that of an array which the launch does not have.
+pub(super) fn gather_push_constants(
+    script: &RunScript,
+    inputs: &GatheredInputs<'_>,
+) -> Result<Vec<u8>, RunScriptFault> {
     let mut out = Vec::new();
-    for value in &script.push {
-        let align = (value.element.size() as usize).max(1);
-        out.resize(out.len().next_multiple_of(align), 0);
-        out.extend_from_slice(&value.bytes);
+    for pushed in &script.push {
+        let (align, bytes) = match pushed {
+            PushedValue::Array(value) => (value.element.size() as usize, value.bytes.clone()),
+            PushedValue::Address { buffer, line } => {
+                let mut lines = inputs.lines.iter();
+                let number = lines.position(|(argument, _)| argument.name == *buffer);
+                let number = number.ok_or_else(|| RunScriptFault {
+                    message: format!("{buffer} is no buffer of the launch"),
+                    line: Some(*line),
+                })?;
+                (8, find_buffer_address(number).to_le_bytes().to_vec())
+            }
+        };
+        out.resize(out.len().next_multiple_of(align.max(1)), 0);
+        out.extend(bytes);
     }
-    out
+    Ok(out)
 }

@@ -226,6 +226,7 @@ mod tests {
         });
         let bindings = inputs.resources.iter().map(|slot| LaunchBinding {
             set: slot.set,
+            index: slot.index,
             ..LaunchBinding::with_whole_buffer(slot.binding, buffers[slot.buffer])
         });
         let groups = script.groups.unwrap_or([1; 3]);

@@ -9,6 +9,7 @@
 //! a: f32 = 2.5
 //! scratch: local 1024
 //! push: u32 = 256
+//! push: address = x
 //! ```
 
 use super::run_array::RunArray;
@@ -40,6 +41,15 @@ pub(crate) enum RunScriptValue {
     Local(u64),
 }
 
+/// A push constant.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum PushedValue {
+    /// A scalar or an array.
+    Array(RunArray),
+    /// The address of an array with a name.
+    Address { buffer: String, line: usize },
+}
+
 /// A line with an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunScriptArgument {
@@ -57,7 +67,23 @@ pub(crate) struct RunScript {
     pub size: Option<[u32; 3]>,
     pub arguments: Vec<RunScriptArgument>,
     /// Push constants, in order.
-    pub push: Vec<RunArray>,
+    pub push: Vec<PushedValue>,
+}
+
+impl PushedValue {
+    fn from_text(text: &str, line: usize) -> Result<PushedValue, String> {
+        if let Some(rest) = text.strip_prefix("address") {
+            let buffer = rest.trim().strip_prefix('=').unwrap_or_default().trim();
+            if buffer.is_empty() {
+                return Err("address needs the name of an array, as in address = x".to_owned());
+            }
+            return Ok(PushedValue::Address {
+                buffer: buffer.to_owned(),
+                line,
+            });
+        }
+        Ok(PushedValue::Array(RunArray::from_text(text)?))
+    }
 }
 
 impl RunScript {
@@ -95,10 +121,10 @@ impl RunScript {
                 });
                 return Ok(());
             }
-            let value = RunArray::from_text(rest)?;
             if name == "push" {
-                self.push.push(value);
+                self.push.push(PushedValue::from_text(rest, number)?);
             } else {
+                let value = RunArray::from_text(rest)?;
                 self.arguments.push(RunScriptArgument {
                     name: name.to_owned(),
                     value: RunScriptValue::Array(value),
@@ -171,13 +197,21 @@ mod tests {
 
     #[test]
     fn lines_are_parsed() {
-        let text =
-            "entry main # the first\n\ngroups 2 3\nx: f32[2] = 1 2\ns: local 64\npush: u32 = 7";
+        let text = "entry main # the first\n\ngroups 2 3\nx: f32[2] = 1 2\ns: local 64\npush: u32 = 7\npush: address = x";
         let script = RunScript::from_text(text).unwrap();
         assert_eq!(script.entry.as_deref(), Some("main"));
         assert_eq!(script.groups, Some([2, 3, 1]));
         assert_eq!(script.arguments.len(), 2);
-        assert_eq!(script.push[0].bytes, [7, 0, 0, 0]);
+        let PushedValue::Array(number) = &script.push[0] else {
+            panic!("the first push constant is a number");
+        };
+        assert_eq!(number.bytes, [7, 0, 0, 0]);
+        let address = PushedValue::Address {
+            buffer: "x".to_owned(),
+            line: 7,
+        };
+        assert_eq!(script.push[1], address);
+        assert!(RunScript::from_text("push: address").is_err());
         assert_eq!(
             script.find_argument(&["s"]).unwrap().value,
             RunScriptValue::Local(64)

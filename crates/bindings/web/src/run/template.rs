@@ -1,5 +1,6 @@
 //! Templates of scripts: arguments that fit an entry point.
 
+use super::kernel::name_descriptor;
 use spirula_program::element_type_name;
 use spirula_program::program::{CompiledProgram, EntrySize, EntryValueType};
 use spirula_spirv::Id;
@@ -10,6 +11,9 @@ use spirula_spirv::reflect::{BindingKind, EntryDetails, EntryInterface, ParamKin
 
 /// Elements of arrays whose size nothing says.
 const USUAL_COUNT: u64 = 64;
+
+/// Most descriptors of an array that have lines.
+const MOST_LISTED: u32 = 16;
 
 /// Deepest nesting of types that is followed.
 const DEEPEST: usize = 32;
@@ -47,20 +51,45 @@ pub(crate) fn describe_kernels(module: &SpirvModule) -> Option<String> {
             lines.push(format!("{name}: {value}"));
         }
     } else {
-        for binding in &interface.bindings {
-            let (BindingKind::Storage(ty) | BindingKind::Uniform(ty)) = binding.kind else {
-                continue;
-            };
-            let numbered = format!("{}.{}", binding.set, binding.binding);
-            let name = binding.name.clone().unwrap_or(numbered);
-            lines.push(format!("{name}: {}[{USUAL_COUNT}] = iota", name_type(ty)));
-        }
+        describe_resources(&interface, &name_type, &mut lines);
         let details = EntryDetails::from_module(module, &entry).ok()?;
+        let mut addressed = 0;
         for member in &details.push_constants {
-            lines.push(format!("push: {} = {USUAL_COUNT}", name_type(member.ty)));
+            let scalar = name_type(member.ty);
+            if is_pointer(module, &definitions, member.ty) {
+                let name = format!("memory{addressed}");
+                lines.push(format!("{name}: {scalar}[{USUAL_COUNT}] = iota"));
+                lines.push(format!("push: address = {name}"));
+                addressed += 1;
+            } else {
+                lines.push(format!("push: {scalar} = {USUAL_COUNT}"));
+            }
         }
     }
     Some(lines.join("\n") + "\n")
+}
+
+/// Appends a line for each descriptor of a shader.
+fn describe_resources(
+    interface: &EntryInterface,
+    name_type: &dyn Fn(Id) -> String,
+    lines: &mut Vec<String>,
+) {
+    for binding in &interface.bindings {
+        let (BindingKind::Storage(ty) | BindingKind::Uniform(ty)) = binding.kind else {
+            continue;
+        };
+        for index in 0..binding.count.min(MOST_LISTED) {
+            let [name, _] = name_descriptor(binding, index);
+            lines.push(format!("{name}: {}[{USUAL_COUNT}] = iota", name_type(ty)));
+        }
+    }
+}
+
+/// Whether a type is a pointer, which a push constant passes as an address.
+fn is_pointer(module: &SpirvModule, definitions: &IdDefinitions, ty: Id) -> bool {
+    let inst = definitions.get(module, ty);
+    inst.is_some_and(|inst| inst.op() == Op::TypePointer)
 }
 
 /// A script for the first entry point of a program.

@@ -14,11 +14,16 @@ use spirula_spirv::ir::{InstRef, ModuleSection};
 /// Most bytes of the variables of the module or of an invocation.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A resource of a shader.
+/// Most descriptors of an array.
+const MOST_DESCRIPTORS: u64 = 4096;
+
+/// A resource of a shader: one descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelResource {
     pub set: u32,
     pub binding: u32,
+    /// Its number in an array of descriptors.
+    pub index: u32,
 }
 
 /// A built-in variable.
@@ -93,9 +98,7 @@ impl PlacedGlobals {
         let layout = facts.layout(ty);
         let id = inst.result().unwrap_or(ty);
         let class = StorageClass(inst.operand_word(0));
-        let set = facts.decoration(id, Decoration::DescriptorSet);
         let binding = facts.decoration(id, Decoration::Binding);
-        let is_block = facts.define(ty)?.op() == Op::TypeStruct;
         Ok(match class {
             StorageClass::Input => match facts.decoration(id, Decoration::BuiltIn) {
                 Some(builtin) => {
@@ -109,15 +112,8 @@ impl PlacedGlobals {
                 self.workgroup_bytes = check_size(inst, offset.saturating_add(layout.size))?;
                 Some(MemoryRegion::WORKGROUP.address(offset))
             }
-            StorageClass::StorageBuffer | StorageClass::Uniform
-                if is_block && binding.is_some() =>
-            {
-                let number = self.resources.len();
-                self.resources.push(KernelResource {
-                    set: set.unwrap_or(0),
-                    binding: binding.unwrap_or(0),
-                });
-                Some(MemoryRegion::from_resource(number).address(0))
+            StorageClass::StorageBuffer | StorageClass::Uniform if binding.is_some() => {
+                self.place_resource(decoder, id, ty)?
             }
             StorageClass::Private | StorageClass::Function => {
                 let offset = append_variable(decoder, inst, ty, &mut self.private_memory)?;
@@ -129,6 +125,41 @@ impl PlacedGlobals {
             }
             _ => None,
         })
+    }
+
+    /// The address of a resource. Each descriptor of an array is a region of its own, one after the other.
+    fn place_resource(
+        &mut self,
+        decoder: &CodeDecoder<'_>,
+        id: Id,
+        ty: Id,
+    ) -> Result<Option<u64>, SourceDiagnostic> {
+        let facts = &decoder.facts;
+        let inst = facts.define(ty)?;
+        let count = match inst.op() {
+            Op::TypeStruct => Some(1),
+            Op::TypeArray if facts.is_descriptor_array(ty) => {
+                facts.scalar_constant(inst.id_operand(1))
+            }
+            _ => None,
+        };
+        let Some(count) = count else {
+            return Ok(None);
+        };
+        if count > MOST_DESCRIPTORS {
+            let message = format!("{count} descriptors are too many");
+            return Err(refuse(inst, message));
+        }
+        let number = self.resources.len();
+        let [set, binding] = [Decoration::DescriptorSet, Decoration::Binding]
+            .map(|what| facts.decoration(id, what).unwrap_or(0));
+        self.resources
+            .extend((0..count as u32).map(|index| KernelResource {
+                set,
+                binding,
+                index,
+            }));
+        Ok(Some(MemoryRegion::from_resource(number).address(0)))
     }
 
     fn place_builtin(

@@ -2,7 +2,7 @@
 
 use super::{CodeDecoder, DecodeResult};
 use crate::facts::{MatrixOrder, ScalarKind, refuse};
-use crate::memory::{MemoryRegion, OFFSET_BITS};
+use crate::memory::{MemoryRegion, OFFSET_BITS, REGION_STRIDE};
 use crate::operation::ScalarOperation;
 use crate::step::{AddressTerm, AtomicAction, AtomicStep, CodeStep, Slot, TableRange};
 use spirula_diagnostics::SourceDiagnostic;
@@ -229,6 +229,7 @@ impl<'m> CodeDecoder<'m> {
         let layout = self.facts.layout(ty);
         let inst = self.facts.define(ty).ok();
         match inst.map(InstRef::op) {
+            Some(Op::TypeArray) if self.facts.is_descriptor_array(ty) => REGION_STRIDE,
             Some(Op::TypeMatrix) => {
                 let part = inst
                     .and_then(|inst| inst.get_id(0))

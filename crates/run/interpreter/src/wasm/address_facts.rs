@@ -5,7 +5,7 @@
 
 use super::function_plan::FunctionPlan;
 use super::step_registers::{RegisterRow, list_writes};
-use crate::memory::{MemoryRegion, OFFSET_BITS};
+use crate::memory::{MemoryRegion, OFFSET_BITS, REGION_STRIDE};
 use crate::operation::OperationName;
 use crate::step::{CONSTANT, CodeStep, KernelCode, Slot};
 use spirula_spirv::grammar::Op;
@@ -134,7 +134,15 @@ impl<'k> AddressFacts<'k> {
                 terms,
             } => {
                 let known = (terms.count == 0).then_some(*offset);
-                self.set(*to, self.get(*base).add_offset(known));
+                let mut terms = self.code.terms[terms.indices()].iter();
+                // An index of an array of descriptors chooses a region.
+                let leaves = terms.any(|term| term.stride >= REGION_STRIDE);
+                let fact = if leaves {
+                    Fact::Anywhere
+                } else {
+                    self.get(*base).add_offset(known)
+                };
+                self.set(*to, fact);
             }
             CodeStep::Copy { to, from, count } => {
                 for n in 0..*count {

@@ -3,6 +3,7 @@
 mod control_flow;
 mod faults;
 mod operations;
+mod resources;
 #[path = "../engines/wasmi_engine.rs"]
 mod wasmi_engine;
 
