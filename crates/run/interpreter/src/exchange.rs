@@ -125,6 +125,24 @@ pub(crate) struct ExchangePoint {
     pub cluster: u32,
 }
 
+impl ExchangePoint {
+    /// A point where the workgroup waits, without values.
+    pub(crate) fn of_workgroup(kind: ExchangeKind) -> ExchangePoint {
+        ExchangePoint {
+            kind,
+            is_subgroup: false,
+            value: 0,
+            count: 0,
+            operand: 0,
+            to: 0,
+            to_count: 0,
+            scalar: ScalarKind::Bool,
+            operation: 0,
+            cluster: 0,
+        }
+    }
+}
+
 /// Registers of the invocations of a workgroup at the function where they wait.
 pub(crate) trait LaneRegisters {
     /// The bits of a register or constant of an invocation.

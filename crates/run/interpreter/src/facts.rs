@@ -241,6 +241,8 @@ impl<'m> TypeFacts<'m> {
             }
             Op::TypeFloat => ScalarKind::Float(self.float_format(inst)?),
             Op::TypePointer => ScalarKind::Pointer,
+            // Copies are done where they are asked for, so that events are numbers without a meaning.
+            Op::TypeEvent => ScalarKind::Int(64),
             op => {
                 return Err(refuse(
                     inst,

@@ -209,10 +209,9 @@ fn append_variable(
     let Some(initial) = inst.get_id(1) else {
         return Ok(offset);
     };
-    let address = decoder.globals.get(&initial).map(|address| vec![*address]);
-    let value = address.or_else(|| facts.constant(initial).map(<[u64]>::to_vec));
-    let value =
-        value.ok_or_else(|| refuse(inst, "the initial value of the variable is not known"))?;
+    let value = decoder
+        .constant_bits(initial)
+        .ok_or_else(|| refuse(inst, "the initial value of the variable is not known"))?;
     for (cell, bits) in facts
         .list_cells(ty, MatrixOrder::default())?
         .iter()

@@ -1,5 +1,6 @@
 //! Decoding: an entry point and the functions that it calls as steps.
 
+mod async_copy;
 mod composite;
 mod control;
 mod extended;
@@ -288,6 +289,7 @@ impl<'m> CodeDecoder<'m> {
             | Op::Label => Ok(()),
             Op::FunctionCall => self.decode_call(inst),
             Op::ExtInst => self.decode_extended(inst),
+            Op::GroupAsyncCopy => self.decode_async_copy(inst),
             op if op.info().is_none() => Err(self.refuse_inst(inst)),
             _ => {
                 let decoded = self.decode_memory(inst)?

@@ -2,7 +2,6 @@
 
 use super::CodeDecoder;
 use crate::exchange::{BallotQuery, ExchangeKind, ExchangePoint};
-use crate::facts::ScalarKind;
 use crate::step::CodeStep;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
@@ -28,16 +27,8 @@ impl<'m> CodeDecoder<'m> {
             return Ok(true);
         }
         let mut point = ExchangePoint {
-            kind,
             is_subgroup: scope == Some(Scope::Subgroup),
-            value: 0,
-            count: 0,
-            operand: 0,
-            to: 0,
-            to_count: 0,
-            scalar: ScalarKind::Bool,
-            operation: 0,
-            cluster: 0,
+            ..ExchangePoint::of_workgroup(kind)
         };
         if kind != ExchangeKind::Barrier {
             self.read_operands(inst, &mut point)?;

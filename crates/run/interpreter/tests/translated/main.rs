@@ -1,5 +1,6 @@
 //! Translated code does what the interpreter does: control flow of every kind, waits, faults, and each operation.
 
+mod async_copy;
 mod control_flow;
 mod faults;
 mod operations;
