@@ -52,7 +52,13 @@ pub fn run_web(root: &Path, options: &WebOptions) -> Result<()> {
         "the page has more than {MOST_PACKED} bytes packed"
     );
     if options.check {
-        check_page(root, &target, &page)?;
+        let mut check = PageCheck {
+            root,
+            target: &target,
+            page: &page,
+            left_out: Vec::new(),
+        };
+        check.run()?;
     }
     Ok(())
 }
@@ -132,13 +138,91 @@ fn measure_packed(folder: &Path) -> Result<usize> {
     Ok(total)
 }
 
-/// Runs the tests of the page.
-fn check_page(root: &Path, target: &Path, page: &Path) -> Result<()> {
-    let tests = root.join(SOURCE).join("tests");
-    run_node(&tests.join("examples.mjs"), &[page])?;
-    let playwright = tools::find_or_fetch_playwright(target)?;
-    let chromium = tools::find_chromium()?;
-    run_node(&tests.join("browser.mjs"), &[page, &playwright, &chromium])
+/// The tests of the page, and those that could not be run.
+struct PageCheck<'a> {
+    root: &'a Path,
+    target: &'a Path,
+    page: &'a Path,
+    left_out: Vec<String>,
+}
+
+impl PageCheck<'_> {
+    /// Runs all tests.
+    fn run(&mut self) -> Result<()> {
+        if self.require_tool("Node", find_node())?.is_some() {
+            self.check_examples()?;
+            self.check_corpus()?;
+            self.check_browser()?;
+        }
+        for what in &self.left_out {
+            eprintln!("NOT RUN: {what}");
+        }
+        Ok(())
+    }
+
+    /// A tool, or none where it is missing, which is reported at the end. With `CI` set, it is a failure.
+    fn require_tool<T>(&mut self, what: &str, found: Result<T>) -> Result<Option<T>> {
+        match found {
+            Ok(tool) => Ok(Some(tool)),
+            Err(error) if std::env::var_os("CI").is_some() => {
+                Err(error.context(format!("the tests of the page need {what}")))
+            }
+            Err(error) => {
+                self.left_out
+                    .push(format!("tests of the page that need {what}: {error:#}"));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Compiles and runs every example in Node.
+    fn check_examples(&self) -> Result<()> {
+        run_node(&self.find_test("examples.mjs"), &[self.page])
+    }
+
+    /// Runs the kernels and shaders of the corpus as WebAssembly in Node, and compares them with the CPU device.
+    fn check_corpus(&mut self) -> Result<()> {
+        let beside = self.root.join("../shared/corpus");
+        let corpus = std::env::var_os("SPIRULA_CORPUS").map_or(beside, PathBuf::from);
+        if !corpus.is_dir() {
+            let text = "the corpus in Node: set SPIRULA_CORPUS to its folder";
+            self.left_out.push(text.to_owned());
+            return Ok(());
+        }
+        let mut test = Command::new("cargo");
+        test.args(["test", "--locked", "-p", "spirula-interpreter"])
+            .args(["--test", "corpus", "translated", "--", "--nocapture"])
+            .envs([("ENGINE", "node"), ("EVERY", "1")])
+            .env("SPIRULA_CORPUS", corpus)
+            .current_dir(self.root);
+        let status = test.status().context("cargo does not start")?;
+        ensure!(status.success(), "the corpus in Node failed");
+        Ok(())
+    }
+
+    /// Compiles and runs every example in Chromium.
+    fn check_browser(&mut self) -> Result<()> {
+        let playwright = tools::find_or_fetch_playwright(self.target);
+        let playwright = self.require_tool("Playwright", playwright)?;
+        let chromium = self.require_tool("Chromium", tools::find_chromium())?;
+        let (Some(playwright), Some(chromium)) = (playwright, chromium) else {
+            return Ok(());
+        };
+        let script = self.find_test("browser.mjs");
+        run_node(&script, &[self.page, &playwright, &chromium])
+    }
+
+    fn find_test(&self, name: &str) -> PathBuf {
+        self.root.join(SOURCE).join("tests").join(name)
+    }
+}
+
+/// Checks that Node starts.
+fn find_node() -> Result<()> {
+    let started = Command::new("node").arg("--version").output();
+    let started = started.context("node does not start: install Node 20 or newer")?;
+    ensure!(started.status.success(), "node --version fails");
+    Ok(())
 }
 
 fn run_node(script: &Path, arguments: &[&Path]) -> Result<()> {

@@ -10,15 +10,16 @@ export class Compiler {
   #next = 1;
   #waiting = new Map();
 
-  /** Loads the module. */
+  /** Loads the module. The worker starts meanwhile. */
   static async load(url) {
     const compiler = new Compiler();
+    compiler.#start();
     const response = await fetch(url);
     if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}`);
     compiler.#module = WebAssembly.compileStreaming && response.headers.get("content-type") === "application/wasm"
       ? await WebAssembly.compileStreaming(response)
       : await WebAssembly.compile(await response.arrayBuffer());
-    compiler.#start();
+    compiler.#worker.postMessage({ module: compiler.#module });
     return compiler;
   }
 
@@ -36,7 +37,7 @@ export class Compiler {
         waiting.reject(new CompilerStopped(data.crash));
       }
     };
-    this.#worker.postMessage({ module: this.#module });
+    if (this.#module) this.#worker.postMessage({ module: this.#module });
   }
 
   #restart() {

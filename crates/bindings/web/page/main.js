@@ -372,21 +372,24 @@ function wireSplitter() {
   });
 }
 
+/** Loads the compiler, which takes longest, and shows the source meanwhile. */
 async function start() {
+  const loading = Compiler.load("spirula.wasm").then((loaded) => ({ loaded }), (error) => ({ error }));
   const examples = await (await fetch("examples.json")).json();
   wirePage(examples);
   const saved = await readFragment(location.hash);
   showAll();
-  try {
-    compiler = await Compiler.load("spirula.wasm");
-  } catch (error) {
-    return showStatus(`The compiler could not be loaded: ${error.message}`);
-  }
-  const { reply } = await compiler.ask({ command: "describe" }, new Uint8Array(), COMPILE_LIMIT);
-  byId("target").append(...reply.targets.map((name) => new Option(name)));
-  byId("pass-list").append(...[...reply.presets, ...reply.passes].map(({ name, help }) => new Option(help, name)));
   if (saved) restore(saved);
   else takeExample(examples[0]);
+  const { loaded, error } = await loading;
+  if (error) return showStatus(`The compiler could not be loaded: ${error.message}`);
+  // A source that is there before waits for this reply, as the compiler stops a request for the next one.
+  const { reply } = await loaded.ask({ command: "describe" }, new Uint8Array(), COMPILE_LIMIT);
+  byId("target").append(...reply.targets.map((name) => new Option(name)));
+  byId("pass-list").append(...[...reply.presets, ...reply.passes].map(({ name, help }) => new Option(help, name)));
+  if (saved?.target) byId("target").value = String(saved.target);
+  compiler = loaded;
+  compileNow();
   navigator.serviceWorker?.register("offline.js").catch(() => {});
 }
 

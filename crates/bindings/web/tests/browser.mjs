@@ -1,8 +1,9 @@
-// The page in Chromium: every example compiles and runs, links restore the page, a run without end is stopped.
+// The page in Chromium: it is fast to open, every example compiles and runs, links restore the page, a run without end is stopped.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import http from "node:http";
+import os from "node:os";
 import path from "node:path";
 import { createRequire } from "node:module";
 import { loadCompiler, readExamples } from "./compiler.mjs";
@@ -11,6 +12,10 @@ const [page, playwright, chromiumPath] = process.argv.slice(2);
 const { chromium } = createRequire(path.join(path.resolve(playwright), "x.js"))("playwright-core");
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".svg": "image/svg+xml", ".wasm": "application/wasm" };
+
+/** Most milliseconds from opening the page to its first result, and pages that are opened, of which the fastest counts. */
+const MOST_FIRST = 2000;
+const OPENED = 5;
 
 const requests = [];
 const server = http.createServer((request, response) => {
@@ -31,8 +36,8 @@ const browser = await chromium.launch({
 });
 const faults = [];
 
-async function openPage(url) {
-  const tab = await browser.newPage({ viewport: { width: 1440, height: 860 } });
+async function openPage(url, context = browser) {
+  const tab = await context.newPage({ viewport: { width: 1440, height: 860 } });
   tab.on("pageerror", (error) => faults.push(error.message));
   tab.on("console", (message) => { if (message.type() === "error") faults.push(message.text()); });
   tab.on("request", (request) => { if (!request.url().startsWith(address)) faults.push(`a request to ${request.url()}`); });
@@ -45,10 +50,21 @@ const waitForStatus = (tab, pattern) =>
 
 try {
   const ask = await loadCompiler(page);
-  const began = Date.now();
+  let first = Infinity;
+  for (let at = 0; at < OPENED && first > MOST_FIRST / 2; at++) {
+    const context = await browser.newContext();
+    const began = Date.now();
+    await waitForStatus(await openPage(address, context), "→");
+    first = Math.min(first, Date.now() - began);
+    await context.close();
+  }
+  // Other work of the machine delays the result.
+  const isBusy = os.loadavg()[0] > os.availableParallelism();
+  if (first > MOST_FIRST && isBusy) console.error(`NOT CHECKED: the first result is there after ${first} ms, as the machine is busy`);
+  else assert.ok(first <= MOST_FIRST, `the first result is there after ${first} ms`);
+
   const tab = await openPage(address);
   await waitForStatus(tab, "→");
-  const first = Date.now() - began;
 
   const examples = readExamples(page);
   for (const [at, example] of examples.entries()) {
