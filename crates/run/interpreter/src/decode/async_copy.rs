@@ -16,7 +16,7 @@ use spirula_spirv::ir::InstRef;
 const LONG: ScalarKind = ScalarKind::Int(64);
 
 /// The registers of a copy.
-struct GroupCopy {
+struct WorkgroupCopy {
     to: Slot,
     from: Slot,
     /// Number of elements.
@@ -40,7 +40,7 @@ impl CodeDecoder<'_> {
         }
         let target = inst.id_operand(1);
         let class = self.facts.define(self.facts.type_of(target)?)?;
-        let copy = GroupCopy {
+        let copy = WorkgroupCopy {
             size: self.facts.layout(self.pointee_of(target)?).size,
             is_to_workgroup: StorageClass(class.operand_word(0)) == StorageClass::Workgroup,
             to: self.value_slot(target)?,
@@ -75,7 +75,7 @@ impl CodeDecoder<'_> {
     }
 
     /// Appends the loop over the elements, which the first invocation enters.
-    fn copy_elements(&mut self, copy: &GroupCopy, is_first: Slot) -> DecodeResult {
+    fn copy_elements(&mut self, copy: &WorkgroupCopy, is_first: Slot) -> DecodeResult {
         let [zero, one, size] = [0, 1, copy.size].map(|bits| self.pool_constants(&[bits]));
         let number = self.reserve_registers(1);
         self.push_step(CodeStep::Copy {
