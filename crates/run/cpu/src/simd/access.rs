@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 impl GangVectoriser<'_> {
     /// Flags of a vector access that replaces one of scalars.
-    fn vector_flags(&self, inst: Inst) -> MemFlagsData {
+    pub(super) fn vector_flags(&self, inst: Inst) -> MemFlagsData {
         let flags = self.old.dfg.insts[inst].memflags_data(&self.old.dfg);
         let mut wide = MemFlagsData::new().with_notrap();
         if let Some(flags) = flags {

@@ -5,7 +5,8 @@
 //!
 //! - Uniform values stay scalar. Values that are affine in the lane are held by those of the first lane
 //!   ([`divergence`]), so that addresses of neighbouring elements need one addition.
-//! - Accesses to neighbouring elements become vector accesses. Most arithmetic becomes vector arithmetic with the same
+//! - Accesses to neighbouring elements become vector accesses, also those of a lane to elements of its own
+//!   ([`record_access`]). Most arithmetic becomes vector arithmetic with the same
 //!   roundings. Integers of 8 and 64 bits are vectors where this takes less time ([`vector_integers`]).
 //! - Some functions are called for all lanes at once. Any other instruction is executed lane by lane ([`vectorise`]).
 //! - The region between a divergent branch and its join is predicated ([`predication`]). If it does more than
@@ -30,6 +31,7 @@ pub(crate) mod lane_layout;
 mod lane_loop;
 mod lane_slots;
 pub(crate) mod predication;
+mod record_access;
 pub(crate) mod serialised;
 mod vector_division;
 mod vector_integers;

@@ -3,6 +3,7 @@
 use super::divergence::{LaneVariance, VarianceAnalysis};
 use super::flow_graph::ClifFlowGraph;
 use super::lane_layout::{LaneLayout, LaneValues, vector_of};
+use super::record_access::RecordAccesses;
 use super::{GangRefusal, GangSupport, WideFunctionMap};
 use crate::codegen::gang_loop::GangTarget;
 use cranelift_codegen::ir::condcodes::FloatCC;
@@ -31,7 +32,9 @@ pub(super) struct GangVectoriser<'a> {
     pub wide_functions: &'a WideFunctionMap,
     /// The function that stores past the caches, and the stores that may use it.
     pub non_temporal_stub: Option<(FuncRef, &'a FxHashSet<Inst>)>,
-    /// Room for their numbers.
+    /// Accesses to neighbouring elements by each lane.
+    pub records: RecordAccesses,
+    /// Room for the numbers of functions that are called for all lanes at once.
     pub called: Option<StackSlot>,
     /// The block of the new code at each position.
     pub blocks: Vec<Block>,
@@ -94,6 +97,7 @@ pub(super) fn vectorise_function(
         non_temporal_stub: support
             .non_temporal_stub
             .map(|callee| (callee, support.non_temporal_insts)),
+        records: RecordAccesses::default(),
         called: None,
         blocks,
         locals: super::flow_graph::find_block_locals(old, graph),
@@ -188,6 +192,7 @@ impl GangVectoriser<'_> {
             };
         }
         let done = match opcode {
+            Opcode::Load | Opcode::Store if self.rewrite_record_access(inst) => true,
             Opcode::Load => self.rewrite_load(inst),
             Opcode::Store => self.rewrite_store(inst),
             Opcode::CallIndirect => self.rewrite_call(inst),
