@@ -24,6 +24,21 @@ pub(crate) struct FunctionInfo {
     pub live: SuspendLiveness,
 }
 
+impl FunctionInfo {
+    /// Whether a reachable block leads back to itself or to one before it.
+    pub fn has_loop(&self) -> bool {
+        let mut places = vec![0; self.cfg.len()];
+        for (place, at) in self.cfg.reverse_postorder().iter().enumerate() {
+            places[*at as usize] = place;
+        }
+        let mut blocks = self.cfg.reverse_postorder().iter();
+        blocks.any(|at| {
+            let mut next = self.cfg.successors(*at).iter();
+            next.any(|to| places[*to as usize] <= places[*at as usize])
+        })
+    }
+}
+
 /// Liveness at the cuts of a function: its suspension points and its calls of functions that suspend.
 #[derive(Default)]
 pub(crate) struct SuspendLiveness {

@@ -13,4 +13,5 @@ pub(crate) mod privatised_atomics;
 pub(crate) mod promoted_variables;
 pub(crate) mod provenance;
 pub(crate) mod reached_functions;
+pub(crate) mod register_pressure;
 pub(crate) mod suspension;

@@ -92,7 +92,7 @@ pub(crate) fn build_kernel(
         subgroup_size,
         points,
         frame: FrameLayout::new(single.below, single.above),
-        gang_width: program.entry.gang_width().unwrap_or(1),
+        gang_width: program.gang_width.unwrap_or(1),
         gang_frame: FrameLayout::new(gang.below, gang.above),
         room_bytes: [single.rooms.stride(), gang.rooms.stride()],
         room_align: single.rooms.align.max(gang.rooms.align),
@@ -199,7 +199,7 @@ fn lower_gang(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent> {
     if program.functions.slots > 0 {
         return None;
     }
-    let width = program.entry.gang_width()?;
+    let width = program.gang_width?;
     shared.gang = Some(GangLoop::new(width));
     let made = catch_unwind(AssertUnwindSafe(|| compile_gang_entry(shared)));
     made.unwrap_or(None)

@@ -9,6 +9,8 @@ use spirula_spirv::ir::{Func, ModuleSection, SpirvModule};
 
 /// Most invocations of a gang.
 pub(crate) const MAX_GANG_WIDTH: usize = 8;
+/// Fewest invocations of a gang.
+const LEAST_GANG_WIDTH: usize = 4;
 
 /// The entry point that is compiled.
 #[derive(Clone, Debug)]
@@ -59,7 +61,16 @@ impl EntryInfo {
 
     /// Invocations of a gang; none where the workgroup size is no multiple of a gang width.
     pub fn gang_width(&self) -> Option<usize> {
-        choose_gang_width(self.local_size.map(|size| size[0]))
+        choose_gang_width(self.local_size.map(|size| size[0]), MAX_GANG_WIDTH)
+    }
+
+    /// Invocations of a gang whose values fill the registers: fewer, where a workgroup has several gangs.
+    pub fn narrow_gang_width(&self) -> Option<usize> {
+        let sizes = self.local_size;
+        if sizes.is_some_and(|sizes| sizes[0] <= MAX_GANG_WIDTH as u32) {
+            return self.gang_width();
+        }
+        choose_gang_width(sizes.map(|size| size[0]), LEAST_GANG_WIDTH)
     }
 
     /// Whether each workgroup of a shader is one gang and one subgroup.
@@ -72,10 +83,11 @@ impl EntryInfo {
     }
 }
 
-/// The gang width for workgroups of `size` invocations in x: the largest width that divides the size. A size that is
-/// not fixed takes the largest width.
-fn choose_gang_width(size: Option<u32>) -> Option<usize> {
-    let mut widths = [MAX_GANG_WIDTH, 4].into_iter();
+/// The gang width for workgroups of `size` invocations in x: the largest width, up to `most`, that divides the size. A size
+/// that is not fixed takes the largest width.
+fn choose_gang_width(size: Option<u32>, most: usize) -> Option<usize> {
+    let widths = [MAX_GANG_WIDTH, LEAST_GANG_WIDTH].into_iter();
+    let mut widths = widths.filter(|width| *width <= most);
     widths.find(|width| size.is_none_or(|size| size.is_multiple_of(*width as u32)))
 }
 
