@@ -16,6 +16,15 @@ const BYTES: u64 = 16;
 /// The key of elements whose places differ by a constant.
 type ElementGroupKey = (TensorValue, SmallVec<[(ScalarNode, i64); 4]>);
 
+/// The constant part of an element's place, the element, and its place.
+type PlacedElement = (i64, ScalarNode, ScalarNode);
+
+/// Numbers of elements of vectors, the most first.
+fn vector_counts(size: u64) -> impl Iterator<Item = usize> {
+    let most = (BYTES / size.max(1)) as usize;
+    std::iter::successors(Some(most), |count| Some(count / 2)).take_while(|count| *count > 1)
+}
+
 /// A run of elements that can be a vector.
 struct VectorRun {
     memory: VarId,
@@ -57,7 +66,7 @@ impl NodeEmitter<'_> {
     /// Runs of elements that can be vectors.
     fn find_vector_runs(&mut self, roots: &[ScalarNode]) -> Vec<VectorRun> {
         let mut families: FxHashMap<ElementGroupKey, usize> = FxHashMap::default();
-        let mut members: Vec<Vec<(i64, ScalarNode, ScalarNode)>> = Vec::new();
+        let mut members: Vec<Vec<PlacedElement>> = Vec::new();
         for (node, value, index) in self.find_unread_elements(roots) {
             let sum = AffineSum::from_node(&self.body, index);
             let next = members.len();
@@ -77,22 +86,37 @@ impl NodeEmitter<'_> {
             let Some(TensorStorage::Memory(memory)) = self.sources.get(value).copied() else {
                 continue;
             };
-            let count = (BYTES / self.body.ty(first).size().max(1)) as i64;
             let terms = AffineSum::from_node(&self.body, index).terms;
-            if count < 2 || terms.iter().any(|(_, factor)| factor % count != 0) {
-                continue;
-            }
-            for run in elements.windows(count as usize) {
-                let (start, _, index) = run[0];
-                let mut places = run.iter().zip(start..);
-                if start % count == 0 && places.all(|((at, ..), place)| *at == place) {
-                    let nodes = run.iter().map(|(_, node, _)| *node).collect();
-                    runs.push(VectorRun {
-                        memory,
-                        index,
-                        nodes,
-                    });
+            for count in vector_counts(self.body.ty(first).size()) {
+                let divides = |number: i64| number % count as i64 == 0;
+                if terms.iter().any(|(_, factor)| !divides(*factor)) {
+                    continue;
                 }
+                let mut rest = Vec::new();
+                let mut at = 0;
+                while let Some(element) = elements.get(at) {
+                    let run = elements.get(at..at + count);
+                    let places = |run: &[PlacedElement]| {
+                        run.iter()
+                            .map(|e| e.0)
+                            .eq(element.0..element.0 + count as i64)
+                    };
+                    match run.filter(|run| divides(element.0) && places(run)) {
+                        Some(run) => {
+                            runs.push(VectorRun {
+                                memory,
+                                index: element.2,
+                                nodes: run.iter().map(|(_, node, _)| *node).collect(),
+                            });
+                            at += count;
+                        }
+                        None => {
+                            rest.push(*element);
+                            at += 1;
+                        }
+                    }
+                }
+                elements = rest;
             }
         }
         runs
@@ -104,11 +128,14 @@ impl NodeEmitter<'_> {
 pub(super) fn write_vectors(e: &mut NodeEmitter<'_>, places: &[ElementWrite]) {
     let mut at = 0;
     while at < places.len() {
-        let size = e.body.ty(places[at].value).size().max(1);
-        let count = (BYTES / size) as usize;
-        let next = places.get(at..at + count).filter(|_| count > 1);
-        match next.and_then(|places| order_adjacent_writes(e, places)) {
+        let mut counts = vector_counts(e.body.ty(places[at].value).size());
+        let run = counts.find_map(|count| {
+            let next = places.get(at..at + count)?;
+            order_adjacent_writes(e, next)
+        });
+        match run {
             Some(run) => {
+                let count = run.len();
                 let nodes: Vec<ScalarNode> = run.iter().map(|p| p.value).collect();
                 let values = e.emit_nodes(&nodes).into();
                 let to = MemoryElement {

@@ -240,7 +240,7 @@ fn static_shape(ty: &DenseTensorType) -> Option<Vec<i64>> {
 }
 
 /// A position in one shape as the position of the same element in another.
-fn reshape_position(
+pub(super) fn reshape_position(
     body: &mut NodeGraph,
     position: &[ScalarNode],
     from: &[i64],

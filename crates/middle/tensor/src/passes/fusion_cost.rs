@@ -15,7 +15,8 @@ use crate::ir::{
     TensorValue, YieldDestination,
 };
 use crate::schedule::{
-    ContractionAxes, ContractionReads, ScheduleProfile, is_in_place, plan_reads,
+    ContractionAxes, ContractionReads, ScheduleProfile, count_alternatives, find_alternative_axes,
+    is_in_place, plan_reads,
 };
 use spirula_program::{ScalarOp, ScalarType};
 use std::fmt;
@@ -94,7 +95,12 @@ pub(super) fn is_fusion_profitable(
         return false;
     }
     let reads = count_reads(&reader.body, &reader.collect_roots(), consumer.value);
-    let repeated = reads.saturating_sub(1);
+    let alternatives = find_alternative_axes(producer.op);
+    if cost > CHEAP && !alternatives.is_empty() {
+        // Elsewhere each point would compute all of them.
+        return is_alone && reads == 1 && keeps_axes(consumer, producer.op, &alternatives);
+    }
+    let repeated = (reads / count_shared_points(reader)).saturating_sub(1);
     if repeated.saturating_mul(cost) > REPEATED {
         return false;
     }
@@ -105,6 +111,27 @@ pub(super) fn is_fusion_profitable(
         }
         None => cost <= TRIVIAL || (cost <= CHEAP && !reader.reductions.is_empty()),
     }
+}
+
+/// Whether a map reads a tensor at plain indices along some axes of its producer.
+fn keeps_axes(consumer: FusionConsumer<'_>, producer: &StructuredOp, axes: &[usize]) -> bool {
+    let FusionConsumer { op, value } = consumer;
+    let is_kept = |position: &[ScalarNode], at: usize| {
+        let axis = op.body.as_index(position[at]).map(|axis| axis as usize);
+        axis.is_some_and(|axis| op.axes[axis].extent == producer.axes[at].extent)
+    };
+    op.is_map()
+        && op.body.node_ids().all(|node| match op.body.node(node) {
+            NodeData::Element(read, position) if *read == value => {
+                axes.iter().all(|at| is_kept(position, *at))
+            }
+            _ => true,
+        })
+}
+
+/// Number of points of a map that share what they read.
+fn count_shared_points(op: &StructuredOp) -> u64 {
+    count_alternatives(op, &find_alternative_axes(op))
 }
 
 /// Both costs of the result of a map for its reader, where sizes are known.
@@ -227,7 +254,7 @@ fn count_evaluations(consumer: FusionConsumer<'_>, profile: &ScheduleProfile) ->
     let PointCounts { written, all } = count_points(op)?;
     let all_reads = count_reads(&op.body, &op.collect_roots(), value);
     let in_rounds = count_reads(&op.body, &collect_folded_values(op), value);
-    let at_points = (all_reads - in_rounds).saturating_mul(written);
+    let at_points = (all_reads - in_rounds).saturating_mul(written / count_shared_points(op));
     let in_rounds = match plan_reads(op, profile) {
         None => in_rounds.saturating_mul(all),
         Some(ContractionReads {

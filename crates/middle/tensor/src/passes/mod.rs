@@ -13,6 +13,7 @@ mod materialise_factors;
 mod pack_constants;
 mod pad_factors;
 mod pad_input;
+mod split_map_axes;
 mod split_reductions;
 mod split_scans;
 mod transpose_loop_factors;
@@ -58,6 +59,12 @@ pub const PASSES: &[TensorPass] = &[
         name: "updates",
         about: "Makes maps of updates of windows that cannot happen in place",
         run: |function, _| expand_updates::expand_updates(function),
+        notes: no_notes,
+    },
+    TensorPass {
+        name: "axes",
+        about: "Gives maps the axes of the alternatives that they read through reshapes",
+        run: |function, _| split_map_axes::split_map_axes(function),
         notes: no_notes,
     },
     TensorPass {

@@ -5,6 +5,7 @@
 use super::{TensorDispatch, match_contraction};
 use crate::ir::{AxisKind, DimExtent, NodeData, ScalarNode, StructuredOp, YieldDestination};
 use rustc_hash::FxHashSet;
+use spirula_program::ScalarType;
 
 /// Most operations that a label names.
 const MOST_NAMES: usize = 4;
@@ -87,13 +88,19 @@ impl OperationNames {
         }
     }
 
-    /// Adds the operations that compute a value, operands first. Positions of elements do not count.
+    /// Adds the operations that compute a value, operands first. Positions of elements and conditions on them do not count.
     fn add_value(&mut self, op: &StructuredOp, value: ScalarNode) {
         let mut waiting = vec![(value, false)];
         while let Some((node, has_operands)) = waiting.pop() {
             let NodeData::Apply(operator, operands) = op.body.node(node) else {
                 continue;
             };
+            let is_index = |node: ScalarNode| op.body.node_bounds(node).is_some();
+            let is_condition =
+                op.body.ty(node) == ScalarType::Bool && operands.iter().all(|n| is_index(*n));
+            if is_index(node) || is_condition {
+                continue;
+            }
             if has_operands {
                 self.add_name(operator.op.row().name);
             } else if self.list.len() < MOST_NAMES && self.seen.insert(node) {

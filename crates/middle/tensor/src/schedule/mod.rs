@@ -15,6 +15,7 @@
 //! distributes and lowers. Each stage is a method of [`SchedulePlan`].
 
 mod adjacent_points;
+mod alternatives;
 mod contraction;
 mod direct_tile;
 mod dispatch;
@@ -37,6 +38,7 @@ mod tuning;
 mod workgroup_fold;
 
 pub(crate) use adjacent_points::is_adjacent;
+pub(crate) use alternatives::{count_alternatives, find_alternative_axes};
 pub(crate) use contraction::{
     ContractionAxes, ContractionReads, find_node_axes, is_small_contraction, match_contraction,
     plan_reads,

@@ -1,5 +1,6 @@
 //! Functions of the tensor IR: what becomes of them and what their programs compute.
 
+mod alternatives;
 mod common;
 mod fusion;
 mod loops;

@@ -27,11 +27,12 @@ pub(super) fn plan_flat(_: &ScheduleRequest<'_>) -> Option<Box<dyn SchedulePlan>
 
 impl SchedulePlan for FlatPlan {
     fn distribute(&mut self, nest: &mut TensorLoopNest) {
-        if nest.is_sized() {
-            collapse_sized_loops(nest);
-        } else {
-            collapse_loops(nest);
-        }
+        let axes: Vec<usize> = nest.op.axes_of_kind(AxisKind::Parallel).collect();
+        let total = nest.op.count_static_points(axes.iter().copied());
+        let lanes = total.map_or(1, |total| {
+            count_points_per_lane(nest, AxisKind::Parallel, total)
+        });
+        collapse_axes(nest, &axes, lanes);
     }
 
     fn has_outer_guard(&self) -> bool {
@@ -39,15 +40,22 @@ impl SchedulePlan for FlatPlan {
     }
 }
 
-/// One loop over all points.
-fn collapse_loops(nest: &mut TensorLoopNest) {
-    let axes = find_parallel_axes(nest);
+/// Replaces the loops of axes by one over all their points, `lanes` of them by each invocation. Sizes that are known only at
+/// run time need 1.
+pub(super) fn collapse_axes(nest: &mut TensorLoopNest, axes: &[usize], lanes: u64) {
+    if nest.is_sized() {
+        collapse_sized_loops(nest, axes);
+    } else {
+        collapse_loops(nest, axes, lanes);
+    }
+}
+
+fn collapse_loops(nest: &mut TensorLoopNest, axes: &[usize], lanes: u64) {
     let sizes: Vec<i64> = axes
         .iter()
         .map(|at| nest.loops[*at].extent as i64)
         .collect();
     let total = sizes.iter().product::<i64>() as u64;
-    let lanes = count_points_per_lane(nest, AxisKind::Parallel, total);
     let runs = total / lanes;
     let across = choose_workgroup_size(runs, &nest.profile);
     let group = nest.add_loop(runs.div_ceil(across), LoopMapping::Workgroup(0));
@@ -66,7 +74,7 @@ fn collapse_loops(nest: &mut TensorLoopNest) {
     let flat = points.apply_op(ScalarOp::Add, &[flat, lane_counter]);
     nest.add_guard(guard);
     let position = unflatten_index(&mut nest.points, flat, &sizes);
-    replace_axis_loops(nest, &axes, &position, [group, local]);
+    replace_axis_loops(nest, axes, &position, [group, local]);
 }
 
 /// Number of invocations of a workgroup for a space of `runs` invocations. It is doubled while that fills whole
@@ -77,12 +85,6 @@ fn choose_workgroup_size(runs: u64, profile: &ScheduleProfile) -> u64 {
         across *= 2;
     }
     across.min(runs.next_power_of_two())
-}
-
-fn find_parallel_axes(nest: &TensorLoopNest) -> Vec<usize> {
-    (0..nest.op.axes.len())
-        .filter(|at| nest.op.axes[*at].kind == AxisKind::Parallel)
-        .collect()
 }
 
 /// Replaces the loops of axes by loops over workgroups and invocations.
@@ -105,13 +107,12 @@ pub(super) fn replace_axis_loops(
 }
 
 /// One loop over all points, whose number is known only at run time.
-fn collapse_sized_loops(nest: &mut TensorLoopNest) {
-    let axes = find_parallel_axes(nest);
+fn collapse_sized_loops(nest: &mut TensorLoopNest, axes: &[usize]) {
     let across = nest.profile.flat;
     let points = &mut nest.points;
     let mut sizes = Vec::new();
     let mut total = points.intern_i64(1);
-    for axis in &axes {
+    for axis in axes {
         let size = points.intern_size(nest.op.axes[*axis].extent);
         total = points.apply_op(ScalarOp::Mul, &[total, size]);
         sizes.push(size);
@@ -141,5 +142,5 @@ fn collapse_sized_loops(nest: &mut TensorLoopNest) {
         flat = points.apply_op(ScalarOp::SDiv, &[flat, *size]);
     }
     position.reverse();
-    replace_axis_loops(nest, &axes, &position, [group, local]);
+    replace_axis_loops(nest, axes, &position, [group, local]);
 }

@@ -27,7 +27,7 @@ pub(super) fn plan_lines(request: &ScheduleRequest<'_>) -> Option<Box<dyn Schedu
 }
 
 /// The least number of last axes with a given number of points; none where no other axis is left.
-fn count_line_axes(sizes: &[u64], points: u64) -> Option<usize> {
+pub(super) fn count_line_axes(sizes: &[u64], points: u64) -> Option<usize> {
     if points == 0 || sizes.contains(&0) {
         return None;
     }
@@ -67,33 +67,41 @@ fn needs_position(request: &ScheduleRequest<'_>, op: &StructuredOp) -> bool {
 impl SchedulePlan for LinesPlan {
     fn distribute(&mut self, nest: &mut TensorLoopNest) {
         let axes: Vec<usize> = (0..nest.op.axes.len()).collect();
-        let sizes = axes.iter().map(|at| nest.loops[*at].extent as i64);
-        let mut sizes: Vec<i64> = sizes.collect();
-        let inner = sizes.split_off(sizes.len() - self.axes);
-        let line = inner.iter().product::<i64>() as u64;
-        let parts = line.div_ceil(nest.profile.wide);
-        let across = line.div_ceil(parts).next_multiple_of(LANES);
-        let parts = line.div_ceil(across);
-        let lines = sizes.iter().product::<i64>() as u64;
-        let group = nest.add_loop(lines * parts, LoopMapping::Workgroup(0));
-        let local = nest.add_loop(across, LoopMapping::Invocation(0));
-        let [group_counter, local_counter] = [group, local].map(|number| nest.loop_counter(number));
-        let points = &mut nest.points;
-        let count = points.intern_i64(parts as i64);
-        let part = points.apply_op(ScalarOp::SMod, &[group_counter, count]);
-        let number = points.apply_op(ScalarOp::SDiv, &[group_counter, count]);
-        let size = points.intern_i64(across as i64);
-        let first = points.apply_op(ScalarOp::Mul, &[part, size]);
-        let index = points.apply_op(ScalarOp::Add, &[first, local_counter]);
-        let end = points.intern_i64(line as i64);
-        let guard = points.apply_op(ScalarOp::SLt, &[index, end]);
-        nest.add_guard(guard);
-        let mut position = unflatten_index(&mut nest.points, number, &sizes);
-        position.extend(unflatten_index(&mut nest.points, index, &inner));
-        replace_axis_loops(nest, &axes, &position, [group, local]);
+        share_lines(nest, axes.split_at(axes.len() - self.axes));
     }
 
     fn has_outer_guard(&self) -> bool {
         true
     }
+}
+
+/// Gives each workgroup a part of one line. A line is along the second of two lists of axes.
+pub(super) fn share_lines(nest: &mut TensorLoopNest, (outer, inner): (&[usize], &[usize])) {
+    let extent = |at: &usize| nest.loops[*at].extent as i64;
+    let (sizes, along): (Vec<i64>, Vec<i64>) = (
+        outer.iter().map(extent).collect(),
+        inner.iter().map(extent).collect(),
+    );
+    let line = along.iter().product::<i64>() as u64;
+    let parts = line.div_ceil(nest.profile.wide);
+    let across = line.div_ceil(parts).next_multiple_of(LANES);
+    let parts = line.div_ceil(across);
+    let lines = sizes.iter().product::<i64>() as u64;
+    let group = nest.add_loop(lines * parts, LoopMapping::Workgroup(0));
+    let local = nest.add_loop(across, LoopMapping::Invocation(0));
+    let [group_counter, local_counter] = [group, local].map(|number| nest.loop_counter(number));
+    let points = &mut nest.points;
+    let count = points.intern_i64(parts as i64);
+    let part = points.apply_op(ScalarOp::SMod, &[group_counter, count]);
+    let number = points.apply_op(ScalarOp::SDiv, &[group_counter, count]);
+    let size = points.intern_i64(across as i64);
+    let first = points.apply_op(ScalarOp::Mul, &[part, size]);
+    let index = points.apply_op(ScalarOp::Add, &[first, local_counter]);
+    let end = points.intern_i64(line as i64);
+    let guard = points.apply_op(ScalarOp::SLt, &[index, end]);
+    nest.add_guard(guard);
+    let mut position = unflatten_index(&mut nest.points, number, &sizes);
+    position.extend(unflatten_index(&mut nest.points, index, &along));
+    let axes: Vec<usize> = outer.iter().chain(inner).copied().collect();
+    replace_axis_loops(nest, &axes, &position, [group, local]);
 }

@@ -3,6 +3,7 @@
 //! A strategy's file has a function that plans an operation if the strategy suits it, and an implementation of
 //! [`SchedulePlan`] that says how the operation is tiled, promoted, distributed and lowered.
 
+mod alternatives;
 mod cooperative;
 mod cross_lane_reduce;
 mod flat;
@@ -108,6 +109,11 @@ pub const STRATEGIES: &[ScheduleStrategy] = &[
             "group",
         ],
         plan: tiled::plan_tiled,
+    },
+    ScheduleStrategy {
+        name: "alternatives",
+        settings: &["flat", "wide", "lines"],
+        plan: alternatives::plan_alternatives,
     },
     ScheduleStrategy {
         name: "turned",

@@ -3,7 +3,9 @@
 //! It is for scatters whose combiner has no atomic operation, because several invocations must not write the same element, and
 //! for operations of loops within a kernel.
 
+use super::alternatives::unroll_alternatives;
 use crate::ir::{StructuredYield, YieldDestination};
+use crate::schedule::alternatives::find_alternative_axes;
 use crate::schedule::dispatch::nest_loops;
 use crate::schedule::{DispatchStep, LoopMapping, SchedulePlan, ScheduleRequest, TensorLoopNest};
 use spirula_kernel::ir::AtomicOp;
@@ -29,6 +31,10 @@ pub(super) fn serial_plan() -> Box<dyn SchedulePlan> {
 
 impl SchedulePlan for SerialPlan {
     fn tile(&mut self, nest: &mut TensorLoopNest) {
+        let alternatives = find_alternative_axes(&nest.op);
+        if !alternatives.is_empty() {
+            unroll_alternatives(nest, &alternatives);
+        }
         if !nest.op.reductions.is_empty() && nest.op.yields.iter().all(is_at_point) {
             unroll_points(nest);
         }
