@@ -34,7 +34,10 @@ HERMITIAN = [(64, 64), (300, 300), (10, 300, 300)]
 GENERAL = [(64, 64), (300, 300)]
 # Sizes and types of products, which are for graphics devices.
 PRODUCTS = [(1024, "bfloat16"), (4096, "bfloat16"), (2048, "float16"), (4096, "float32")]
-LENGTHS = [1009, 4096, 10007, 65536, 100003, 1048576]
+LENGTHS = [1009, 1024, 4096, 10007, 65536, 100003, 1048576]
+# Shapes whose last dimension is transformed, and those of which all are.
+BATCHES = [(64, 1000), (256, 256), (10000, 8)]
+PLANES = [(100, 100), (512, 512), (64, 64, 64)]
 
 
 def make_numbers(shape, kind):
@@ -72,6 +75,11 @@ def spectrum_error(numbers, spectrum):
     return np.linalg.norm(spectrum - wanted) / np.linalg.norm(wanted) / np.log2(numbers.size)
 
 
+def spectra_error(numbers, spectrum):
+    wanted = np.fft.fftn(numbers.astype(complex))
+    return np.linalg.norm(spectrum - wanted) / np.linalg.norm(wanted) / np.log2(numbers.size)
+
+
 def product_error(matrix, product):
     """The error of the first rows."""
     rows = matrix[:16].astype(np.float64) @ matrix.astype(np.float64)
@@ -105,6 +113,12 @@ def list_rows():
         for kind in ("complex64", "complex128"):
             yield f"fft of {length}, {kind}", jnp.fft.fft, make_numbers(length, kind), spectrum_error
         yield f"rfft of {length}, float32", jnp.fft.rfft, make_numbers(length, "float32"), spectrum_error
+    for shape in BATCHES:
+        size = " x ".join(map(str, shape))
+        yield f"fft of {size}, complex64", jnp.fft.fft, make_numbers(shape, "complex64"), spectrum_error
+    for shape in PLANES:
+        size = " x ".join(map(str, shape))
+        yield f"fftn of {size}, complex64", jnp.fft.fftn, make_numbers(shape, "complex64"), spectra_error
 
 
 def measure(function, argument, platform):

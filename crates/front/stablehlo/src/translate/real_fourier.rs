@@ -6,9 +6,10 @@
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
-use super::fourier::{FourierDirection, make_unity_roots, transform_dimension};
+use super::fourier::{make_unity_roots, transform_dimension};
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
+use super::unity_root::FourierDirection;
 use crate::mlir::MlirOp;
 use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{DimExtent, ScalarNode, StructuredOp};

@@ -20,4 +20,4 @@ mod value;
 
 pub use calc::ScalarBuilder;
 pub use table::{ElementwiseCall, ElementwiseOperation, find_elementwise_function};
-pub use value::ElementValue;
+pub use value::{ComplexNodes, ElementValue};
