@@ -9,6 +9,7 @@ use crate::image::{HostImage, ImageType};
 use crate::layout::globals::ParameterResource;
 use crate::layout::parameters::{ParameterSlot, SlotKind};
 use crate::pipe;
+use smallvec::SmallVec;
 
 /// Most bytes of a workgroup's memory.
 const MAX_WORKGROUP: u64 = 1 << 30;
@@ -17,17 +18,19 @@ const MAX_WORKGROUP: u64 = 1 << 30;
 const ARGUMENT_ALIGN: usize = 128;
 
 /// The data that all workgroups of a launch share.
+///
+/// That of most launches is in place, since small launches take little longer than an allocation.
 pub(crate) struct MarshalledArguments {
-    pub args: Vec<u64>,
+    pub args: SmallVec<[u64; 16]>,
     /// Offsets in `args` of pointers to workgroup memory, and where they point to there.
     pub locals: Vec<(usize, u64)>,
-    pub bindings: Vec<[u64; 2]>,
+    pub bindings: SmallVec<[[u64; 2]; 8]>,
     /// The tables of arrays of bindings, which are kept alive.
     _tables: Vec<Vec<[u64; 2]>>,
     /// The textures, at addresses that are passed to generated code.
     #[expect(clippy::vec_box, reason = "addresses stay while there come more")]
     textures: Vec<Box<TextureView>>,
-    pub push: Vec<u64>,
+    pub push: SmallVec<[u64; 16]>,
     pub workgroup_bytes: u64,
     /// Alignment of the workgroup's memory.
     pub workgroup_align: usize,
@@ -47,9 +50,9 @@ impl JitKernel {
         launch: &JitLaunch<'_>,
     ) -> Result<MarshalledArguments, LaunchError> {
         let mut shared = MarshalledArguments {
-            args: Vec::new(),
+            args: SmallVec::new(),
             locals: Vec::new(),
-            bindings: Vec::new(),
+            bindings: SmallVec::new(),
             _tables: Vec::new(),
             textures: Vec::new(),
             push: pack_words(launch.push, self.push_bytes),
@@ -85,7 +88,8 @@ impl JitKernel {
             .slots
             .last()
             .map_or(0, |s| u64::from(s.offset) + s.bytes);
-        let mut block = vec![0u8; (bytes as usize).next_multiple_of(16)];
+        let size = (bytes as usize).next_multiple_of(16);
+        let mut block: SmallVec<[u8; 128]> = SmallVec::from_elem(0, size);
         for (n, (slot, argument)) in self.slots.iter().zip(launch.arguments).enumerate() {
             let at = slot.offset as usize;
             let passed = match (slot.resource, argument) {
@@ -267,8 +271,8 @@ fn argument_bytes<'a>(
 }
 
 /// Bytes in words, padded with zeros to at least `least` bytes.
-fn pack_words(bytes: &[u8], least: u64) -> Vec<u64> {
-    let mut words: Vec<u64> = bytes
+fn pack_words(bytes: &[u8], least: u64) -> SmallVec<[u64; 16]> {
+    let mut words: SmallVec<[u64; 16]> = bytes
         .chunks(8)
         .map(|chunk| {
             let mut word = [0; 8];

@@ -19,9 +19,8 @@ pub(crate) struct LaunchWorker<'a> {
     kernel: &'a JitKernel,
     grid: &'a LaunchGrid,
     context: LaunchContext,
-    /// Arguments with pointers to this thread's workgroup memory and private copies; bindings likewise.
-    _args: Vec<u64>,
-    _bindings: Vec<[u64; 2]>,
+    /// Its own arguments, where they are not those of all threads.
+    _own_arguments: Option<OwnArguments>,
     /// The copies of memory that it counts in.
     own: Vec<PrivatisedCopy>,
     workgroup: ThreadMemory,
@@ -30,16 +29,23 @@ pub(crate) struct LaunchWorker<'a> {
     frames: Vec<u64>,
     /// Runs of blocks, where they are counted.
     counters: Vec<u64>,
-    printer: Box<PrintfRecorder>,
+    /// The recorder, if the kernel prints.
+    printer: Option<Box<PrintfRecorder>>,
     /// The sanitizer's state of the workgroup; null where nothing is checked.
     live: *mut WorkgroupState,
+}
+
+/// Arguments with pointers to a thread's workgroup memory and private copies; bindings likewise.
+struct OwnArguments {
+    args: Vec<u64>,
+    bindings: Vec<[u64; 2]>,
 }
 
 impl<'a> LaunchWorker<'a> {
     /// The worker for one thread of a launch.
     pub fn new(
         kernel: &'a JitKernel,
-        shared: &MarshalledArguments,
+        shared: &'a MarshalledArguments,
         grid: &'a LaunchGrid,
         queue: &'a LaunchQueue,
     ) -> Self {
@@ -48,24 +54,33 @@ impl<'a> LaunchWorker<'a> {
         let base = workgroup.first_byte();
         let private_bytes = kernel.private_bytes(grid.local);
         let private = ThreadMemory::new_zeroed(private_bytes, kernel.room_align as usize);
-        let mut args = shared.args.clone();
-        for (at, offset) in &shared.locals {
-            args[*at] = base as u64 + offset;
-        }
-        let mut bindings = shared.bindings.clone();
         let counted = shared.counted.iter().flatten();
         let own: Option<Vec<PrivatisedCopy>> =
             counted.map(|counted| counted.allocate_copy()).collect();
         // Where there is no memory for copies, the thread updates the shared memory.
         let is_privatised = shared.counted.is_some() && own.is_some();
         let mut own = own.unwrap_or_default();
-        for own in &mut own {
-            let word = |at: usize| kernel.slots[at].offset as usize / 8;
-            own.redirect_arguments(word, &mut args, &mut bindings);
-        }
+        let own_arguments = (!shared.locals.is_empty() || !own.is_empty()).then(|| {
+            let mut args = shared.args.to_vec();
+            for (at, offset) in &shared.locals {
+                args[*at] = base as u64 + offset;
+            }
+            let mut bindings = shared.bindings.to_vec();
+            for own in &mut own {
+                let word = |at: usize| kernel.slots[at].offset as usize / 8;
+                own.redirect_arguments(word, &mut args, &mut bindings);
+            }
+            OwnArguments { args, bindings }
+        });
+        let (args, bindings) = match &own_arguments {
+            Some(own) => (&own.args[..], &own.bindings[..]),
+            None => (&shared.args[..], &shared.bindings[..]),
+        };
         let mut frames = vec![0u64; kernel.frame_words(grid.local)];
         let mut counters = vec![0; kernel.counters.len()];
-        let mut printer = Box::new(PrintfRecorder::new(&kernel.prints));
+        let prints = (!kernel.prints.sites.is_empty()).then_some(&kernel.prints);
+        let mut printer = prints.map(|prints| Box::new(PrintfRecorder::new(prints)));
+        let recorder = printer.as_deref_mut();
         let context = LaunchContext {
             args: args.as_ptr().cast(),
             bindings: bindings.as_ptr(),
@@ -89,15 +104,16 @@ impl<'a> LaunchWorker<'a> {
             privatised: is_privatised.into(),
             counters: counters.as_mut_ptr(),
             sanitizer: std::ptr::null_mut(),
-            printer: std::ptr::from_mut(&mut *printer).cast(),
+            printer: recorder.map_or(std::ptr::null_mut(), |recorder| {
+                std::ptr::from_mut(recorder).cast()
+            }),
             queue: std::ptr::from_ref(queue).cast(),
         };
         LaunchWorker {
             kernel,
             grid,
             context,
-            _args: args,
-            _bindings: bindings,
+            _own_arguments: own_arguments,
             own,
             workgroup,
             _private: private,
@@ -115,7 +131,9 @@ impl<'a> LaunchWorker<'a> {
 
     /// The output of each workgroup.
     pub fn take_printed(&mut self) -> Vec<(u64, Vec<u8>)> {
-        self.printer.take_output()
+        self.printer
+            .as_mut()
+            .map_or(Vec::new(), |printer| printer.take_output())
     }
 
     /// Number of runs of each block.
@@ -175,8 +193,8 @@ impl<'a> LaunchWorker<'a> {
         if self.kernel.zero_workgroup {
             self.workgroup.clear();
         }
-        if !self.kernel.prints.sites.is_empty() {
-            self.printer.begin_workgroup(ticket);
+        if let Some(printer) = &mut self.printer {
+            printer.begin_workgroup(ticket);
         }
         // SAFETY: it is null, or was set by `enable_sanitizer` and is used by this thread alone.
         if let Some(live) = unsafe { self.live.as_mut() } {

@@ -18,6 +18,7 @@ use crate::{
 pub use host_memory::HostMemory;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use spirula_cpu as cpu;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::grammar::{Op, SpirvVersion};
@@ -421,8 +422,8 @@ impl DeviceDriver for CpuDriver {
         launch: &KernelLaunch,
         _: ReachedMemory<'_>,
     ) -> Result<(), DeviceError> {
-        let mut arguments = Vec::new();
-        let mut bindings = Vec::new();
+        let mut arguments: SmallVec<[cpu::JitArgument<'_>; 4]> = SmallVec::new();
+        let mut bindings: SmallVec<[cpu::ResourceBinding; 4]> = SmallVec::new();
         let mut constants: &[u8] = &[];
         match &launch.inputs {
             LaunchInputs::Arguments(given) => {
