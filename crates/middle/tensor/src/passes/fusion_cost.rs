@@ -98,7 +98,12 @@ pub(super) fn is_fusion_profitable(
     let alternatives = find_alternative_axes(producer.op);
     if cost > CHEAP && !alternatives.is_empty() {
         // Elsewhere each point would compute all of them.
-        return is_alone && reads == 1 && keeps_axes(consumer, producer.op, &alternatives);
+        let shape = function.ty(consumer.value).shape.iter().copied();
+        let is_reshaped = !producer.op.parallel_shape().eq(shape);
+        return is_alone
+            && reads == 1
+            && !is_reshaped
+            && keeps_axes(consumer, producer.op, &alternatives);
     }
     let repeated = (reads / count_shared_points(reader)).saturating_sub(1);
     if repeated.saturating_mul(cost) > REPEATED {
@@ -113,7 +118,7 @@ pub(super) fn is_fusion_profitable(
     }
 }
 
-/// Whether a map reads a tensor at plain indices along some axes of its producer.
+/// Whether a map reads a tensor, which has the shape of its producer, at plain indices along some axes of this.
 fn keeps_axes(consumer: FusionConsumer<'_>, producer: &StructuredOp, axes: &[usize]) -> bool {
     let FusionConsumer { op, value } = consumer;
     let is_kept = |position: &[ScalarNode], at: usize| {

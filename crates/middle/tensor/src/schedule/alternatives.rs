@@ -10,6 +10,8 @@ use spirula_program::ScalarOp;
 
 /// Most points of all axes of alternatives together. An invocation has the results of all of them in its registers.
 const ALTERNATIVES: u64 = 32;
+/// Fewest elements that both ways of a choice need, or fewest elements and operators.
+const SHARED: [usize; 2] = [2, 4];
 /// Most choices along an axis that are looked at.
 const CHOICES: u32 = 8;
 /// The mark of nodes that read memory.
@@ -18,8 +20,8 @@ const READS: u64 = 1 << 63;
 /// Axes of alternatives, in their order.
 pub(crate) type AlternativeAxes = SmallVec<[usize; 2]>;
 
-/// The axes of alternatives of a map. Some choice depends on the index along such an axis alone, and both of its ways need an
-/// element whose position does not.
+/// The axes of alternatives of a map. Some choice depends on the index along such an axis alone, and both of its ways need
+/// elements or operators that do not.
 pub(crate) fn find_alternative_axes(op: &StructuredOp) -> AlternativeAxes {
     let body = &op.body;
     let mut found = AlternativeAxes::new();
@@ -49,7 +51,7 @@ pub(crate) fn find_alternative_axes(op: &StructuredOp) -> AlternativeAxes {
             continue;
         }
         looked_at[axis] += 1;
-        if share_element(body, &marks, axis, [then, otherwise]) {
+        if share_work(body, &marks, axis, [then, otherwise]) {
             found.push(axis);
             points *= extent;
         }
@@ -78,14 +80,20 @@ fn mark_dependences(body: &NodeGraph) -> Vec<u64> {
     marks
 }
 
-/// Whether two nodes need an element whose position does not depend on an axis.
-fn share_element(body: &NodeGraph, marks: &[u64], axis: usize, nodes: [ScalarNode; 2]) -> bool {
+/// Whether two nodes need enough elements, and operators on them, that do not depend on an axis.
+fn share_work(body: &NodeGraph, marks: &[u64], axis: usize, nodes: [ScalarNode; 2]) -> bool {
     let [first, second] = nodes.map(|node| body.mark_reachable(&[node]));
-    body.node_ids().any(|node| {
-        let is_element = matches!(body.node(node), NodeData::Element(_, at) if !at.is_empty());
-        is_element
-            && first[node.index()]
-            && second[node.index()]
-            && marks[node.index()] & (1 << axis) == 0
-    })
+    let is_shared = |node: &ScalarNode| {
+        let at = node.index();
+        let reads = marks[at] & READS != 0;
+        first[at] && second[at] && reads && marks[at] & (1 << axis) == 0
+    };
+    let is_element = |node: ScalarNode| matches!(body.node(node), NodeData::Element(..));
+    let shared = body.node_ids().filter(is_shared);
+    let (mut elements, mut all) = (0, 0);
+    for node in shared {
+        elements += usize::from(is_element(node));
+        all += 1;
+    }
+    elements >= SHARED[0] || all >= SHARED[1]
 }

@@ -63,7 +63,7 @@ fn reshape(b: &mut TensorBuilder, x: TensorValue, sizes: &[u64]) -> TensorValue 
 /// Two steps, and a map that has two numbers for each element of their results, which it reads through a reshape.
 #[test]
 fn steps_share_their_elements() {
-    for [outer, first, second, inner] in [[3, 4, 5, 1], [2, 8, 4, 1], [70, 2, 3, 1]] {
+    for [outer, first, second, inner] in [[3, 4, 5, 1], [2, 8, 4, 1], [70, 5, 3, 1]] {
         let length = first * second;
         let mut b = TensorBuilder::new("main");
         let x = parameter(&mut b, &[outer, length, inner]);
@@ -114,6 +114,33 @@ fn choices_of_other_elements_stay_points() {
         let stages = stage(&function, profile, Some("distribute"));
         assert!(!stages.contains("schedule alternatives"), "{stages}");
         assert_eq!(run(function.clone(), profile, &arguments), expected);
+    }
+}
+
+/// A reader through a reshape that takes an axis of alternatives apart has them stored.
+#[test]
+fn alternatives_that_are_taken_apart_are_stored() {
+    for sizes in [
+        vec![9, 2, 3, 5],
+        vec![9, 2, 15],
+        vec![54, 5],
+        vec![9, 3, 10],
+        vec![270],
+    ] {
+        let mut b = TensorBuilder::new("main");
+        let x = parameter(&mut b, &[9, 6, 5]);
+        let step = add_step(&mut b, x, [9, 6, 1, 5]);
+        let step = reshape(&mut b, step, &sizes);
+        let twice = b.add_elementwise(&[step], |body, e| {
+            body.apply_op(ScalarOp::Add, &[e[0], e[0]])
+        });
+        b.add_result(twice, false);
+        let function = b.finish_function();
+        let arguments = arguments(&[vec![9, 6, 5]]);
+        let expected = meaning(&function, &arguments);
+        for profile in PROFILES {
+            assert_eq!(run(function.clone(), profile, &arguments), expected);
+        }
     }
 }
 
