@@ -14,7 +14,10 @@ use std::path::Path;
 const WORK: u64 = 30_000_000;
 
 /// Runs a function without arguments and reports the check that fails.
-fn run(translated: &TranslatedEntry, work: u64) -> Result<(), Result<String, EvalError>> {
+pub fn run_checks(
+    translated: &TranslatedEntry,
+    work: u64,
+) -> Result<(), Result<String, EvalError>> {
     let results = evaluate_function(&translated.function, Vec::new(), work).map_err(Err)?;
     for check in &translated.checks {
         let (found, expected) = (&results[check.found], &results[check.expected]);
@@ -46,7 +49,7 @@ fn tests(path: &Path, every: bool, tally: &mut OracleTally) {
             match translate_entry(&module, &name) {
                 Err(error) => tally.failed(&shown, error, text),
                 Ok(translated) if !translated.parameters.is_empty() => {}
-                Ok(translated) => match run(&translated, WORK) {
+                Ok(translated) => match run_checks(&translated, WORK) {
                     Ok(()) => tally.right += 1,
                     Err(Ok(difference)) => tally.wrong.push(format!("{shown}: {difference}")),
                     Err(Err(EvalError::Work)) => tally.too_long.push(shown),

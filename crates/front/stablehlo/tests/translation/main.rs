@@ -5,3 +5,4 @@ mod files;
 mod hostile;
 mod models;
 mod oracle;
+mod transforms;
