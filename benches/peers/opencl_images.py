@@ -24,6 +24,8 @@ ACCESS = {
     "nearest float": ("read_only", "read_imageT(i, edge, F(P) + 0.25f)"),
     "repeat": ("read_only", "read_imageT(i, wrap, F(P) * 0.0117f)"),
     "linear": ("read_only", "read_imageT(i, smooth, F(P) + 0.25f)"),
+    "border": ("read_only", "read_imageT(i, black, F(P) * 1.25f - 32.0f)"),
+    "border, linear": ("read_only", "read_imageT(i, fade, F(P) * 1.25f - 32.0f)"),
     "write": ("write_only", "write_imageT(i, P, V(g))"),
 }
 
@@ -31,6 +33,8 @@ HEAD = """
 constant sampler_t near = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;
 constant sampler_t edge = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
 constant sampler_t wrap = CLK_NORMALIZED_COORDS_TRUE | CLK_ADDRESS_REPEAT | CLK_FILTER_NEAREST;
+constant sampler_t black = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+constant sampler_t fade = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
 constant sampler_t smooth = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_LINEAR;
 """
 
@@ -48,12 +52,13 @@ SHAPES = {
     "1D": ("image1d_t", "((g + k) & 255)", "convert_float"),
     "buffer": ("image1d_buffer_t", "((g + k) & 255)", "convert_float"),
     "2D": ("image2d_t", "((int2)((g + k) & 255, (g >> 8) & 255))", "convert_float2"),
+    "2D array": ("image2d_array_t", "((int4)((g + k) & 63, (g >> 6) & 31, (g >> 11) & 31, 0))", "convert_float4"),
     "3D": ("image3d_t", "((int4)((g + k) & 63, (g >> 6) & 31, (g >> 11) & 31, 0))", "convert_float4"),
 }
 
 # Shape, order and type of the texels, letter of the built-in functions, accesses.
 CASES = [
-    ("2D", "RGBA", "UNORM_INT8", "f", ["read", "nearest", "nearest float", "repeat", "linear", "write"]),
+    ("2D", "RGBA", "UNORM_INT8", "f", ["read", "nearest", "nearest float", "repeat", "linear", "border", "border, linear", "write"]),
     ("2D", "RGBA", "FLOAT", "f", ["read", "nearest", "nearest float", "repeat", "linear", "write"]),
     ("2D", "R", "FLOAT", "f", ["nearest", "linear", "write"]),
     ("2D", "R", "UNORM_INT8", "f", ["nearest", "linear", "write"]),
@@ -63,6 +68,8 @@ CASES = [
     ("2D", "R", "SIGNED_INT32", "i", ["nearest", "write"]),
     ("2D", "RG", "HALF_FLOAT", "f", ["nearest", "write"]),
     ("2D", "RGBA", "UNSIGNED_INT16", "ui", ["nearest", "write"]),
+    ("2D", "A", "UNORM_INT8", "f", ["nearest", "linear", "write"]),
+    ("2D array", "RGBA", "UNORM_INT8", "f", ["nearest", "linear"]),
     ("1D", "RGBA", "FLOAT", "f", ["nearest", "write"]),
     ("buffer", "RGBA", "FLOAT", "f", ["read", "write"]),
     ("3D", "RGBA", "UNORM_INT8", "f", ["nearest", "linear"]),
@@ -95,7 +102,7 @@ def make_source(shape, letter, access):
 def make_image(cl, np, context, case):
     shape, order, kind, letter, _ = case
     format = cl.ImageFormat(getattr(cl.channel_order, order), getattr(cl.channel_type, kind))
-    sizes = {"1D": (256,), "buffer": (256,), "2D": (256, 256), "3D": (64, 32, 32)}[shape]
+    sizes = {"1D": (256,), "buffer": (256,), "2D": (256, 256), "2D array": (64, 32, 32), "3D": (64, 32, 32)}[shape]
     bytes_of_texel = format.itemsize
     words = np.random.default_rng(7).integers(0, 256, math.prod(sizes) * bytes_of_texel).astype(np.uint8)
     if kind in ("FLOAT", "HALF_FLOAT"):
@@ -106,7 +113,7 @@ def make_image(cl, np, context, case):
         buffer = cl.Buffer(context, flags, hostbuf=words)
         type = cl.mem_object_type.IMAGE1D_BUFFER
         return cl.Image(context, cl.mem_flags.READ_WRITE, format, desc=describe(cl, type, sizes[0], buffer)), buffer
-    return cl.create_image(context, flags, format, sizes, hostbuf=words), words
+    return cl.create_image(context, flags, format, sizes, hostbuf=words, is_array=shape == "2D array"), words
 
 
 def describe(cl, type, width, buffer):

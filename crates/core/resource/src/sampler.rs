@@ -1,5 +1,7 @@
 //! Samplers: how images are read between texels and outside of their bounds.
 
+use crate::TexelFormat;
+
 /// Addressing modes: the texel for a coordinate outside of an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SamplerAddressing {
@@ -36,6 +38,18 @@ pub enum BorderColour {
     Black,
     /// Ones.
     White,
+}
+
+impl BorderColour {
+    /// The components outside of an image of a format.
+    pub fn to_floats(self, format: TexelFormat) -> [f32; 4] {
+        match self {
+            BorderColour::ByFormat => [0.0, 0.0, 0.0, format.border_alpha()],
+            BorderColour::Transparent => [0.0; 4],
+            BorderColour::Black => [0.0, 0.0, 0.0, 1.0],
+            BorderColour::White => [1.0; 4],
+        }
+    }
 }
 
 /// A comparison of the reference with a texel.

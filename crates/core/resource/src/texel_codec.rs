@@ -39,10 +39,13 @@ impl TexelCodec {
         order: ImageChannelOrder,
     ) -> Option<TexelCodec> {
         match order {
-            ImageChannelOrder::R | ImageChannelOrder::Depth => Some(make_codec::<C, 1, false>()),
-            ImageChannelOrder::RG => Some(make_codec::<C, 2, false>()),
-            ImageChannelOrder::RGBA => Some(make_codec::<C, 4, false>()),
-            ImageChannelOrder::BGRA => Some(make_codec::<C, 4, true>()),
+            ImageChannelOrder::R | ImageChannelOrder::Depth => Some(make_codec::<C, RedOrder>()),
+            ImageChannelOrder::RG => Some(make_codec::<C, RedGreenOrder>()),
+            ImageChannelOrder::RGBA => Some(make_codec::<C, RgbaOrder>()),
+            ImageChannelOrder::BGRA => Some(make_codec::<C, BgraOrder>()),
+            ImageChannelOrder::A => Some(make_codec::<C, AlphaOrder>()),
+            ImageChannelOrder::Intensity => Some(make_codec::<C, IntensityOrder>()),
+            ImageChannelOrder::Luminance => Some(make_codec::<C, LuminanceOrder>()),
             _ => None,
         }
     }
@@ -81,78 +84,99 @@ pub(crate) trait StoredComponent {
     fn of_int(value: i64) -> u32;
 }
 
-fn make_codec<C: StoredComponent, const N: usize, const REVERSED: bool>() -> TexelCodec {
+/// The place of a component that texels do not store.
+const ABSENT: usize = usize::MAX;
+
+/// The order of the stored components of a texel.
+pub(crate) trait ComponentOrder {
+    /// The place of red, green, blue and alpha among the stored components.
+    const PLACES: [usize; 4];
+    /// The stored components: 0 for red to 3 for alpha.
+    const STORED: &'static [usize];
+}
+
+/// Declares orders from rows of: name, places, stored components.
+macro_rules! component_order {
+    ($($name:ident: $places:expr, $stored:expr;)*) => {
+        $(
+            pub(crate) struct $name;
+
+            impl ComponentOrder for $name {
+                const PLACES: [usize; 4] = $places;
+                const STORED: &'static [usize] = &$stored;
+            }
+        )*
+    };
+}
+
+component_order! {
+    RedOrder: [0, ABSENT, ABSENT, ABSENT], [0];
+    RedGreenOrder: [0, 1, ABSENT, ABSENT], [0, 1];
+    RgbaOrder: [0, 1, 2, 3], [0, 1, 2, 3];
+    BgraOrder: [2, 1, 0, 3], [2, 1, 0, 3];
+    AlphaOrder: [ABSENT, ABSENT, ABSENT, 0], [3];
+    IntensityOrder: [0, 0, 0, 0], [0];
+    LuminanceOrder: [0, 0, 0, ABSENT], [0];
+}
+
+fn make_codec<C: StoredComponent, O: ComponentOrder>() -> TexelCodec {
     TexelCodec {
-        decode_floats: decode_floats::<C, N, REVERSED>,
-        decode_ints: decode_ints::<C, N, REVERSED>,
-        encode_floats: encode_floats::<C, N, REVERSED>,
-        encode_ints: encode_ints::<C, N, REVERSED>,
+        decode_floats: decode_floats::<C, O>,
+        decode_ints: decode_ints::<C, O>,
+        encode_floats: encode_floats::<C, O>,
+        encode_ints: encode_ints::<C, O>,
     }
 }
 
-fn decode_floats<C: StoredComponent, const N: usize, const REVERSED: bool>(
-    texel: &[u8],
-) -> PackedFloats {
+fn decode_floats<C: StoredComponent, O: ComponentOrder>(texel: &[u8]) -> PackedFloats {
     let missing = [0.0, 0.0, 0.0, 1.0];
-    PackedFloats::from_array(decode::<C, f32, N, REVERSED>(texel, missing, C::to_float))
+    PackedFloats::from_array(decode::<C, O, f32>(texel, missing, C::to_float))
 }
 
-fn decode_ints<C: StoredComponent, const N: usize, const REVERSED: bool>(
-    texel: &[u8],
-    value: &mut [i64; 4],
-) {
-    *value = decode::<C, i64, N, REVERSED>(texel, [0, 0, 0, 1], C::to_int);
+fn decode_ints<C: StoredComponent, O: ComponentOrder>(texel: &[u8], value: &mut [i64; 4]) {
+    *value = decode::<C, O, i64>(texel, [0, 0, 0, 1], C::to_int);
 }
 
-fn encode_floats<C: StoredComponent, const N: usize, const REVERSED: bool>(
-    value: [f32; 4],
-    texel: &mut [u8],
-) {
-    encode::<C, f32, N, REVERSED>(value, texel, C::of_float);
+fn encode_floats<C: StoredComponent, O: ComponentOrder>(value: [f32; 4], texel: &mut [u8]) {
+    encode::<C, O, f32>(value, texel, C::of_float);
 }
 
-fn encode_ints<C: StoredComponent, const N: usize, const REVERSED: bool>(
-    value: [i64; 4],
-    texel: &mut [u8],
-) {
-    encode::<C, i64, N, REVERSED>(value, texel, C::of_int);
+fn encode_ints<C: StoredComponent, O: ComponentOrder>(value: [i64; 4], texel: &mut [u8]) {
+    encode::<C, O, i64>(value, texel, C::of_int);
 }
 
-/// The components of a texel, and those of `missing` that are not stored. `REVERSED` exchanges red and blue.
+/// The components of a texel, and those of `missing` that are not stored.
 #[inline(always)]
-fn decode<C: StoredComponent, T: Copy, const N: usize, const REVERSED: bool>(
+fn decode<C: StoredComponent, O: ComponentOrder, T: Copy>(
     texel: &[u8],
     missing: [T; 4],
     convert: impl Fn(u32) -> T,
 ) -> [T; 4] {
-    let Some(texel) = texel.get(..N * C::BYTES) else {
+    let Some(texel) = texel.get(..O::STORED.len() * C::BYTES) else {
         return missing;
     };
     std::array::from_fn(|n| {
-        if n >= N {
+        let place = O::PLACES[n];
+        if place == ABSENT {
             return missing[n];
         }
-        let stored = if REVERSED && n < 3 { 2 - n } else { n };
         let mut word = [0; 4];
-        word[..C::BYTES].copy_from_slice(&texel[stored * C::BYTES..][..C::BYTES]);
+        word[..C::BYTES].copy_from_slice(&texel[place * C::BYTES..][..C::BYTES]);
         convert(u32::from_le_bytes(word))
     })
 }
 
 #[inline(always)]
-fn encode<C: StoredComponent, T: Copy, const N: usize, const REVERSED: bool>(
-    mut value: [T; 4],
+fn encode<C: StoredComponent, O: ComponentOrder, T: Copy>(
+    value: [T; 4],
     texel: &mut [u8],
     convert: impl Fn(T) -> u32,
 ) {
-    let Some(texel) = texel.get_mut(..N * C::BYTES) else {
+    let Some(texel) = texel.get_mut(..O::STORED.len() * C::BYTES) else {
         return;
     };
-    if REVERSED {
-        value.swap(0, 2);
-    }
-    for (n, part) in texel.chunks_exact_mut(C::BYTES).enumerate() {
-        part.copy_from_slice(&convert(value[n]).to_le_bytes()[..C::BYTES]);
+    for (part, component) in texel.chunks_exact_mut(C::BYTES).zip(O::STORED) {
+        part.copy_from_slice(&convert(value[*component]).to_le_bytes()[..C::BYTES]);
     }
 }
 
@@ -363,7 +387,7 @@ mod tests {
     /// Each pattern of 16 bits, at each place of a texel, with others beside it.
     #[test]
     fn codecs_decode_as_the_table_does() {
-        assert_eq!(all_codecs().len(), 39);
+        assert_eq!(all_codecs().len(), 44);
         for (format, codec) in all_codecs() {
             let bytes = format.texel_bytes() as usize;
             for n in 0..=u16::MAX {

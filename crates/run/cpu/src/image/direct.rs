@@ -1,13 +1,13 @@
 //! Direct accesses: usual accesses to images of usual formats, with little work for each.
 //!
 //! An image with one level of detail whose format has a codec has a [`DirectTexture`], which is made once for a launch. Its
-//! functions execute a request or decline it. The general functions in [`super::access`] execute what is declined: borders,
-//! offsets, derivatives, comparisons, and coordinates outside of an image. Results are the same bit by bit.
+//! functions execute a request or decline it. The general functions in [`super::access`] execute what is declined: offsets,
+//! derivatives, comparisons, and reads and writes outside of an image. Results are the same bit by bit.
 
 use super::axis_sampling::AxisTexels;
 use super::image_request::{ImageRequest, ask};
 use super::sampler_word;
-use spirula_resource::{ImageDimensions, ImageShape, SamplerFilter, TexelCodec};
+use spirula_resource::{ImageDimensions, ImageShape, SamplerFilter, TexelCodec, TexelFormat};
 
 /// Requests with one of these bits are declined.
 const DECLINED: u64 = ask::OFFSET | ask::GRADIENTS | ask::COMPARES;
@@ -18,6 +18,7 @@ const MOST_EXACT: u32 = 1 << 24;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DirectTexture {
     codec: TexelCodec,
+    format: TexelFormat,
     texels: *mut u8,
     texel_bytes: usize,
     /// Whether components as integers have a sign.
@@ -28,8 +29,10 @@ pub(super) struct DirectTexture {
     strides: [usize; 3],
     /// All bits where the image has the coordinate, else none.
     masks: [u32; 3],
-    /// Number of coordinates where the image can be sampled: it has no layers.
+    /// Number of coordinates, without that of the layer.
     axes: u32,
+    /// Whether the coordinate after them is that of a layer.
+    has_layers: bool,
 }
 
 impl DirectTexture {
@@ -56,13 +59,15 @@ impl DirectTexture {
         }
         Some(DirectTexture {
             codec,
+            format: shape.format,
             texels,
             texel_bytes,
             signed: shape.format.is_signed(),
             extents,
             strides,
             masks: [0, 1, 2].map(|n| if n < coordinates { u32::MAX } else { 0 }),
-            axes: if shape.arrayed { 0 } else { axes as u32 },
+            axes: axes as u32,
+            has_layers: shape.arrayed,
         })
     }
 
@@ -98,40 +103,42 @@ impl DirectTexture {
         let Some(filter) = sampler_word::single_filter(sampler) else {
             return false;
         };
-        if asks & DECLINED != 0 || self.axes == 0 {
+        if asks & DECLINED != 0 {
             return false;
         }
         if filter == SamplerFilter::Nearest || asks & ask::INTEGERS != 0 {
-            return self.sample_nearest(sampler, request, asks);
+            self.sample_nearest(sampler, request, asks);
+            return true;
         }
         match self.axes {
             1 => self.sample_linear::<1>(sampler, request, asks),
             2 => self.sample_linear::<2>(sampler, request, asks),
             _ => self.sample_linear::<3>(sampler, request, asks),
         }
+        true
     }
 
-    fn sample_nearest(&self, sampler: u64, request: &mut ImageRequest, asks: u64) -> bool {
+    fn sample_nearest(&self, sampler: u64, request: &mut ImageRequest, asks: u64) {
         let is_texel =
             asks & ask::INTEGER_COORDINATES != 0 && !sampler_word::is_normalized(sampler);
         if is_texel
             && request.has_coordinates_below(MOST_EXACT, self.masks)
             && self.read(request, asks & !ask::LOD)
         {
-            return true;
+            return;
         }
-        let mut offset = 0;
+        let mut offset = self.layer_offset(request, asks);
         for axis in 0..self.axes as usize {
             let sampling = sampler_word::axis_sampling(sampler, axis, SamplerFilter::Nearest);
             let coordinate = request.float_coordinate(axis, asks);
             let texel = sampling.locate_texels(coordinate, 0, self.extents[axis]);
             let Some(texel) = texel.texels[0] else {
-                return false;
+                self.return_border(sampler, request, asks);
+                return;
             };
             offset += texel as usize * self.strides[axis];
         }
         self.return_texel(offset, request, asks);
-        true
     }
 
     /// The sum of the texels around a position, by weight. Corners are in the order of the general function.
@@ -141,39 +148,62 @@ impl DirectTexture {
         sampler: u64,
         request: &mut ImageRequest,
         asks: u64,
-    ) -> bool {
-        let mut offsets = [[0; 2]; AXES];
+    ) {
+        let layer = self.layer_offset(request, asks);
+        let mut offsets = [[None; 2]; AXES];
         let mut weights = [[1.0, 0.0]; AXES];
         for axis in 0..AXES {
             let sampling = sampler_word::axis_sampling(sampler, axis, SamplerFilter::Linear);
             let coordinate = request.float_coordinate(axis, asks);
             let AxisTexels { texels, weight } =
                 sampling.locate_texels(coordinate, 0, self.extents[axis]);
-            let [Some(first), Some(second)] = texels else {
-                return false;
-            };
-            offsets[axis] = [first, second].map(|at| at as usize * self.strides[axis]);
+            offsets[axis] = texels.map(|at| Some(at? as usize * self.strides[axis]));
             weights[axis] = [1.0 - weight, weight];
         }
         let mut sum = [0.0; 4];
         for corner in 0..1 << AXES {
-            let (mut offset, mut weight) = (0, 1.0);
+            let (mut offset, mut weight) = (Some(layer), 1.0);
             for axis in 0..AXES {
                 let side = corner >> axis & 1;
-                offset += offsets[axis][side];
+                offset = offset
+                    .zip(offsets[axis][side])
+                    .map(|(sum, part)| sum + part);
                 weight *= weights[axis][side];
             }
             // A texel without weight must not count, even if it is infinite.
             if weight == 0.0 {
                 continue;
             }
-            let texel = self.codec.decode_floats(self.borrow_texel(offset));
+            let texel = match offset {
+                Some(offset) => self.codec.decode_floats(self.borrow_texel(offset)),
+                None => sampler_word::border_colour(sampler, self.format),
+            };
             for (to, part) in sum.iter_mut().zip(texel) {
                 *to += weight * part;
             }
         }
         request.return_floats(sum);
-        true
+    }
+
+    /// The offset of the layer that is nearest to its coordinate.
+    #[inline(always)]
+    fn layer_offset(&self, request: &ImageRequest, asks: u64) -> usize {
+        if !self.has_layers {
+            return 0;
+        }
+        let axis = self.axes as usize;
+        let layer = request.float_coordinate(axis, asks).round_ties_even() as i64;
+        let layer = layer.clamp(0, i64::from(self.extents[axis]) - 1);
+        layer as usize * self.strides[axis]
+    }
+
+    fn return_border(&self, sampler: u64, request: &mut ImageRequest, asks: u64) {
+        let border = sampler_word::border_colour(sampler, self.format);
+        if asks & ask::INTEGERS != 0 {
+            request.return_ints(border.map(|part| part as i64));
+        } else {
+            request.return_floats(border);
+        }
     }
 
     /// The offset of the texel of integer coordinates inside of the image.
@@ -431,22 +461,35 @@ mod tests {
     #[test]
     fn usual_accesses_are_direct() {
         for name in [
-            "rgba8", "bgra8", "rgba32f", "r16f", "rg8ui", "rgba32i", "depth32f",
+            "rgba8",
+            "bgra8",
+            "rgba32f",
+            "r16f",
+            "rg8ui",
+            "rgba32i",
+            "depth32f",
+            "a8",
+            "intensity32f",
+            "luminance8",
         ] {
             let format = TexelFormat::from_name(name).expect("there is such a format");
-            for shape in all_shapes(format).into_iter().take(4) {
+            for shape in all_shapes(format).into_iter().take(6) {
                 let pair = ViewPair::new(shape);
                 let direct = pair.direct.direct.expect("the format is usual");
                 let mut request = ImageRequest::at_coordinate([1, 1, 1, 1], 0);
                 assert!(direct.read(&mut request, 0) && direct.write(&request, 0));
-                for filter in SAMPLER_FILTERS {
-                    let sampler = SamplerState::from_opencl(SAMPLER_ADDRESSINGS[0], filter, false);
-                    let word = encode_sampler(&sampler);
-                    for asks in [ask::LOD, ask::LOD | ask::INTEGER_COORDINATES] {
-                        assert!(
-                            direct.sample(word, &mut request, asks),
-                            "{shape:?} {filter:?}"
-                        );
+                // Within the image, and at its border.
+                for (at, address) in [1, 99].into_iter().zip(SAMPLER_ADDRESSINGS) {
+                    for filter in SAMPLER_FILTERS {
+                        let sampler = SamplerState::from_opencl(address, filter, false);
+                        let word = encode_sampler(&sampler);
+                        for asks in [ask::LOD, ask::LOD | ask::INTEGER_COORDINATES] {
+                            let mut request = ImageRequest::at_coordinate([at; 4], 0);
+                            assert!(
+                                direct.sample(word, &mut request, asks),
+                                "{shape:?} {sampler:?}"
+                            );
+                        }
                     }
                 }
             }

@@ -5,9 +5,7 @@
 
 use super::axis_sampling::{AxisSampling, AxisTexels};
 use super::texture_view::TextureView;
-use spirula_resource::{
-    BorderColour, ImageDimensions, SamplerAddressing, SamplerFilter, SamplerState,
-};
+use spirula_resource::{ImageDimensions, SamplerAddressing, SamplerFilter, SamplerState};
 use spirula_scalar::math;
 
 /// A position at which an image is sampled.
@@ -67,12 +65,7 @@ impl SampledTexture<'_> {
 
     /// The colour outside of the image.
     pub fn border_colour(&self) -> [f32; 4] {
-        match self.sampler.border {
-            BorderColour::ByFormat => [0.0, 0.0, 0.0, self.texture.shape.format.border_alpha()],
-            BorderColour::Transparent => [0.0; 4],
-            BorderColour::Black => [0.0, 0.0, 0.0, 1.0],
-            BorderColour::White => [1.0; 4],
-        }
+        self.sampler.border.to_floats(self.texture.shape.format)
     }
 
     /// A texel, or the result of its comparison with the reference.

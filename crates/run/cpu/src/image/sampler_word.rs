@@ -3,7 +3,7 @@
 use super::axis_sampling::AxisSampling;
 use spirula_resource::{
     BORDER_COLOURS, DEPTH_COMPARISONS, MAX_LOD, SAMPLER_ADDRESSINGS, SAMPLER_FILTERS,
-    SamplerFilter, SamplerState,
+    SamplerFilter, SamplerState, TexelFormat,
 };
 
 /// Fields of the word that generated code has of a sampler: where they begin.
@@ -77,6 +77,12 @@ pub(super) fn single_filter(word: u64) -> Option<SamplerFilter> {
 #[inline(always)]
 pub(super) fn is_normalized(word: u64) -> bool {
     word >> at::NORMALIZED & 1 != 0
+}
+
+/// The colour outside of an image of a format.
+pub(super) fn border_colour(word: u64, format: TexelFormat) -> [f32; 4] {
+    let border = BORDER_COLOURS[(word >> at::BORDER) as usize & 3];
+    border.to_floats(format)
 }
 
 /// The sampling along an axis.
