@@ -9,6 +9,9 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{FPEncoding, StorageClass};
 use spirula_spirv::ir::{IdWords, InstRef, ModuleSection, SpirvModule};
 
+/// Most casts of a constant expression.
+const MOST_CASTS: u32 = 64;
+
 /// A module with its analyses.
 pub struct KernelModuleInfo<'a> {
     /// The module.
@@ -153,14 +156,32 @@ impl<'a> KernelModuleInfo<'a> {
     /// Whether a value is null or undefined, whatever its type.
     pub fn is_nothing(&self, value: Id) -> bool {
         matches!(
-            self.definitions.defining_op(self.module, value),
+            self.find_op_behind_casts(value),
             Some(Op::ConstantNull | Op::Undef)
         )
     }
 
+    /// The opcode of a value; that of the constant which a constant expression casts.
+    fn find_op_behind_casts(&self, value: Id) -> Option<Op> {
+        let mut at = value;
+        for _ in 0..MOST_CASTS {
+            let def = self.definitions.get(self.module, at)?;
+            let is_cast = def.op() == Op::SpecConstantOp
+                && matches!(
+                    Op(def.operand_word(0) as u16),
+                    Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::Bitcast
+                );
+            if !is_cast {
+                return Some(def.op());
+            }
+            at = def.get_id(1)?;
+        }
+        None
+    }
+
     /// Whether a value is null, whatever its type.
     pub fn is_null(&self, value: Id) -> bool {
-        self.definitions.defining_op(self.module, value) == Some(Op::ConstantNull)
+        self.find_op_behind_casts(value) == Some(Op::ConstantNull)
     }
 
     /// A constant of up to 64 bits.

@@ -87,10 +87,15 @@ impl ShaderLowering<'_> {
                 self.emit_value(Op::IAdd, word, &[row, id[0]])
             }
             BuiltIn::WorkDim => self.make_dimension_count(),
-            BuiltIn::SubgroupSize
-            | BuiltIn::SubgroupLocalInvocationId
-            | BuiltIn::SubgroupId
-            | BuiltIn::NumSubgroups => self.load_input(builtin, 1),
+            BuiltIn::SubgroupSize => self.count_subgroup_invocations(),
+            BuiltIn::SubgroupLocalInvocationId | BuiltIn::SubgroupId | BuiltIn::NumSubgroups => {
+                self.load_input(builtin, 1)
+            }
+            BuiltIn::SubgroupEqMask
+            | BuiltIn::SubgroupGeMask
+            | BuiltIn::SubgroupGtMask
+            | BuiltIn::SubgroupLeMask
+            | BuiltIn::SubgroupLtMask => self.load_input(builtin, 4),
             BuiltIn::SubgroupMaxSize => self.load_input(BuiltIn::SubgroupSize, 1),
             BuiltIn::NumEnqueuedSubgroups => self.load_input(BuiltIn::NumSubgroups, 1),
             other => {

@@ -74,7 +74,7 @@ impl ShaderLowering<'_> {
     }
 
     /// The number of invocations of a workgroup.
-    fn count_invocations(&mut self) -> Id {
+    pub fn count_invocations(&mut self) -> Id {
         let word = self.make_int_type(32);
         let size = self.workgroup_size();
         let parts = [0, 1, 2].map(|n| self.extract_component(word, size, n));
@@ -125,14 +125,18 @@ impl ShaderLowering<'_> {
         self.b.append_value(Op::Load, ty, &[pointer.word(), flags])
     }
 
+    fn store_scratch_element(&mut self, array: Id, ty: Id, index: Id, value: Id) {
+        let pointer = self.scratch_element_pointer(array, ty, index);
+        let flags = MemoryAccess::NonPrivatePointer.0;
+        self.b
+            .append_effect(Op::Store, &[pointer.word(), value.word(), flags]);
+    }
+
     /// Emits the store of every invocation's value, and a barrier.
     fn share_value(&mut self, ty: Id, value: Id) -> (Id, Id) {
         let array = self.declare_scratch_array(ty);
         let own = self.load_input(BuiltIn::LocalInvocationIndex, 1);
-        let pointer = self.scratch_element_pointer(array, ty, own);
-        let flags = MemoryAccess::NonPrivatePointer.0;
-        self.b
-            .append_effect(Op::Store, &[pointer.word(), value.word(), flags]);
+        self.store_scratch_element(array, ty, own, value);
         self.emit_workgroup_barrier();
         (array, own)
     }
@@ -160,26 +164,64 @@ impl ShaderLowering<'_> {
     ) -> Result<Id, SourceDiagnostic> {
         let (array, own) = self.share_value(ty, value);
         let word = self.make_int_type(32);
-        let (zero, one) = (
-            self.make_uint_constant(32, 0),
-            self.make_uint_constant(32, 1),
-        );
-        let count = match operation {
-            GroupOperation::Reduce => self.count_invocations(),
-            GroupOperation::InclusiveScan => self.emit_value(Op::IAdd, word, &[own, one]),
-            GroupOperation::ExclusiveScan => own,
+        let count = self.count_invocations();
+        let one = self.make_uint_constant(32, 1);
+        let last = self.emit_value(Op::ISub, word, &[count, one]);
+        let sum = self.scan_shared_values(array, [own, last], [value, neutral], combine)?;
+        let result = match operation {
+            GroupOperation::InclusiveScan => sum,
+            GroupOperation::Reduce => self.load_scratch_element(array, ty, last),
+            GroupOperation::ExclusiveScan => self.load_element_before(array, own, one, neutral),
             other => {
                 let text = format!("the group operation {other} of a workgroup");
                 return Err(self.info.diagnose_id(value, &text));
             }
         };
-        let folded =
-            self.emit_reduction_loop([zero, one, count], Some(neutral), |l, n, so_far| {
-                let more = l.load_scratch_element(array, ty, n);
-                Ok(so_far.map(|so_far| l.combine_values(combine, ty, so_far, more)))
-            })?;
         self.emit_workgroup_barrier();
-        Ok(folded.unwrap_or(neutral))
+        Ok(result)
+    }
+
+    /// Emits an inclusive scan of the shared values in place, and returns the own result. In each step an invocation adds the value at a
+    /// distance before it, which doubles (Hillis and Steele, Data Parallel Algorithms, 1986).
+    fn scan_shared_values(
+        &mut self,
+        array: Id,
+        [own, last]: [Id; 2],
+        [value, neutral]: [Id; 2],
+        combine: GroupCombiner,
+    ) -> Result<Id, SourceDiagnostic> {
+        let word = self.make_int_type(32);
+        let ty = self.b.type_of(value).unwrap_or(Id::MAX);
+        let (zero, one) = (
+            self.make_uint_constant(32, 0),
+            self.make_uint_constant(32, 1),
+        );
+        // One more than the highest bit of the last number; no step for one invocation, as the highest bit of 0 is -1.
+        let highest = self.emit_glsl(glsl::FIND_UMSB, word, &[last]);
+        let steps = self.emit_value(Op::IAdd, word, &[highest, one]);
+        let sum = self.emit_reduction_loop([zero, one, steps], Some(value), |l, step, sum| {
+            let distance = l.emit_value(Op::ShiftLeftLogical, word, &[one, step]);
+            let before = l.load_element_before(array, own, distance, neutral);
+            l.emit_workgroup_barrier();
+            let sum = sum.map(|sum| l.combine_values(combine, ty, before, sum));
+            if let Some(sum) = sum {
+                l.store_scratch_element(array, ty, own, sum);
+            }
+            l.emit_workgroup_barrier();
+            Ok(sum)
+        })?;
+        Ok(sum.unwrap_or(value))
+    }
+
+    /// The shared value at a distance before the own one; the neutral element where there is none.
+    fn load_element_before(&mut self, array: Id, own: Id, distance: Id, neutral: Id) -> Id {
+        let (word, truth) = (self.make_int_type(32), self.b.bool_type());
+        let ty = self.b.type_of(neutral).unwrap_or(Id::MAX);
+        let is_there = self.emit_value(Op::UGreaterThanEqual, truth, &[own, distance]);
+        let before = self.emit_value(Op::ISub, word, &[own, distance]);
+        let index = self.emit_value(Op::Select, word, &[is_there, before, own]);
+        let value = self.load_scratch_element(array, ty, index);
+        self.emit_value(Op::Select, ty, &[is_there, value, neutral])
     }
 }
 
@@ -260,7 +302,9 @@ pub fn lower_group_broadcast(
         .collect();
     if l.is_subgroup(inst.id_operand(0)) {
         let scope = l.lower_scope(inst.id_operand(0))?;
-        return Ok(l.emit_value(Op::GroupNonUniformShuffle, ty, &[scope, value, from[0]]));
+        return l.map_components(inst, &[inst.id_operand(1)], |l, ty, v| {
+            l.emit_value(Op::GroupNonUniformShuffle, ty, &[scope, v[0], from[0]])
+        });
     }
     let (array, _) = l.share_value(ty, value);
     let word = l.make_int_type(32);
@@ -331,78 +375,4 @@ pub fn lower_wait_events(
 ) -> Result<(), SourceDiagnostic> {
     l.emit_workgroup_barrier();
     Ok(())
-}
-
-/// Subgroup operations that differ from Vulkan's in their scope only.
-pub fn lower_subgroup_operation(
-    l: &mut ShaderLowering<'_>,
-    inst: InstRef<'_>,
-) -> Result<Id, SourceDiagnostic> {
-    let ty = l.result_type(expect_result(inst))?;
-    let scope = l.lower_scope(inst.id_operand(0))?;
-    let mut words = vec![scope.word()];
-    for operand in inst.parse_operands().flatten().skip(3) {
-        let word = operand.words[0];
-        words.push(match operand.name {
-            "Operation" => word,
-            _ => {
-                let id = Id::new(word).unwrap_or(Id::MAX);
-                l.lower_operand(id)?.word()
-            }
-        });
-    }
-    Ok(l.b.append_value(inst.op(), ty, &words))
-}
-
-/// Intel's shuffles, which differ from Vulkan's in their scope only.
-pub fn lower_subgroup_shuffle(
-    l: &mut ShaderLowering<'_>,
-    inst: InstRef<'_>,
-) -> Result<Id, SourceDiagnostic> {
-    let op = match inst.op() {
-        Op::SubgroupShuffleXorINTEL => Op::GroupNonUniformShuffleXor,
-        _ => Op::GroupNonUniformShuffle,
-    };
-    let ty = l.result_type(expect_result(inst))?;
-    let scope = l.make_uint_constant(32, Scope::Subgroup.0.into());
-    let (data, lane) = (
-        l.lower_operand(inst.id_operand(0))?,
-        l.lower_operand(inst.id_operand(1))?,
-    );
-    Ok(l.emit_value(op, ty, &[scope, data, lane]))
-}
-
-/// Intel's shuffles up and down over two adjacent values. The result is that of the lane at a distance below or above;
-/// beyond the subgroup it is taken from the other value.
-pub fn lower_subgroup_shift(
-    l: &mut ShaderLowering<'_>,
-    inst: InstRef<'_>,
-) -> Result<Id, SourceDiagnostic> {
-    let (word, truth) = (l.make_int_type(32), l.b.bool_type());
-    let size = l.load_input(BuiltIn::SubgroupSize, 1);
-    let lane = l.load_input(BuiltIn::SubgroupLocalInvocationId, 1);
-    let (first, second) = (
-        l.lower_operand(inst.id_operand(0))?,
-        l.lower_operand(inst.id_operand(1))?,
-    );
-    let delta = l.lower_operand(inst.id_operand(2))?;
-    let (from, is_first) = match inst.op() {
-        Op::SubgroupShuffleDownINTEL => {
-            let from = l.emit_value(Op::IAdd, word, &[lane, delta]);
-            (from, l.emit_value(Op::ULessThan, truth, &[from, size]))
-        }
-        _ => {
-            let from = l.emit_value(Op::ISub, word, &[lane, delta]);
-            (from, l.emit_value(Op::ULessThan, truth, &[lane, delta]))
-        }
-    };
-    // The size is a power of two, so the lane of the other value is the same modulo the size.
-    let one = l.make_uint_constant(32, 1);
-    let mask = l.emit_value(Op::ISub, word, &[size, one]);
-    let from = l.emit_value(Op::BitwiseAnd, word, &[from, mask]);
-    let scope = l.make_uint_constant(32, Scope::Subgroup.0.into());
-    let ty = l.result_type(expect_result(inst))?;
-    let [a, b] =
-        [first, second].map(|v| l.emit_value(Op::GroupNonUniformShuffle, ty, &[scope, v, from]));
-    Ok(l.emit_value(Op::Select, ty, &[is_first, a, b]))
 }

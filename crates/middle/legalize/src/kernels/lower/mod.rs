@@ -16,6 +16,7 @@ mod constants;
 mod control_flow;
 mod conversions;
 mod descriptors;
+mod dot_products;
 mod extended;
 mod extended_arithmetic;
 mod generic_pointers;
@@ -31,6 +32,7 @@ mod printf;
 mod push_constants;
 mod reflection;
 mod rounding;
+mod subgroup_operations;
 mod subword_memory;
 mod table;
 mod type_names;
@@ -46,8 +48,8 @@ use interface::{ImplicitBuffers, ShaderInterface};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::build::SpirvBuilder;
-use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, Decoration, MemoryModel};
+use spirula_spirv::grammar::{Op, SpirvVersion};
 use spirula_spirv::ir::{Inst, SpirvModule};
 use spirula_spirv::recompute::declare_requirements;
 use spirula_spirv::{Id, IdMap};
@@ -84,6 +86,8 @@ struct ShaderLowering<'a> {
     points_to: &'a PointsToAnalysis,
     program: &'a ProgramScopeBuffer,
     plan: ShaderInterface,
+    /// The version of SPIR-V of the result.
+    version: SpirvVersion,
     b: SpirvBuilder,
     types: IdMap<Option<Id>>,
     values: IdMap<Option<Id>>,
@@ -170,6 +174,7 @@ impl<'a> ShaderLowering<'a> {
             points_to,
             program,
             plan,
+            version: options.target.version,
             b,
             types: IdMap::new(info.module.bound(), None),
             values: IdMap::new(info.module.bound(), None),

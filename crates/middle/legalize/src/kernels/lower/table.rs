@@ -2,8 +2,8 @@
 
 use super::{
     ShaderLowering, arithmetic, atomics, barriers, bfloat16, bit_fields, bits, composites,
-    control_flow, conversions, extended, extended_arithmetic, group_operations, images, load_store,
-    pointers,
+    control_flow, conversions, dot_products, extended, extended_arithmetic, group_operations,
+    images, load_store, pointers, subgroup_operations,
 };
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
@@ -46,6 +46,7 @@ const TABLE: &[(&[Op], ShaderLoweringRow)] = &[
     (&[Op::IsFinite, Op::IsNormal, Op::SignBitSet, Op::LessOrGreater, Op::Ordered, Op::Unordered], ShaderLoweringRow::Value(arithmetic::lower_float_test)),
     (&[Op::IAddCarry, Op::ISubBorrow, Op::UMulExtended, Op::SMulExtended], ShaderLoweringRow::Value(extended_arithmetic::lower_extended_arithmetic)),
     (&[Op::VectorTimesScalar, Op::Dot], ShaderLoweringRow::Value(arithmetic::lower_vector_product)),
+    (&[Op::SDot, Op::UDot, Op::SUDot, Op::SDotAccSat, Op::UDotAccSat, Op::SUDotAccSat], ShaderLoweringRow::Value(dot_products::lower_dot_product)),
     (&[Op::Any, Op::All], ShaderLoweringRow::Value(arithmetic::lower_any_all)),
     (&[Op::BitCount], ShaderLoweringRow::Value(bits::lower_bit_count)),
     (&[Op::BitFieldInsert], ShaderLoweringRow::Value(bit_fields::lower_bit_field_insert)),
@@ -98,7 +99,7 @@ const TABLE: &[(&[Op], ShaderLoweringRow)] = &[
     (&[Op::GroupBroadcast], ShaderLoweringRow::Value(group_operations::lower_group_broadcast)),
     (&[Op::GroupAsyncCopy], ShaderLoweringRow::Value(group_operations::lower_async_copy)),
     (&[Op::GroupWaitEvents], ShaderLoweringRow::Effect(group_operations::lower_wait_events)),
-    (&[Op::GroupNonUniformElect, Op::GroupNonUniformAll, Op::GroupNonUniformAny, Op::GroupNonUniformAllEqual,
+    (&[Op::GroupNonUniformElect, Op::GroupNonUniformAll, Op::GroupNonUniformAny,
         Op::GroupNonUniformBroadcast, Op::GroupNonUniformBroadcastFirst, Op::GroupNonUniformBallot,
         Op::GroupNonUniformInverseBallot, Op::GroupNonUniformBallotBitExtract, Op::GroupNonUniformBallotBitCount,
         Op::GroupNonUniformBallotFindLSB, Op::GroupNonUniformBallotFindMSB, Op::GroupNonUniformShuffle,
@@ -106,9 +107,12 @@ const TABLE: &[(&[Op], ShaderLoweringRow)] = &[
         Op::GroupNonUniformIAdd, Op::GroupNonUniformFAdd, Op::GroupNonUniformIMul, Op::GroupNonUniformFMul,
         Op::GroupNonUniformSMin, Op::GroupNonUniformUMin, Op::GroupNonUniformFMin, Op::GroupNonUniformSMax,
         Op::GroupNonUniformUMax, Op::GroupNonUniformFMax, Op::GroupNonUniformBitwiseAnd, Op::GroupNonUniformBitwiseOr,
-        Op::GroupNonUniformBitwiseXor], ShaderLoweringRow::Value(group_operations::lower_subgroup_operation)),
-    (&[Op::SubgroupShuffleINTEL, Op::SubgroupShuffleXorINTEL], ShaderLoweringRow::Value(group_operations::lower_subgroup_shuffle)),
-    (&[Op::SubgroupShuffleUpINTEL, Op::SubgroupShuffleDownINTEL], ShaderLoweringRow::Value(group_operations::lower_subgroup_shift)),
+        Op::GroupNonUniformBitwiseXor, Op::GroupNonUniformLogicalAnd, Op::GroupNonUniformLogicalOr, Op::GroupNonUniformLogicalXor],
+        ShaderLoweringRow::Value(subgroup_operations::lower_subgroup_operation)),
+    (&[Op::GroupNonUniformAllEqual], ShaderLoweringRow::Value(subgroup_operations::lower_equality_vote)),
+    (&[Op::GroupNonUniformRotateKHR], ShaderLoweringRow::Value(subgroup_operations::lower_subgroup_rotation)),
+    (&[Op::SubgroupShuffleINTEL, Op::SubgroupShuffleXorINTEL], ShaderLoweringRow::Value(subgroup_operations::lower_subgroup_shuffle)),
+    (&[Op::SubgroupShuffleUpINTEL, Op::SubgroupShuffleDownINTEL], ShaderLoweringRow::Value(subgroup_operations::lower_subgroup_shift)),
     (&[Op::ImageSampleExplicitLod, Op::ImageSampleImplicitLod], ShaderLoweringRow::Value(images::lower_image_sample)),
     (&[Op::ImageRead, Op::ImageFetch], ShaderLoweringRow::Value(images::lower_image_read)),
     (&[Op::ImageWrite], ShaderLoweringRow::Effect(images::lower_image_write)),

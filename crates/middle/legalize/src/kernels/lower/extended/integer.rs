@@ -6,6 +6,21 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl, opencl_std as cl};
 
 impl ShaderLowering<'_> {
+    /// The sum of two integers, or the bound that it exceeds.
+    pub fn add_saturated(&mut self, scalar: MemoryScalar, is_signed: bool, v: [Id; 2]) -> Id {
+        let call = ScalarBuiltinCall {
+            number: if is_signed {
+                cl::S_ADD_SAT
+            } else {
+                cl::U_ADD_SAT
+            },
+            ty: self.make_scalar_type(scalar),
+            scalar,
+            from: scalar,
+        };
+        lower_add_sat(self, call, &v)
+    }
+
     /// The bound of an overflowing signed sum or difference, by the first operand's sign.
     fn select_saturation_bound(&mut self, c: ScalarBuiltinCall, a: Id) -> Id {
         let width = c.width();
