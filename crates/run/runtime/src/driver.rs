@@ -2,9 +2,9 @@
 
 use crate::profile::LaunchTime;
 use crate::{
-    BufferHandle, DeviceError, ImageHandle, ImageShape, ImportedMemory, KernelHandle, KernelLaunch,
-    KernelModuleScope, PipeHandle, PipeShape, ResourceHandle, SamplerHandle, SamplerState,
-    SanitizerOptions,
+    BufferHandle, DeviceError, ImageHandle, ImageShape, ImportedMemory, KernelFeature,
+    KernelHandle, KernelLaunch, KernelModuleScope, PipeHandle, PipeShape, ResourceHandle,
+    SamplerHandle, SamplerState, SanitizerOptions,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::SpirvVersion;
@@ -57,6 +57,8 @@ pub struct DeviceInfo {
     pub subgroup_sizes: Vec<u32>,
     /// Whether subgroups have shuffles such as `OpGroupNonUniformShuffleXor`.
     pub has_shuffles: bool,
+    /// Optional operations that its kernels may use; none where the driver does not say.
+    pub features: Vec<KernelFeature>,
     /// Whether a workgroup that has begun makes progress independently of others, so that later workgroups may wait for it. Vulkan
     /// does not guarantee this; it is known for some drivers.
     pub has_forward_progress: bool,

@@ -30,6 +30,7 @@ mod driver;
 mod drivers;
 mod error;
 mod handles;
+mod kernel_feature;
 mod launch;
 mod launch_builder;
 mod machine;
@@ -51,6 +52,7 @@ pub use error::DeviceError;
 pub use handles::{
     BufferHandle, ImageHandle, KernelHandle, PipeHandle, ResourceHandle, SamplerHandle,
 };
+pub use kernel_feature::KernelFeature;
 pub use launch::{IndexSpace, KernelArgument, KernelLaunch, LaunchBinding, LaunchInputs};
 pub use launch_builder::{
     IntoArgument, KernelScalar, LaunchBuilder, LaunchExtent, WorkgroupBytes, load_module,

@@ -111,6 +111,7 @@ impl ComparisonDriver {
             info.name = format!("{}, {}", info.name, other.name);
             info.driver = format!("{}, {}", info.driver, other.driver);
             info.has_shuffles &= other.has_shuffles && info.subgroup_size == other.subgroup_size;
+            (info.features).retain(|feature| other.features.contains(feature));
             info.has_forward_progress &= other.has_forward_progress;
             info.special_values &= other.special_values;
             info.has_dense_matrices &= other.has_dense_matrices;

@@ -20,6 +20,7 @@ fn build_device() -> DeviceInfo {
         subgroup_size: 1,
         subgroup_sizes: Vec::new(),
         has_shuffles: false,
+        features: Vec::new(),
         has_forward_progress: false,
         special_values: 0,
         matrices: Vec::new(),

@@ -12,8 +12,8 @@ use crate::numbered_objects::NumberedObjects;
 use crate::profile::LaunchTime;
 use crate::{
     BufferHandle, DeviceError, ImageHandle, ImageShape, ImportedMemory, IndexSpace, KernelArgument,
-    KernelHandle, KernelLaunch, KernelModuleScope, LaunchInputs, PipeHandle, PipeShape,
-    ResourceHandle, SamplerHandle, SamplerState,
+    KernelFeature, KernelHandle, KernelLaunch, KernelModuleScope, LaunchInputs, PipeHandle,
+    PipeShape, ResourceHandle, SamplerHandle, SamplerState,
 };
 pub use host_memory::HostMemory;
 
@@ -121,6 +121,7 @@ impl CpuDriver {
             subgroup_size: compiler.subgroup_size,
             subgroup_sizes: cpu::JitOptions::SUBGROUP_SIZES.to_vec(),
             has_shuffles: true,
+            features: KernelFeature::ALL.to_vec(),
             has_forward_progress: true,
             special_values: 16 | 32 | 64,
             matrices: Vec::new(),

@@ -128,6 +128,7 @@ impl OpenClDevice {
             subgroup_size: subgroups.first().map_or(0, |n| *n as u32),
             subgroup_sizes: subgroups.iter().map(|n| *n as u32).collect(),
             has_shuffles: false,
+            features: Vec::new(),
             has_forward_progress: false,
             special_values: 16 | 32 | 64,
             matrices: Vec::new(),

@@ -6,6 +6,7 @@
 //! - `instance`, `validation_log`: the loader, the instance, messages of the validation layer.
 //! - `physical_device`: the devices of the system, their limits, choosing one by name.
 //! - `matrix_shapes`, `bfloat16_features`: matrix products of a device; features that the bindings lack.
+//! - `kernel_features`: optional operations of kernels; the size of subgroups.
 //! - `features`, `capabilities`: the features that a device is opened with, and the modules that it can run.
 //! - `device`: the opened device, and handles that destroy themselves.
 //! - `memory`, `staging`: buffers, and copies between them and the host.
@@ -34,6 +35,7 @@ mod features;
 mod image;
 mod image_formats;
 mod instance;
+mod kernel_features;
 mod matrix_shapes;
 mod memory;
 mod physical_device;

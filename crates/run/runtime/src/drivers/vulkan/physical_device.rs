@@ -2,12 +2,14 @@
 
 use super::compute_units::count_compute_units;
 use super::error::VulkanCallResult;
+use super::features::VulkanFeatures;
 use super::instance::{NEWEST, VulkanInstance};
+use super::kernel_features::{SubgroupSizeChoice, find_kernel_features, find_size_choice};
 use super::matrix_shapes;
 use crate::DeviceError;
 use crate::driver::{DeviceInfo, DeviceKind, DeviceLimits};
 use crate::drivers::device_names;
-use ash::{khr, vk};
+use ash::{ext, khr, vk};
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::grammar::enumerants::Capability;
 use std::ffi::CStr;
@@ -33,6 +35,10 @@ pub struct VulkanPhysicalDevice {
     pub limits: vk::PhysicalDeviceLimits,
     /// Properties of its subgroups.
     pub subgroup: vk::PhysicalDeviceSubgroupProperties<'static>,
+    /// How the size of its subgroups is determined.
+    pub size_choice: SubgroupSizeChoice,
+    /// Most subgroups of a workgroup whose pipeline demands their size.
+    pub most_subgroups: u32,
     /// Properties of its floating-point arithmetic.
     pub floats: vk::PhysicalDeviceFloatControlsProperties<'static>,
     /// Whether all of its local memory is host-visible.
@@ -92,13 +98,19 @@ impl VulkanPhysicalDevice {
         let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
         let mut floats = vk::PhysicalDeviceFloatControlsProperties::default();
         let mut driver = vk::PhysicalDeviceDriverProperties::default();
+        let mut size_control = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
         let mut maintenance = vk::PhysicalDeviceMaintenance3Properties::default();
         let mut all = vk::PhysicalDeviceProperties2::default()
             .push_next(&mut subgroup)
             .push_next(&mut floats)
             .push_next(&mut driver)
             .push_next(&mut maintenance);
-        // SAFETY: as above; the structures chained are all of Vulkan 1.2.
+        if base.api_version >= vk::API_VERSION_1_3
+            || has_extension(&extensions, ext::subgroup_size_control::NAME)
+        {
+            all = all.push_next(&mut size_control);
+        }
+        // SAFETY: as above; the structures chained are those of its version and extensions.
         unsafe {
             instance
                 .raw()
@@ -120,6 +132,7 @@ impl VulkanPhysicalDevice {
             subgroup_size: subgroup.subgroup_size,
             subgroup_sizes: Vec::new(),
             has_shuffles: has_subgroup_operations(&subgroup, vk::SubgroupFeatureFlags::SHUFFLE),
+            features: Vec::new(),
             has_forward_progress: continues_prefix(driver.driver_id),
             special_values: special_values(&floats),
             matrices: Vec::new(),
@@ -139,6 +152,8 @@ impl VulkanPhysicalDevice {
             timestamps: None,
             wrong: Vec::new(),
             subgroup,
+            size_choice: SubgroupSizeChoice::default(),
+            most_subgroups: size_control.max_compute_workgroup_subgroups,
             floats,
             extensions,
             is_seen_whole: is_seen_whole(&memory),
@@ -146,6 +161,9 @@ impl VulkanPhysicalDevice {
         if physical.has_extension(khr::cooperative_matrix::NAME) {
             physical.info.matrices = matrix_shapes::query_matrix_shapes(instance, raw);
         }
+        let features = VulkanFeatures::query_device(instance, &physical);
+        physical.size_choice = find_size_choice(&features, subgroup.subgroup_size, &size_control);
+        physical.info.features = find_kernel_features(&physical, &features);
         Ok(Some(physical))
     }
 

@@ -3,11 +3,13 @@
 use super::descriptors::DescriptorLayouts;
 use super::device::{OwnedHandle, VulkanDevice};
 use super::error::unsupported_error;
+use super::kernel_features::SubgroupSizeChoice;
 use super::pipeline_cache::PipelineDiskCache;
 use super::specialisation::ShaderSpecialisation;
 use crate::{DeviceError, IndexSpace};
 use ash::vk;
-use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::grammar::enumerants::Capability;
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::reflect::EntryInterface;
 use std::ffi::CString;
 use std::sync::Arc;
@@ -57,6 +59,7 @@ impl ComputePipeline {
             &words,
             &interface.name,
             &specialisation,
+            choose_subgroup_size(device, module, specialisation.workgroup.size),
             *layout,
         )?;
         let (raw, was_cached) = raw;
@@ -158,6 +161,35 @@ fn check_size(
     Err(unsupported_error(text))
 }
 
+/// The capabilities of modules whose results may depend on the size of subgroups.
+const SUBGROUP_CAPABILITIES: &[Capability] = &[
+    Capability::GroupNonUniform,
+    Capability::GroupNonUniformVote,
+    Capability::GroupNonUniformArithmetic,
+    Capability::GroupNonUniformBallot,
+    Capability::GroupNonUniformShuffle,
+    Capability::GroupNonUniformShuffleRelative,
+    Capability::GroupNonUniformClustered,
+    Capability::GroupNonUniformQuad,
+];
+
+/// The size of subgroups that a pipeline must demand, so that it is that of the device.
+fn choose_subgroup_size(
+    device: &VulkanDevice,
+    module: &SpirvModule,
+    workgroup: [u32; 3],
+) -> Option<u32> {
+    let mut capabilities = module.section_insts(ModuleSection::Capabilities);
+    let uses_subgroups =
+        capabilities.any(|inst| SUBGROUP_CAPABILITIES.contains(&Capability(inst.operand_word(0))));
+    let physical = &device.physical;
+    let is_chosen = uses_subgroups && physical.size_choice == SubgroupSizeChoice::Demanded;
+    let size = physical.info.subgroup_size;
+    let count = workgroup.iter().map(|n| u64::from(*n)).product::<u64>();
+    let fits = count <= u64::from(size) * u64::from(physical.most_subgroups);
+    (is_chosen && fits).then_some(size)
+}
+
 fn create_pipeline_layout(
     device: &Arc<VulkanDevice>,
     sets: &DescriptorLayouts,
@@ -190,6 +222,7 @@ fn compile_pipeline(
     words: &[u32],
     name: &str,
     specialisation: &ShaderSpecialisation,
+    subgroup_size: Option<u32>,
     layout: vk::PipelineLayout,
 ) -> Result<(OwnedHandle<vk::Pipeline>, Option<bool>), DeviceError> {
     let info = vk::ShaderModuleCreateInfo::default().code(words);
@@ -200,11 +233,16 @@ fn compile_pipeline(
     let name = CString::new(name)
         .map_err(|_| DeviceError::Failed("the entry point's name has a zero in it".to_owned()))?;
     let constants = specialisation.to_vk_info();
-    let stage = vk::PipelineShaderStageCreateInfo::default()
+    let mut demand = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
+        .required_subgroup_size(subgroup_size.unwrap_or(0));
+    let mut stage = vk::PipelineShaderStageCreateInfo::default()
         .stage(vk::ShaderStageFlags::COMPUTE)
         .module(*shader)
         .name(&name)
         .specialization_info(&constants);
+    if subgroup_size.is_some() {
+        stage = stage.push_next(&mut demand);
+    }
     let mut told = vk::PipelineCreationFeedback::default();
     let mut stages = [vk::PipelineCreationFeedback::default()];
     let mut feedback = vk::PipelineCreationFeedbackCreateInfo::default()
