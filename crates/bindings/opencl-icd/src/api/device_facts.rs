@@ -32,71 +32,6 @@ pub enum DeviceFact {
 
 use DeviceFact::{Handle, Size, Sizes, Text, Uint, Uints, Ulong, Versions};
 
-/// Extensions of the platform.
-pub const PLATFORM_EXTENSIONS: &[&str] = &["cl_khr_icd", "cl_khr_extended_versioning"];
-
-/// Extensions that every device has.
-const EXTENSIONS: &[&str] = &[
-    "cl_khr_icd",
-    "cl_khr_extended_versioning",
-    "cl_khr_il_program",
-    "cl_khr_3d_image_writes",
-    "cl_khr_byte_addressable_store",
-    "cl_khr_global_int32_base_atomics",
-    "cl_khr_global_int32_extended_atomics",
-    "cl_khr_local_int32_base_atomics",
-    "cl_khr_local_int32_extended_atomics",
-    "cl_khr_create_command_queue",
-    "cl_khr_command_buffer",
-    "cl_khr_suggested_local_work_size",
-];
-
-/// Extensions of the processor only.
-const PROCESSOR_EXTENSIONS: &[&str] = &[
-    "cl_khr_int64_base_atomics",
-    "cl_khr_int64_extended_atomics",
-    "cl_khr_image2d_from_buffer",
-    "cl_khr_depth_images",
-    "cl_khr_extended_bit_ops",
-    "cl_khr_integer_dot_product",
-    "cl_khr_expect_assume",
-    "cl_khr_spirv_no_integer_wrap_decoration",
-    "cl_khr_spirv_linkonce_odr",
-    "cl_khr_subgroup_extended_types",
-    "cl_khr_subgroup_non_uniform_vote",
-    "cl_khr_subgroup_ballot",
-    "cl_khr_subgroup_non_uniform_arithmetic",
-    "cl_khr_subgroup_shuffle",
-    "cl_khr_subgroup_shuffle_relative",
-    "cl_khr_subgroup_clustered_reduce",
-    "cl_intel_unified_shared_memory",
-    "cl_intel_required_subgroup_size",
-];
-
-/// Features of OpenCL C 3.0 that every device has.
-const FEATURES: &[&str] = &[
-    "__opencl_c_3d_image_writes",
-    "__opencl_c_atomic_order_acq_rel",
-    "__opencl_c_atomic_scope_device",
-    "__opencl_c_images",
-    "__opencl_c_int64",
-    "__opencl_c_read_write_images",
-];
-
-/// Features of the processor only.
-const PROCESSOR_FEATURES: &[&str] = &[
-    "__opencl_c_atomic_order_seq_cst",
-    "__opencl_c_atomic_scope_all_devices",
-    "__opencl_c_device_enqueue",
-    "__opencl_c_generic_address_space",
-    "__opencl_c_integer_dot_product_input_4x8bit",
-    "__opencl_c_integer_dot_product_input_4x8bit_packed",
-    "__opencl_c_pipes",
-    "__opencl_c_program_scope_global_variables",
-    "__opencl_c_subgroups",
-    "__opencl_c_work_group_collective_functions",
-];
-
 /// The kinds of vectors of bytes that have dot products.
 const INTEGER_DOT_PRODUCTS: cl_ulong = CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED_KHR
     | CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_KHR;
@@ -111,6 +46,8 @@ const PARTITIONS: [cl_device_partition_property; 2] =
 
 /// Bytes of parameters: a function of SPIR-V has 255 at most, and a program may use a byte for each.
 const MAX_PARAMETER_BYTES: usize = 1024;
+/// Most bytes of variables at program scope.
+const MAX_VARIABLE_BYTES: usize = 1 << 26;
 /// Side of the largest image.
 const MAX_IMAGE_SIDE: usize = 16384;
 /// Side of the largest image of three dimensions, and most layers.
@@ -132,40 +69,6 @@ impl ClDevice {
             DeviceKind::Gpu => CL_DEVICE_TYPE_GPU,
             DeviceKind::Other => CL_DEVICE_TYPE_ACCELERATOR,
         }
-    }
-
-    /// The extensions of the device.
-    pub fn extensions(&self) -> Vec<&'static str> {
-        let mut names = EXTENSIONS.to_vec();
-        if self.is_processor() {
-            names.extend(PROCESSOR_EXTENSIONS);
-        }
-        if self.has_doubles() {
-            names.push("cl_khr_fp64");
-        }
-        if self.has_halves() {
-            names.push("cl_khr_fp16");
-        }
-        names
-    }
-
-    /// The features of OpenCL C 3.0 of the device.
-    fn features(&self) -> Vec<&'static str> {
-        let mut names = FEATURES.to_vec();
-        if self.is_processor() {
-            names.extend(PROCESSOR_FEATURES);
-        }
-        if self.has_doubles() {
-            names.push("__opencl_c_fp64");
-        }
-        names
-    }
-
-    /// Extensions and features of OpenCL C of the device.
-    pub fn list_language_extensions(&self) -> Vec<&'static str> {
-        let mut names = self.extensions();
-        names.extend(self.features());
-        names
     }
 
     /// The answer to a query; `None` where there is no such query.
@@ -276,11 +179,8 @@ impl ClDevice {
             }),
             CL_DEVICE_LOCAL_MEM_SIZE => Ulong(limits.workgroup_memory),
             CL_DEVICE_PRINTF_BUFFER_SIZE => Size(1 << 20),
-            CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE => {
-                Size(if self.is_processor() { 1 << 26 } else { 0 })
-            }
-            CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE => {
-                Size(if self.is_processor() { 1 << 26 } else { 0 })
+            CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE | CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE => {
+                Size(MAX_VARIABLE_BYTES)
             }
             CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT
             | CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT
@@ -316,10 +216,6 @@ impl ClDevice {
             0 | 1 => 0,
             threads => threads,
         }
-    }
-
-    pub fn has_subgroups(&self) -> bool {
-        self.is_processor()
     }
 
     fn find_image_fact(&self, name: cl_device_info) -> Option<DeviceFact> {
@@ -424,7 +320,7 @@ impl ClDevice {
             CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => flag(false),
             CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => flag(self.info.limits.partial_groups),
             CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT
-            | CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT => flag(is_processor),
+            | CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT => flag(true),
             CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES => Ulong(self.atomic_capabilities(true)),
             CL_DEVICE_ATOMIC_FENCE_CAPABILITIES => Ulong(self.atomic_capabilities(false)),
             _ => return self.find_extension_capability(name),
@@ -488,16 +384,10 @@ impl ClDevice {
                 Ulong(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
             }
             CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR => Ulong(0),
-            CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR if self.is_processor() => {
-                Ulong(INTEGER_DOT_PRODUCTS)
-            }
-            // None of the six kinds of dot products has an instruction of its own.
+            CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR => Ulong(INTEGER_DOT_PRODUCTS),
+            // None of the six kinds of dot products is known to be faster than products and sums.
             CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR
-            | PACKED_ACCELERATION
-                if self.is_processor() =>
-            {
-                Uints(vec![CL_FALSE; 6])
-            }
+            | PACKED_ACCELERATION => Uints(vec![CL_FALSE; 6]),
             _ => return self.find_usm_capability(name),
         })
     }

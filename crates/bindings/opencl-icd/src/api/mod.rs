@@ -10,6 +10,7 @@ pub mod command_buffer;
 pub mod command_buffer_commands;
 pub mod context;
 pub mod device;
+pub mod device_extensions;
 pub mod device_facts;
 pub mod event;
 pub mod extension;

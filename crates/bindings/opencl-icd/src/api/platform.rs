@@ -1,6 +1,6 @@
 //! Functions of platforms.
 
-use crate::api::device_facts::PLATFORM_EXTENSIONS;
+use crate::api::device_extensions::PLATFORM_EXTENSIONS;
 use crate::boundary::{QueryOutput, answer_code, refuse_query, write_optional};
 use crate::device_version::{VERSION_3_0, build_name_versions};
 use crate::error::{CallError, require};

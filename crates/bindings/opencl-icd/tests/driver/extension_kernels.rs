@@ -2,7 +2,7 @@
 
 use crate::buffer_boxes::random_bytes;
 use crate::caller::{OwnedHandle, ask_list, ask_text, ask_value};
-use crate::program_sources::{load, open};
+use crate::program_sources::{load, open, open_all};
 use crate::programs::{build_log, compile, link};
 use crate::session::{
     TestSession, assemble, build, create_kernel, launch, load_module, set_object,
@@ -90,8 +90,13 @@ fn expect_dots(row: &[u32]) -> [u32; 4] {
 
 #[test]
 fn bit_fields_and_dot_products_are_exact() {
-    let Some(session) = open() else { return };
-    let program = load(&session, &[SOURCE]);
+    for session in open_all() {
+        check_bits_and_dots(&session);
+    }
+}
+
+fn check_bits_and_dots(session: &TestSession) {
+    let program = load(session, &[SOURCE]);
     assert_eq!(build(&program, "-cl-std=CL3.0"), Ok(()));
     let mut words = random_words(11, 4 * 500);
     // Sums at the ends of the numbers.
@@ -106,7 +111,7 @@ fn bit_fields_and_dot_products_are_exact() {
         0xFFFF_FF00,
     ]);
     let check = |name: &str, expect: &dyn Fn(&[u32]) -> [u32; 4]| {
-        let found = run_words(&session, &program, name, &words);
+        let found = run_words(session, &program, name, &words);
         for (row, found) in words.chunks(4).zip(found.chunks(4)) {
             assert_eq!(found, expect(row), "{name} of {row:x?}");
         }

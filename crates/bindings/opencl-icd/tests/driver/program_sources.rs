@@ -26,6 +26,18 @@ pub fn open() -> Option<TestSession> {
     None
 }
 
+/// A session for each device: the processor, and a Vulkan device if there is one. There is none without Clang.
+pub fn open_all() -> Vec<TestSession> {
+    if open().is_none() {
+        return Vec::new();
+    }
+    // Without a Vulkan device it says so.
+    both_devices();
+    let all = devices().into_iter();
+    all.map(|device| TestSession::on_device(device, 0))
+        .collect()
+}
+
 /// A program of the parts of a source.
 pub fn load(session: &TestSession, parts: &[&str]) -> OwnedHandle {
     let mut list: Vec<*const c_char> = parts.iter().map(|part| part.as_ptr().cast()).collect();

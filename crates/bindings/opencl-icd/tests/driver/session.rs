@@ -84,7 +84,7 @@ pub fn create_queue(
     OwnedHandle::new(ObjectKind::Queue, raw, code)
 }
 
-/// A context of the processor with a queue.
+/// A context of a device, the processor by default, with a queue.
 pub struct TestSession {
     pub queue: OwnedHandle,
     pub context: OwnedHandle,
@@ -104,8 +104,12 @@ impl TestSession {
 
     /// A queue with properties.
     pub fn with_flags(flags: cl_command_queue_properties) -> TestSession {
-        let device = devices()[0];
-        let context = create_context(&[device]).expect("there is a processor");
+        TestSession::on_device(devices()[0], flags)
+    }
+
+    /// A queue with properties on a device.
+    pub fn on_device(device: cl_device_id, flags: cl_command_queue_properties) -> TestSession {
+        let context = create_context(&[device]).expect("it is a device");
         let queue = create_queue(context.raw, device, flags).expect("it has queues");
         TestSession {
             queue,
