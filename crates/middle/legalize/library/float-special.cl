@@ -173,3 +173,71 @@ float f_logb_32(float x) {
     return a == 0.0f ? -INFINITY : x;
   return a == INFINITY ? a : (float)f_ilogb_32(x);
 }
+
+// The significand of a finite positive number, with 24 bits, and the exponent of its lowest bit.
+static uint split_significand(uint bits, int *exponent) {
+  uint fraction = bits & 0x7fffffu;
+  if (bits >= 0x800000u) {
+    *exponent = (int)(bits >> 23) - 150;
+    return fraction | 0x800000u;
+  }
+  int shift = (int)clz(fraction) - 8;
+  *exponent = -149 - shift;
+  return fraction << shift;
+}
+
+// A number without the bits below a position, of which the lowest says whether any was set.
+static ulong shifted(ulong number, int count) {
+  if (count > 62)
+    return number != 0;
+  return number >> count | ((number & ((1ul << count) - 1)) != 0);
+}
+
+// number * 2^exponent, rounded once to nearest. The sign is the highest bit of its word.
+static float rounded(ulong number, int exponent, uint sign) {
+  int zeros = (int)clz(number);
+  // The highest bit is bit 63, and 24 bits are kept.
+  int biased = exponent - zeros + 190;
+  ulong word = shifted(number << zeros, 38);
+  if (biased <= 0) {
+    word = shifted(word, 1 - biased);
+    biased = 0;
+  } else {
+    // The highest bit counts as one of the exponent.
+    biased--;
+  }
+  if (biased >= 254)
+    return as_float(sign | 0x7f800000u);
+  uint kept = (uint)(word >> 2), rest = (uint)word & 3u;
+  uint up = rest > 2u || (rest == 2u && (kept & 1u));
+  return as_float(sign | (((uint)biased << 23) + kept + up));
+}
+
+// Drivers may round the product, too.
+float f_fma_32(float a, float b, float c) {
+  uint x = as_uint(a) & 0x7fffffffu, y = as_uint(b) & 0x7fffffffu, z = as_uint(c) & 0x7fffffffu;
+  if (x == 0 || y == 0 || x >= 0x7f800000u || y >= 0x7f800000u)
+    return a * b + c;
+  if (z >= 0x7f800000u)
+    return c;
+  uint sign = (as_uint(a) ^ as_uint(b)) & 0x80000000u, other = as_uint(c) & 0x80000000u;
+  int first, second, third;
+  ulong product = (ulong)split_significand(x, &first) * split_significand(y, &second) << 14;
+  int exponent = first + second - 14;
+  if (z == 0)
+    return rounded(product, exponent, sign);
+  ulong added = (ulong)split_significand(z, &third) << 37;
+  third -= 37;
+  // Both have their highest bits at 60 or 61, so that the lost ones are far below.
+  if (third > exponent) {
+    product = shifted(product, third - exponent);
+    exponent = third;
+  } else {
+    added = shifted(added, exponent - third);
+  }
+  if (sign == other)
+    return rounded(product + added, exponent, sign);
+  if (product == added)
+    return 0.0f;
+  return product > added ? rounded(product - added, exponent, sign) : rounded(added - product, exponent, other);
+}

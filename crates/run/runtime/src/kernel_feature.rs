@@ -13,15 +13,18 @@ pub enum KernelFeature {
     SubgroupClusters,
     /// Atomic operations on integers of 64 bits, in buffers and in workgroup memory.
     LongAtomics,
+    /// `fma` of floats with one rounding, by an instruction.
+    FusedProducts,
 }
 
 impl KernelFeature {
     /// All features.
-    pub const ALL: [KernelFeature; 5] = [
+    pub const ALL: [KernelFeature; 6] = [
         KernelFeature::Subgroups,
         KernelFeature::SubgroupTypes,
         KernelFeature::RelativeShuffles,
         KernelFeature::SubgroupClusters,
         KernelFeature::LongAtomics,
+        KernelFeature::FusedProducts,
     ];
 }

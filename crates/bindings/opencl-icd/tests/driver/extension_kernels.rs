@@ -409,3 +409,27 @@ fn extensions_are_those_that_were_tested() {
     assert_eq!(version_of("cl_khr_integer_dot_product"), pack(2, 0, 0));
     assert_eq!(version_of("cl_khr_extended_bit_ops"), pack(1, 0, 0));
 }
+
+#[test]
+fn fused_products_are_rounded_once() {
+    let source = "kernel void fuse(global const float4 *in, global float4 *out) {
+        float4 v = in[get_global_id(0)];
+        out[get_global_id(0)] = (float4)(fma(v.x, v.y, v.z), fma(v.x, v.y, -(v.x * v.y)), v.z, v.w);
+    }";
+    let mut words = random_words(19, 4 * 2000);
+    // Normal numbers, whose products and remainders are normal.
+    for word in &mut words {
+        *word = *word & 0x807F_FFFF | (110 + (*word >> 23) % 30) << 23;
+    }
+    for session in open_all() {
+        let program = load(&session, &[source]);
+        assert_eq!(build(&program, "-cl-std=CL3.0"), Ok(()));
+        let found = run_words(&session, &program, "fuse", &words);
+        for (row, found) in words.chunks(4).zip(found.chunks(4)) {
+            let [a, b, c] = [row[0], row[1], row[2]].map(f32::from_bits);
+            let expected = [a.mul_add(b, c), a.mul_add(b, -(a * b))];
+            let found = [found[0], found[1]].map(f32::from_bits);
+            assert_eq!(found, expected, "{a:e} * {b:e} + {c:e}");
+        }
+    }
+}

@@ -38,6 +38,8 @@ pub struct VulkanCompileOptions {
     /// Whether float functions may be those of Vulkan, which are fast but exceed OpenCL's error bounds. Calls that a module marks as
     /// fast always use them.
     pub is_fast: bool,
+    /// Whether the device's `Fma` rounds once, as OpenCL's function must. Where it does not, a function of integers takes its place.
+    pub has_fused_products: bool,
 }
 
 impl Default for VulkanCompileOptions {
@@ -50,6 +52,7 @@ impl Default for VulkanCompileOptions {
             },
             entry: None,
             is_fast: false,
+            has_fused_products: true,
         }
     }
 }

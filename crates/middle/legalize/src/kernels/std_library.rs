@@ -100,6 +100,7 @@ struct LibraryCallFinder<'a> {
     definitions: IdDefinitions,
     decorations: IdDecorations,
     is_fast: bool,
+    has_fused_products: bool,
 }
 
 /// Replaces calls of functions that Vulkan lacks, and remainders, by calls of the library's functions.
@@ -122,6 +123,7 @@ pub fn link_library(
         definitions: IdDefinitions::from_module(module),
         decorations: IdDecorations::from_module(module),
         is_fast: options.is_fast,
+        has_fused_products: options.has_fused_products,
         module,
     };
     let mut calls = Vec::new();
@@ -179,6 +181,9 @@ impl LibraryCallFinder<'_> {
         let name = set.instruction_by_number(number)?.name;
         let width = self.find_width(inst.get_id(2)?)?;
         if self.may_be_fast(inst) && lower::has_instruction(number, width) {
+            return None;
+        }
+        if number == cl::FMA && self.has_fused_products {
             return None;
         }
         let functions = match PAIRS.iter().find(|row| row.0 == number) {

@@ -2,11 +2,11 @@
 //! descriptors, as the shader's module says.
 
 use super::resources::{DeviceResource, DeviceResourceKind};
-use crate::driver::{DeviceLimits, refuse_unsupported};
+use crate::driver::{DeviceInfo, DeviceLimits, refuse_unsupported};
 use crate::numbered_objects::NumberedObjects;
 use crate::{
-    BufferHandle, DeviceError, IndexSpace, KernelArgument, KernelHandle, KernelLaunch,
-    LaunchBinding, LaunchInputs, ResourceHandle, SamplerHandle, SamplerState,
+    BufferHandle, DeviceError, IndexSpace, KernelArgument, KernelFeature, KernelHandle,
+    KernelLaunch, LaunchBinding, LaunchInputs, ResourceHandle, SamplerHandle, SamplerState,
 };
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{
@@ -57,10 +57,15 @@ pub struct PushedAddress {
     pub at: u32,
 }
 
-/// Compiles an entry point to a shader.
-pub fn compile_shader(module: &SpirvModule, entry: &str) -> Result<SpirvModule, DeviceError> {
+/// Compiles an entry point to a shader for a device.
+pub fn compile_shader(
+    module: &SpirvModule,
+    entry: &str,
+    info: &DeviceInfo,
+) -> Result<SpirvModule, DeviceError> {
     let options = spirula_legalize::VulkanCompileOptions {
         entry: Some(entry.to_owned()),
+        has_fused_products: info.features.contains(&KernelFeature::FusedProducts),
         ..spirula_legalize::VulkanCompileOptions::default()
     };
     spirula_legalize::compile_kernels(module, &options).map_err(DeviceError::Unsupported)

@@ -90,7 +90,7 @@ impl ComputeDevice {
         let is_kernel = interface.model == ExecutionModel::Kernel;
         let as_shader = if is_kernel && !self.driver.runs_kernels() {
             let fixed = fix_constants(module, spec)?;
-            let mut shader = kernel_shader::compile_shader(&fixed, entry)?;
+            let mut shader = kernel_shader::compile_shader(&fixed, entry, self.info())?;
             drop_missing_float_controls(&mut shader, self.info().special_values);
             let interface = of(&shader)?;
             let shader = KernelShader::new(shader, interface, &[]);

@@ -84,5 +84,7 @@ fn has_kernel_feature(
             features.atomics_64.shader_buffer_int64_atomics,
             features.atomics_64.shader_shared_int64_atomics,
         ]),
+        // Vulkan allows two roundings. Those of lavapipe are known; graphics cards have an instruction with one.
+        KernelFeature::FusedProducts => device.driver_id != vk::DriverId::MESA_LLVMPIPE,
     }
 }

@@ -29,6 +29,8 @@ pub struct VulkanPhysicalDevice {
     pub properties: vk::PhysicalDeviceProperties,
     /// The valid bits of its queue's timestamps, and the nanoseconds of a tick; known once it is opened.
     pub timestamps: Option<(u64, f32)>,
+    /// Its driver.
+    pub driver_id: vk::DriverId,
     /// Capabilities that it claims and implements wrongly.
     pub wrong: Vec<Capability>,
     /// Its limits.
@@ -150,6 +152,7 @@ impl VulkanPhysicalDevice {
             limits: base.limits,
             properties: base,
             timestamps: None,
+            driver_id: driver.driver_id,
             wrong: Vec::new(),
             subgroup,
             size_choice: SubgroupSizeChoice::default(),
