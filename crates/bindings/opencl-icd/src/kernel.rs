@@ -162,7 +162,7 @@ impl ClKernel {
             program: program.clone(),
             name: name.to_owned(),
             count: program.kernel_count.clone(),
-            facts: KernelFacts::from_module(&first.module, name),
+            facts: KernelFacts::from_image(first, name),
             images,
             interface,
             parameters,

@@ -1,7 +1,7 @@
 //! Facts of kernels that queries report: workgroup memory, and attributes of the source.
 
+use crate::program_image::ProgramImage;
 use spirula_spirv::grammar::enumerants::ExecutionMode;
-use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{EntryDetails, EntryExecutionMode, subgroup_demands};
 
 /// Facts of a kernel.
@@ -17,12 +17,17 @@ pub struct KernelFacts {
 
 impl KernelFacts {
     /// The facts of a kernel. They are those of an empty kernel where the module is unusual.
-    pub fn from_module(module: &SpirvModule, name: &str) -> KernelFacts {
-        let details = EntryDetails::from_module(module, name).unwrap_or_default();
-        let mut demands = subgroup_demands(module).into_iter();
+    pub fn from_image(image: &ProgramImage, name: &str) -> KernelFacts {
+        let details = EntryDetails::from_module(&image.module, name).unwrap_or_default();
+        let mut demands = subgroup_demands(&image.module).into_iter();
+        let hint = image
+            .find_argument_texts("vec_type_hint", name)
+            .into_iter()
+            .next()
+            .unwrap_or_default();
         KernelFacts {
             workgroup_bytes: details.workgroup_bytes,
-            attributes: list_attributes(&details.modes),
+            attributes: list_attributes(&details.modes, &hint),
             subgroup_size: demands
                 .find(|demand| demand.entry == name)
                 .map(|demand| demand.size),
@@ -30,8 +35,13 @@ impl KernelFacts {
     }
 }
 
-fn list_attributes(modes: &[EntryExecutionMode]) -> String {
-    let texts: Vec<String> = modes.iter().filter_map(describe_mode).collect();
+/// The attributes that execution modes come from. The type of a vector hint is `hint`, unless it is empty.
+fn list_attributes(modes: &[EntryExecutionMode], hint: &str) -> String {
+    let describe = |mode: &EntryExecutionMode| match mode.mode {
+        ExecutionMode::VecTypeHint if !hint.is_empty() => Some(format!("vec_type_hint({hint})")),
+        _ => describe_mode(mode),
+    };
+    let texts: Vec<String> = modes.iter().filter_map(describe).collect();
     texts.join(" ")
 }
 

@@ -527,3 +527,28 @@ fn sources_see_what_the_device_has() {
     }
     assert!(find_macro(context.raw, "__opencl_c_images"));
 }
+
+/// Kernels with attributes, among them hints of signed and unsigned types.
+const ATTRIBUTES: &str = "
+    kernel __attribute__((vec_type_hint(uint4))) void unsigned_hint(global uint *out) { out[0] = 1; }
+    kernel __attribute__((vec_type_hint(long))) void signed_hint(global uint *out) { out[0] = 1; }
+    kernel __attribute__((vec_type_hint(float2), reqd_work_group_size(1, 2, 1))) void size(global uint *out) { out[0] = 1; }";
+
+#[test]
+fn attributes_of_sources_are_reported() {
+    let Some((_session, program)) = open_program(ATTRIBUTES) else {
+        return;
+    };
+    let rows = [
+        ("unsigned_hint", "vec_type_hint(uint4)"),
+        ("signed_hint", "vec_type_hint(long)"),
+        ("size", "reqd_work_group_size(1,2,1) vec_type_hint(float2)"),
+    ];
+    for (name, attributes) in rows {
+        let kernel = create_kernel(&program, name).expect("it has the kernel");
+        let query = CL_KERNEL_ATTRIBUTES;
+        let found =
+            ask_text(|size, value, out| kernel.kind.ask(kernel.raw, query, size, value, out));
+        assert_eq!(found.as_deref(), Ok(attributes), "{name}");
+    }
+}

@@ -32,6 +32,12 @@ const HINTS: &[LlvmType] = &[
     LlvmType::DOUBLE,
 ];
 
+/// The number of integer types among the scalar types of `VecTypeHint`; they come first.
+const INTEGER_HINTS: u32 = 4;
+
+/// Prefix of the strings that state the unsigned types of hints.
+const UNSIGNED_HINT: &str = "vec_type_hint";
+
 /// Prefixes of the strings in which Khronos' translator keeps the source types of arguments.
 const TEXTS: &[&str] = &["kernel_arg_type", "kernel_arg_type_qual"];
 
@@ -68,14 +74,18 @@ impl SpirvLifter<'_> {
     pub(super) fn lift_entry_points(&mut self) {
         self.lift_source_language();
         let mut modes = Vec::new();
+        let texts = self.find_argument_strings();
         for inst in self.source.section_insts(ModuleSection::ExecutionModes) {
+            if ExecutionMode(inst.operand_word(1)) == ExecutionMode::VecTypeHint {
+                self.attach_vector_hint(inst, &texts);
+                continue;
+            }
             match self.lift_execution_mode(inst) {
                 Ok(node) => modes.extend(node),
                 Err(why) => self.report_unlifted(inst, &why.to_string()),
             }
         }
         self.md_named("spirv.ExecutionMode", modes);
-        let texts = self.find_argument_strings();
         for inst in self.source.section_insts(ModuleSection::EntryPoints) {
             let function = inst.id_operand(1);
             if !self.is_shader
@@ -131,15 +141,9 @@ impl SpirvLifter<'_> {
             self.attach_to_function(func, name, node);
             return Ok(None);
         }
-        match mode {
-            // LLVM IR allows contraction only where it is stated, so translators add this mode
-            // themselves.
-            ExecutionMode::ContractionOff => return Ok(None),
-            ExecutionMode::VecTypeHint => {
-                self.attach_vector_hint(func, inst.operand_word(2));
-                return Ok(None);
-            }
-            _ => {}
+        // LLVM IR allows contraction only where it is stated, so translators add this mode themselves.
+        if mode == ExecutionMode::ContractionOff {
+            return Ok(None);
         }
         let address = self.function_address(func);
         let Some(address) = address.as_const() else {
@@ -195,11 +199,17 @@ impl SpirvLifter<'_> {
     }
 
     /// `vec_type_hint`: an undefined value of the type, and whether its integers are signed.
-    fn attach_vector_hint(&mut self, func: crate::ir::LlvmFunc, hint: u32) {
+    fn attach_vector_hint(&mut self, inst: InstRef<'_>, stated: &FxHashMap<String, String>) {
+        let (function, hint) = (inst.id_operand(0), inst.operand_word(2));
         let (lanes, number) = (hint >> 16, hint & 0xffff);
-        let Some(scalar) = HINTS.get(number as usize).copied() else {
+        let (Some(func), Some(&scalar)) = (self.functions[function], HINTS.get(number as usize))
+        else {
             return;
         };
+        let name = self.entries[function].map(|entry| self.source.inst(entry).string_operand(2));
+        let is_unsigned =
+            name.is_some_and(|name| stated.contains_key(&format!("{UNSIGNED_HINT}.{name}")));
+        let is_signed = number < INTEGER_HINTS && !is_unsigned;
         let ty = match lanes {
             0 | 1 => scalar,
             lanes => self.out.types.make_vector(scalar, lanes, false),
@@ -208,7 +218,10 @@ impl SpirvLifter<'_> {
             .out
             .consts
             .intern_constant(ty, crate::ir::ConstKind::Undef);
-        let parts = [self.md_constant(undefined), self.md_number(0)];
+        let parts = [
+            self.md_constant(undefined),
+            self.md_number(u32::from(is_signed)),
+        ];
         let node = self.md_node(&parts);
         self.attach_to_function(func, "vec_type_hint", node);
     }
@@ -320,7 +333,8 @@ impl SpirvLifter<'_> {
         let texts = strings.filter_map(|inst| {
             let text = inst.string_operand(0);
             let (name, parts) = text.rsplit_once('.')?;
-            let known = TEXTS.iter().any(|kind| name.starts_with(kind));
+            let mut kinds = TEXTS.iter().chain([&UNSIGNED_HINT]);
+            let known = kinds.any(|kind| name.starts_with(kind));
             known.then(|| (name.to_owned(), parts.to_owned()))
         });
         texts.collect()

@@ -45,6 +45,9 @@ const COVERED_BY_FLOAT_DEFAULTS: &[ExecutionMode] = &[
 /// unit.
 const REGISTER_MODES: &[(u32, u32)] = &[(0, 0), (1, 8), (2, 4)];
 
+/// Unsigned scalar types by their numbers in `VecTypeHint`.
+const UNSIGNED_HINTS: &[&str] = &["uchar", "ushort", "uint", "ulong"];
+
 /// Length in bytes beyond which a string is ignored.
 const MAX_TEXT: usize = 100_000;
 
@@ -114,6 +117,7 @@ impl LlvmTranslator<'_> {
         {
             self.b
                 .execution_mode(entry, ExecutionMode::VecTypeHint, &[hint]);
+            self.keep_unsigned_hint(func, node, hint);
         }
         self.keep_argument_types(func);
     }
@@ -260,6 +264,23 @@ impl LlvmTranslator<'_> {
         Some(lanes << 16 | scalar)
     }
 
+    /// Keeps the unsigned type of a hint, which the execution mode does not tell from the signed one: `OpString
+    /// "vec_type_hint.NAME.TYPE,"`.
+    fn keep_unsigned_hint(&mut self, func: LlvmFunc, node: LlvmMetadata, hint: u32) {
+        let is_signed = self.read_numbers(node).last().copied() != Some(0);
+        let (lanes, scalar) = (hint >> 16, hint & 0xffff);
+        let Some(scalar) = UNSIGNED_HINTS.get(scalar as usize).filter(|_| !is_signed) else {
+            return;
+        };
+        let lanes = if lanes == 0 {
+            String::new()
+        } else {
+            lanes.to_string()
+        };
+        let name = self.module.function_name(func);
+        self.keep_text(&format!("vec_type_hint.{name}.{scalar}{lanes},"));
+    }
+
     /// Keeps the source types of a kernel's arguments, which runtimes can report: `OpString
     /// "kernel_arg_type.NAME.TYPE,TYPE,"`.
     fn keep_argument_types(&mut self, func: LlvmFunc) {
@@ -273,13 +294,18 @@ impl LlvmTranslator<'_> {
                 text.push_str(what);
                 text.push(',');
             }
-            if text.len() > MAX_TEXT {
-                continue;
-            }
-            let id = self.b.fresh_id();
-            let mut words = vec![id.word()];
-            push_string(&mut words, &text);
-            self.b.push_inst(ModuleSection::Sources, Op::String, &words);
+            self.keep_text(&text);
         }
+    }
+
+    /// Adds a string for runtimes, unless it is too long.
+    fn keep_text(&mut self, text: &str) {
+        if text.len() > MAX_TEXT {
+            return;
+        }
+        let id = self.b.fresh_id();
+        let mut words = vec![id.word()];
+        push_string(&mut words, text);
+        self.b.push_inst(ModuleSection::Sources, Op::String, &words);
     }
 }
