@@ -63,6 +63,15 @@ class LinearAlgebraTest(unittest.TestCase):
             q, r = jax.jit(jnp.linalg.qr)(a)
             compare(q @ r, a)
 
+    def test_eigenvalues_by_the_name_of_a_method(self):
+        for sizes in [(3, 3), (2, 33, 33)]:
+            a = make_symmetric(*sizes)
+            for name in jax.lax.linalg.EighImplementation:
+                decompose = jax.jit(lambda x, name=name: jax.lax.linalg.eigh(x, implementation=name))
+                vectors, values = decompose(a)
+                compare(vectors * np.asarray(values)[..., None, :] @ np.swapaxes(vectors, -1, -2), a)
+                compare(values, np.linalg.eigvalsh(a))
+
     def test_decompositions_in_loops(self):
         for size in (4, 40):
             with self.subTest(size=size):

@@ -148,6 +148,13 @@ def _serve_host_functions(library: pathlib.Path) -> None:
     host_functions.adapt_targets(functions, tuple(_PLATFORMS))
 
 
+def _name_algorithms(platforms: tuple[str, ...]) -> None:
+    """Lets `jax.lax.linalg.eigh` take all names of algorithms."""
+    from . import eigen_rules
+
+    eigen_rules.register_rules(platforms)
+
+
 def _adapt_jax(change, argument) -> None:
     """Changes a part of JAX that no public interface reaches. Without it JAX still works in part."""
     try:
@@ -176,4 +183,5 @@ def initialize() -> None:
             _adapt_jax(change, platform)
     _adapt_jax(_share_branches, tuple(_PLATFORMS))
     _adapt_jax(_allow_compilation_cache, tuple(_PLATFORMS))
+    _adapt_jax(_name_algorithms, tuple(_PLATFORMS))
     _adapt_jax(_serve_host_functions, library)

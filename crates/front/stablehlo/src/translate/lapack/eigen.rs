@@ -1,4 +1,4 @@
-//! `syevd` and `heevd`: eigenvalues and vectors of Hermitian matrices.
+//! `syevd`, `heevd`, `syevj` and `heevj`: eigenvalues and vectors of Hermitian matrices.
 //!
 //! Larger matrices are reduced to tridiagonal form. Small ones are diagonalised by rotations.
 
@@ -37,15 +37,32 @@ pub(super) fn translate_syevd(
         })?;
         return Ok(vec![vectors, spectrum.values, spectrum.info]);
     }
-    let [values, vectors] = diagonalise_matrices(t, full, &shape)?;
-    let ranked = t.sort_last_dimension(
-        call.op,
-        values,
-        TensorElement::I64,
-        ComparisonDirection::Less,
-    )?;
-    let vectors = order_columns(t, &vectors, &ranked[1], &shape)?;
-    let info = make_success_info(t, &shape);
+    find_rotated_spectrum(t, call.op, full, &shape)
+}
+
+/// The same by rotations for matrices of all sizes. LAPACK has no such routine; the name is that of other libraries.
+pub(super) fn translate_syevj(
+    t: &mut StablehloTranslator<'_>,
+    call: &LapackCall<'_>,
+) -> TranslateResult<Vec<TypedTensor>> {
+    let (a, shape) = call.read_square_matrices(t)?;
+    let is_lower = call.read_letter(t, "uplo")? == 'L';
+    let full = complete_hermitian(t, &a, &shape, is_lower)?;
+    find_rotated_spectrum(t, call.op, full, &shape)
+}
+
+/// The spectrum of whole matrices by rotations: vectors as columns, values in ascending order, and `info`.
+fn find_rotated_spectrum(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    full: TypedTensor,
+    shape: &MatrixBatch,
+) -> TranslateResult<Vec<TypedTensor>> {
+    let [values, vectors] = diagonalise_matrices(t, full, shape)?;
+    let ranked =
+        t.sort_last_dimension(op, values, TensorElement::I64, ComparisonDirection::Less)?;
+    let vectors = order_columns(t, &vectors, &ranked[1], shape)?;
+    let info = make_success_info(t, shape);
     Ok(vec![vectors, ranked[0].clone(), info])
 }
 

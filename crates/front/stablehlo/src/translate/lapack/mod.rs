@@ -66,6 +66,8 @@ const ROUTINES: &[(&str, usize, LapackRoutine)] = &[
     ("gtsv", 4, tridiagonal_solve::translate_gtsv),
     ("syevd", 1, eigen::translate_syevd),
     ("heevd", 1, eigen::translate_syevd),
+    ("syevj", 1, eigen::translate_syevj),
+    ("heevj", 1, eigen::translate_syevj),
     ("gehrd", 1, hessenberg::translate_gehrd),
     ("geev", 1, general_eigen::translate_geev),
     ("gees", 1, general::translate_gees),
