@@ -9,6 +9,7 @@
 //! - [`bytecode`]: reading MLIR bytecode and StableHLO's portable artifacts into the same modules.
 //! - [`find_exported_module`]: the module of a function that `jax.export` serialised.
 //! - [`verify_module`]: verification of a module.
+//! - [`expand_operations`]: operations between devices as simpler ones. Translation and partitioning begin with it.
 //! - [`memory_layout`]: the order of dimensions in memory that a program asks for.
 //! - [`list_operations`]: the operations that are known.
 //! - [`sharding`]: layouts of tensors over several devices.
@@ -16,6 +17,7 @@
 
 pub mod bytecode;
 mod dialect;
+mod expand;
 mod exported;
 mod input;
 pub mod memory_layout;
@@ -26,6 +28,7 @@ pub mod translate;
 mod verify;
 
 pub use dialect::MlirOpcode;
+pub use expand::expand_operations;
 pub use exported::find_exported_module;
 pub use input::read_module;
 pub use operation_list::{KnownOperation, list_operations};

@@ -1,6 +1,6 @@
 //! List of operations, for documents.
 
-use crate::dialect::list_definitions;
+use crate::dialect::{MlirOpcode, list_definitions};
 use crate::translate::has_translation;
 
 /// An operation that the reader knows.
@@ -16,6 +16,11 @@ pub struct KnownOperation {
     pub is_translated: bool,
 }
 
+/// Whether the operation becomes another before translation.
+fn is_inlined(opcode: MlirOpcode) -> bool {
+    matches!(opcode, MlirOpcode::AsyncStart | MlirOpcode::AsyncDone)
+}
+
 /// All operations in the order of their names.
 pub fn list_operations() -> Vec<KnownOperation> {
     let mut operations: Vec<KnownOperation> = list_definitions()
@@ -24,7 +29,7 @@ pub fn list_operations() -> Vec<KnownOperation> {
                 name: opcode.name(),
                 attributes: definition.attributes.iter().map(|a| a.name).collect(),
                 signature: definition.signature,
-                is_translated: has_translation(*opcode),
+                is_translated: has_translation(*opcode) || is_inlined(*opcode),
             })
         })
         .collect();

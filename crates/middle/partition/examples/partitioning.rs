@@ -31,6 +31,7 @@ fn shard_batches(module: &MlirModule, devices: u64) -> Option<EntryShardings> {
                 open: vec![false; shape.len()],
                 dimensions,
                 unreduced: Vec::new(),
+                extremes: Vec::new(),
             }
         })
     };

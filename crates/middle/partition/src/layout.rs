@@ -59,6 +59,7 @@ impl ShardLayout {
                 .collect(),
             open: vec![false; self.dims.len()],
             unreduced: mesh.join_atoms(&self.sums),
+            extremes: Vec::new(),
         }
     }
 }

@@ -267,6 +267,7 @@ mod tests {
             dimensions: vec![split.collect()],
             open: vec![false],
             unreduced: Vec::new(),
+            extremes: Vec::new(),
         }
     }
 

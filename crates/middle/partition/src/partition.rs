@@ -3,16 +3,17 @@
 use crate::PartitionResult;
 use crate::emit::emit_program;
 use crate::flatten::{EntryPins, build_graph};
+use crate::graph::ProgramGraph;
 use crate::layout::ShardLayout;
 use crate::mesh::AtomicMesh;
-use crate::propagate::propagate_layouts;
+use crate::propagate::{ValueLayouts, propagate_layouts};
 use crate::report::PartitionReport;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_stablehlo::MlirOpcode;
 use spirula_stablehlo::mlir::{MlirModule, MlirOp};
 use spirula_stablehlo::sharding::{
     DeviceMesh, EntryShardings, MeshAxis, TensorSharding, read_sharding, read_sharding_list,
 };
+use spirula_stablehlo::{MlirOpcode, expand_operations};
 
 /// The name of the axis of a program that names no mesh.
 const DEFAULT_AXIS: &str = "devices";
@@ -70,6 +71,41 @@ pub fn partition_module(
     entry: &str,
     options: &PartitionOptions,
 ) -> PartitionResult<PartitionedModule> {
+    let module = expand_operations(module);
+    let module = module.as_ref();
+    let laid_out = lay_out_program(module, entry, options)?;
+    let LaidOutProgram {
+        function,
+        mesh,
+        graph,
+        layouts,
+    } = laid_out;
+    let emitted = emit_program(module, function, &graph, &mesh, &layouts)?;
+    Ok(PartitionedModule {
+        module: emitted.module,
+        entry: entry.to_owned(),
+        mesh,
+        parameters: emitted.parameters,
+        results: emitted.results,
+        report: emitted.report,
+    })
+}
+
+/// A program whose values have layouts.
+pub(crate) struct LaidOutProgram {
+    /// The entry point.
+    pub function: MlirOp,
+    pub mesh: AtomicMesh,
+    pub graph: ProgramGraph,
+    pub layouts: ValueLayouts,
+}
+
+/// Finds the layouts of all values of a program.
+pub(crate) fn lay_out_program(
+    module: &MlirModule,
+    entry: &str,
+    options: &PartitionOptions,
+) -> PartitionResult<LaidOutProgram> {
     let given = match &options.shardings {
         Some(shardings) => shardings.clone(),
         None => EntryShardings::read_given(module, entry)?,
@@ -114,14 +150,11 @@ pub fn partition_module(
     };
     let graph = build_graph(module, &mesh, function, &pins)?;
     let layouts = propagate_layouts(&graph, &mesh);
-    let emitted = emit_program(module, function, &graph, &mesh, &layouts)?;
-    Ok(PartitionedModule {
-        module: emitted.module,
-        entry: entry.to_owned(),
+    Ok(LaidOutProgram {
+        function,
         mesh,
-        parameters: emitted.parameters,
-        results: emitted.results,
-        report: emitted.report,
+        graph,
+        layouts,
     })
 }
 

@@ -46,13 +46,8 @@ impl<'a> BytecodeReader<'a> {
             }
             code::AXIS => ("sdy.axis_ref", self.axis_text(data)?),
             code::DIMENSION => ("sdy.dimension_sharding", self.dimension_text(data)?),
-            code::TENSOR | code::TENSOR_WITH_SUMS => {
+            code::TENSOR | code::TENSOR_WITH_SUMS | code::TENSOR_WITH_REDUCTION => {
                 ("sdy.sharding", self.sharding_text(number, data)?)
-            }
-            code::TENSOR_WITH_REDUCTION => {
-                return data.report_error(
-                    "shardings with unreduced axes of another sum are not supported",
-                );
             }
             code::VALUES | code::VALUES_WITH_SUMS => {
                 let values = self.join_attributes(data)?;
@@ -145,16 +140,31 @@ impl<'a> BytecodeReader<'a> {
         };
         let dimensions = self.join_attributes(data)?;
         let mut text = format!("<{mesh}, [{dimensions}]");
-        let lists: &[&str] = match number {
-            code::TENSOR => &["replicated"],
-            _ => &["replicated", "unreduced"],
-        };
-        for word in lists {
-            let axes = self.join_attributes(data)?;
-            if !axes.is_empty() {
-                text += &format!(", {word}={{{axes}}}");
+        let replicated = self.join_attributes(data)?;
+        if !replicated.is_empty() {
+            text += &format!(", replicated={{{replicated}}}");
+        }
+        if number != code::TENSOR {
+            let unreduced = self.join_attributes(data)?;
+            let kind = match number {
+                code::TENSOR_WITH_REDUCTION => reduction_word(data)?,
+                _ => "",
+            };
+            if !unreduced.is_empty() {
+                text += &format!(", unreduced={kind}{{{unreduced}}}");
             }
         }
         Ok(text + ">")
+    }
+}
+
+/// The word for the reduction of the axes that are not reduced; none for a sum.
+fn reduction_word(data: &mut BytecodeCursor<'_>) -> BytecodeResult<&'static str> {
+    match data.read_signed_varint()? {
+        0 => Ok(""),
+        1 => Ok("max"),
+        2 => Ok("min"),
+        _ => data
+            .report_error("shardings with unreduced axes of another reduction are not supported"),
     }
 }

@@ -58,6 +58,7 @@ impl<'a> BytecodeReader<'a> {
             "builtin" => self.builtin_type(code, data)?,
             "vhlo" => self.vhlo_type(code, data)?,
             "stablehlo" if code == 0 => self.make_token_type(),
+            "stablehlo" if code == 1 => MlirTypeKind::Future(self.types_list(data)?),
             _ => return data.report_error(format!("type {code} of `{dialect}` is not known")),
         };
         Ok(self.module.types.intern(kind))
@@ -113,6 +114,7 @@ impl<'a> BytecodeReader<'a> {
             24 => self.read_quantized_type(data)?,
             25 => MlirTypeKind::UnrankedTensor(self.read_type(data)?),
             30 => self.quantized_per_axis(data)?,
+            42 => MlirTypeKind::Future(self.types_list(data)?),
             _ => return data.report_error(format!("type {code} of `vhlo` is not supported")),
         })
     }

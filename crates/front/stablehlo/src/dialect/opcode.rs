@@ -35,6 +35,8 @@ define_opcodes! {
     AllReduce = "stablehlo.all_reduce",
     AllToAll = "stablehlo.all_to_all",
     And = "stablehlo.and",
+    AsyncDone = "stablehlo.async_done",
+    AsyncStart = "stablehlo.async_start",
     Atan2 = "stablehlo.atan2",
     BatchNormGrad = "stablehlo.batch_norm_grad",
     BatchNormInference = "stablehlo.batch_norm_inference",

@@ -91,6 +91,8 @@ pub enum MlirTypeKind {
     },
     /// `!quant.uniform<…>`
     Quantized(Box<QuantizedType>),
+    /// `!stablehlo.future<…>`
+    Future(Box<[MlirType]>),
     /// Any other type of a dialect, such as `!stablehlo.token`.
     Dialect {
         /// Dialect and name: `stablehlo.token`.

@@ -13,6 +13,8 @@ pub struct TensorSharding {
     pub open: Vec<bool>,
     /// The axes along which devices have summands: the tensor is their sum.
     pub unreduced: Vec<AxisReference>,
+    /// The axes along which the tensor is the maximum or minimum of those of the devices. Each device has the whole.
+    pub extremes: Vec<AxisReference>,
 }
 
 /// The part of a tensor that a device has.
@@ -28,7 +30,8 @@ impl TensorSharding {
     /// Whether all axes are of the mesh, and there are no more parts than devices.
     pub(super) fn is_consistent(&self) -> bool {
         let origin = vec![0; self.mesh.axes.len()];
-        let mut axes = self.dimensions.iter().flatten().chain(&self.unreduced);
+        let partial = self.unreduced.iter().chain(&self.extremes);
+        let mut axes = self.dimensions.iter().flatten().chain(partial);
         let parts = axes.try_fold(1u64, |parts, axis| {
             let (size, _) = self.mesh.locate_along(axis, &origin)?;
             parts.checked_mul(size)
@@ -92,7 +95,15 @@ impl TensorSharding {
 
     /// The number of a point along the axes whose devices have summands, and how many such points there are.
     pub fn summand_position(&self, coordinates: &[u64]) -> (u64, u64) {
-        let axes = self.unreduced.iter();
+        self.position_along(self.unreduced.iter(), coordinates)
+    }
+
+    /// The same along any axes.
+    fn position_along<'s>(
+        &self,
+        axes: impl Iterator<Item = &'s AxisReference>,
+        coordinates: &[u64],
+    ) -> (u64, u64) {
         axes.fold((0, 1), |(position, count), axis| {
             let along = self.mesh.locate_along(axis, coordinates);
             let (size, at) = along.unwrap_or((1, 0));
@@ -105,7 +116,8 @@ impl TensorSharding {
     pub fn to_xla_text(&self, devices: u64) -> String {
         let counts = self.shard_counts();
         let shards: u64 = counts.iter().product();
-        let (_, summands) = self.summand_position(&vec![0; self.mesh.axes.len()]);
+        let partial = || self.unreduced.iter().chain(&self.extremes);
+        let (_, summands) = self.position_along(partial(), &vec![0; self.mesh.axes.len()]);
         let groups = shards * summands;
         if groups <= 1 || !devices.is_multiple_of(groups) {
             return "{replicated}".to_owned();
@@ -117,7 +129,7 @@ impl TensorSharding {
             let position = self.shard_position(&coordinates);
             let pairs = position.iter().zip(&counts);
             let index = pairs.fold(0, |index, (at, count)| index * count + at);
-            let (summand, _) = self.summand_position(&coordinates);
+            let (summand, _) = self.position_along(partial(), &coordinates);
             owners[(index * summands + summand) as usize].push(device.to_string());
         }
         let mut ordered = Vec::new();
@@ -165,6 +177,7 @@ mod tests {
             mesh: DeviceMesh::new(axes, ids).expect("the mesh is right"),
             open: vec![false; dimensions.len()],
             unreduced: Vec::new(),
+            extremes: Vec::new(),
             dimensions,
         }
     }
@@ -234,6 +247,8 @@ mod tests {
         let mut sums = make_sharding(vec![vec![]], None);
         sums.unreduced = vec![make_axis("y", None)];
         let wanted = "{devices=[1,4,2]0,1,2,3,4,5,6,7 last_tile_dims={replicated, unreduced}}";
+        assert_eq!(sums.to_xla_text(8), wanted);
+        std::mem::swap(&mut sums.unreduced, &mut sums.extremes);
         assert_eq!(sums.to_xla_text(8), wanted);
     }
 }

@@ -16,5 +16,8 @@ mod xla_text;
 pub use entry::EntryShardings;
 pub use layout::{ShardSlice, TensorSharding};
 pub use mesh::{AxisReference, DeviceMesh, MeshAxis};
+pub(crate) use replica_groups::group_devices;
 pub use replica_groups::read_replica_groups;
-pub use text::{read_manual_axes, read_sharding, read_sharding_list};
+pub use text::{
+    DeviceExtremes, read_extremes, read_manual_axes, read_sharding, read_sharding_list,
+};

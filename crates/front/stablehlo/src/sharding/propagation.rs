@@ -236,6 +236,7 @@ impl ShardingPropagation<'_> {
                 dimensions: vec![Vec::new(); rank],
                 open: vec![true; rank],
                 unreduced: Vec::new(),
+                extremes: Vec::new(),
             });
             if joined.mesh.axes != sharding.mesh.axes {
                 continue;

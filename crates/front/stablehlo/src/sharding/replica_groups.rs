@@ -93,7 +93,7 @@ fn read_name(module: &MlirModule, attr: MlirAttr) -> Option<String> {
 }
 
 /// Groups devices that differ only along some axes. The last axis changes fastest in a group.
-fn group_devices(mesh: &DeviceMesh, axes: &[AxisReference]) -> Option<Vec<Vec<u64>>> {
+pub(crate) fn group_devices(mesh: &DeviceMesh, axes: &[AxisReference]) -> Option<Vec<Vec<u64>>> {
     let mut groups: BTreeMap<Vec<u64>, BTreeMap<u64, u64>> = BTreeMap::new();
     for index in 0..mesh.device_count() {
         let coordinates = mesh.coordinates_at(index);

@@ -10,13 +10,43 @@ struct ShardingText<'m> {
     rest: &'m str,
 }
 
+/// A sharding as it is written.
+struct WrittenSharding {
+    layout: TensorSharding,
+    extremes: Option<DeviceExtremes>,
+}
+
+/// The axes along which a tensor is the maximum or minimum of those that devices have. A tensor that all devices have is
+/// such a one, too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceExtremes {
+    /// The devices.
+    pub mesh: DeviceMesh,
+    /// The axes.
+    pub axes: Vec<AxisReference>,
+    /// Whether it is the maximum.
+    pub is_maximum: bool,
+}
+
 /// Reads `<@mesh, [{"x"}, {?}], replicated={"y"}>`.
 pub fn read_sharding(module: &MlirModule, attr: MlirAttr) -> Option<TensorSharding> {
-    ShardingText::of_attribute(module, attr)?.read_whole(ShardingText::read_sharding)
+    let written = ShardingText::of_attribute(module, attr)?.read_whole(ShardingText::read_sharding);
+    written.map(|written| written.layout)
+}
+
+/// The maxima and minima of each value in a list of shardings.
+pub fn read_extremes(module: &MlirModule, attr: MlirAttr) -> Option<Vec<Option<DeviceExtremes>>> {
+    let written = read_written_list(module, attr)?.into_iter();
+    Some(written.map(|written| written.extremes).collect())
 }
 
 /// Reads `<[<@mesh, [{"x"}]>, …]>`: a sharding for each value.
 pub fn read_sharding_list(module: &MlirModule, attr: MlirAttr) -> Option<Vec<TensorSharding>> {
+    let written = read_written_list(module, attr)?.into_iter();
+    Some(written.map(|written| written.layout).collect())
+}
+
+fn read_written_list(module: &MlirModule, attr: MlirAttr) -> Option<Vec<WrittenSharding>> {
     ShardingText::of_attribute(module, attr)?.read_whole(|text| {
         text.expect("<")?;
         let list = text.read_list("[", "]", ShardingText::read_sharding)?;
@@ -170,7 +200,7 @@ impl<'m> ShardingText<'m> {
         find_mesh(self.module, &name)
     }
 
-    fn read_sharding(&mut self) -> Option<TensorSharding> {
+    fn read_sharding(&mut self) -> Option<WrittenSharding> {
         self.expect("<")?;
         let mesh = self.read_mesh_or_name()?;
         self.expect(",")?;
@@ -178,25 +208,40 @@ impl<'m> ShardingText<'m> {
         let (dimensions, open): (Vec<Vec<AxisReference>>, Vec<bool>) =
             dimensions.into_iter().unzip();
         let mut unreduced = Vec::new();
+        let mut extremes = None;
         while self.eat(",") {
             let is_unreduced = self.eat("unreduced");
             if !is_unreduced {
                 self.expect("replicated")?;
             }
             self.expect("=")?;
+            let is_maximum = is_unreduced && self.eat("max");
+            let is_extreme = is_maximum || is_unreduced && self.eat("min");
             let axes = self.read_list("{", "}", Self::read_axis)?;
-            if is_unreduced {
+            if is_extreme {
+                let mesh = mesh.clone();
+                extremes = Some(DeviceExtremes {
+                    mesh,
+                    axes,
+                    is_maximum,
+                });
+            } else if is_unreduced {
                 unreduced = axes;
             }
         }
         self.expect(">")?;
-        let sharding = TensorSharding {
+        let layout = TensorSharding {
             mesh,
             dimensions,
             open,
             unreduced,
+            extremes: extremes
+                .as_ref()
+                .map_or_else(Vec::new, |own| own.axes.clone()),
         };
-        sharding.is_consistent().then_some(sharding)
+        layout
+            .is_consistent()
+            .then_some(WrittenSharding { layout, extremes })
     }
 }
 

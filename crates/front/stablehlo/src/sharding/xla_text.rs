@@ -43,6 +43,7 @@ pub(super) fn read_xla_sharding(text: &str) -> Option<TensorSharding> {
         dimensions: (0..rank).map(|at| vec![axis(at)]).collect(),
         open: vec![false; rank],
         unreduced: unreduced.map(|(at, _)| axis(rank + at)).collect(),
+        extremes: Vec::new(),
     })
 }
 

@@ -7,6 +7,7 @@ use super::parameter_names::name_parameters;
 use super::result_check::ResultCheck;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{DeclaredSizes, StablehloTranslator, TranslatedValue, TypedTensor};
+use crate::expand::expand_operations;
 use crate::memory_layout::{DimensionOrder, EntryLayouts};
 use crate::mlir::{MlirModule, MlirOp, MlirTypeKind, MlirValue as Mlir};
 use spirula_diagnostics::SourceLocation;
@@ -100,6 +101,8 @@ pub fn translate_for(
     entry: &str,
     options: &TranslateOptions,
 ) -> TranslateResult<TranslatedEntry> {
+    let module = expand_operations(module);
+    let module = module.as_ref();
     let function = module.find_function(entry);
     let function = function.ok_or_else(|| {
         TranslateError::new_invalid(

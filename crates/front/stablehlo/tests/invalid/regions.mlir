@@ -130,3 +130,39 @@ func.func @f(%a: tensor<4xf32>, %src: tensor<3xf32>, %z: tensor<f32>) {
   }) : (tensor<4xf32>, tensor<3xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<2xf32>) {
+  %0 = "stablehlo.async_start"(%a) ({
+  ^bb0(%x: tensor<2xf32>):
+    %s = stablehlo.slice %x [0:1] : (tensor<2xf32>) -> tensor<1xf32>
+    stablehlo.return %s : tensor<1xf32>
+  }) : (tensor<2xf32>) -> !stablehlo.future<tensor<2xf32>>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2xf32>) {
+  %0 = "stablehlo.async_start"(%a) ({
+  ^bb0(%x: tensor<3xf32>):
+    %s = stablehlo.slice %x [0:1] : (tensor<3xf32>) -> tensor<1xf32>
+    stablehlo.return %s : tensor<1xf32>
+  }) : (tensor<2xf32>) -> !stablehlo.future<tensor<1xf32>>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2xf32>) {
+  %0 = "stablehlo.async_done"(%a) : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !stablehlo.future<tensor<2xf32>>) {
+  %0 = "stablehlo.async_done"(%a) : (!stablehlo.future<tensor<2xf32>>) -> tensor<3xf32>
+  return
+}

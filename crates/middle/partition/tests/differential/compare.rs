@@ -232,5 +232,6 @@ pub fn make_sharding(mesh: &DeviceMesh, dimensions: &[Vec<usize>]) -> TensorShar
             .collect(),
         open: vec![false; dimensions.len()],
         unreduced: Vec::new(),
+        extremes: Vec::new(),
     }
 }

@@ -8,7 +8,7 @@ use crate::dialect::properties::define_attributes;
 use crate::dialect::records::CollectivePermuteAttributes;
 use crate::dialect::values::{ChannelHandle, StringValue, UnitAttribute};
 use crate::mlir::MlirAttr;
-use crate::verify::rules::window;
+use crate::verify::rules::{control, window};
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(
@@ -97,6 +97,16 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
             has_dynamic_root: Option<bool>,
         ),
         AssemblyFormat::Generic,
+    ),
+    with_rule(
+        "1+ 1 1",
+        control::async_start,
+        define_operation(&[MlirOpcode::AsyncStart], &[], AssemblyFormat::Generic),
+    ),
+    with_rule(
+        "1 1",
+        control::async_done,
+        define_operation(&[MlirOpcode::AsyncDone], &[], AssemblyFormat::Generic),
     ),
     define_operation(
         &[MlirOpcode::Infeed],

@@ -163,7 +163,9 @@ impl MlirPrinter<'_> {
         }
         let mut inner = |ty: MlirType| self.find_affine_in_type(ty, seen, found);
         match self.module.types.kind(ty) {
-            MlirTypeKind::Tuple(members) => members.iter().for_each(|&ty| inner(ty)),
+            MlirTypeKind::Tuple(members) | MlirTypeKind::Future(members) => {
+                members.iter().for_each(|&ty| inner(ty))
+            }
             MlirTypeKind::Function { inputs, results } => {
                 inputs.iter().chain(results).for_each(|&ty| inner(ty));
             }

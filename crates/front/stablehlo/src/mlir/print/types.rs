@@ -22,6 +22,11 @@ impl MlirPrinter<'_> {
             MlirTypeKind::Float(float) => self.out.push_str(float.name()),
             MlirTypeKind::None => self.out.push_str("none"),
             MlirTypeKind::Complex(part) => self.write_in_brackets("complex", *part),
+            MlirTypeKind::Future(members) => {
+                self.out.push_str("!stablehlo.future<");
+                self.write_types(members);
+                self.out.push('>');
+            }
             MlirTypeKind::Tuple(members) => {
                 self.out.push_str("tuple<");
                 self.write_types(members);

@@ -257,6 +257,12 @@ impl MlirParser<'_> {
         if name == "quant.uniform" {
             return self.parse_quantized_type(start);
         }
+        if name == "stablehlo.future" {
+            self.cursor.expect_punctuation("<")?;
+            let members = self.parse_list(">", MlirParser::parse_type)?;
+            let kind = MlirTypeKind::Future(members.into());
+            return Ok(self.module.types.intern(kind));
+        }
         let body = self.balanced_body()?;
         let name = dialect::shared_name(&name);
         let name = self.module.intern_text(&name);

@@ -1,5 +1,6 @@
 //! Rules of control flow.
 
+use crate::mlir::{MlirType, MlirTypeKind};
 use crate::verify::checked_operation::{
     CheckedOperation, ElementClasses, RuleResult, report_violation,
 };
@@ -43,4 +44,26 @@ pub(crate) fn verify_case(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_i32(check.operands[0])?;
     check.demand_rank(check.operands[0], 0)?;
     verify_branches(check)
+}
+
+/// The types of the values that a future has.
+fn demand_future<'m>(check: &CheckedOperation<'m>, ty: MlirType) -> RuleResult<&'m [MlirType]> {
+    match check.module.types.kind(ty) {
+        MlirTypeKind::Future(members) => Ok(members),
+        _ => report_violation(format!("{} is not a future", check.format_type(ty))),
+    }
+}
+
+/// `async_start`: the result is a future of the values that the region returns.
+pub(crate) fn async_start(check: &CheckedOperation<'_>) -> RuleResult {
+    let (arguments, returned) = check.region_types(0)?;
+    check.demand_all_compatible("arguments of the region", &arguments, &check.operands)?;
+    let members = demand_future(check, check.results[0])?;
+    check.demand_all_compatible("values that the region returns", &returned, members)
+}
+
+/// `async_done`
+pub(crate) fn async_done(check: &CheckedOperation<'_>) -> RuleResult {
+    let members = demand_future(check, check.operands[0])?;
+    check.demand_all_compatible("results", &check.results, members)
 }
