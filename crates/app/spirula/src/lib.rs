@@ -53,7 +53,10 @@ pub use relocate::relocate_to_text;
 pub use signature::TensorSignature;
 pub use spirula_kernel::ir::FragmentElement;
 pub use spirula_llvm::AllowedExtensions;
-pub use spirula_partition::{EXCHANGE_TARGET, ElementMovement};
+pub use spirula_partition::{
+    EXCHANGE_TARGET, ElementMovement, InspectedLayout, PartitionOptions, asks_for_layouts,
+    inspect_layouts,
+};
 pub use spirula_stablehlo::translate::{
     ForeignTargets, KnownArguments, NamedTargets, ScatterWindows,
 };

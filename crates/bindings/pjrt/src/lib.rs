@@ -49,6 +49,7 @@ mod handle;
 mod host_array;
 mod host_call;
 mod host_pool;
+pub mod inspection;
 mod key_value;
 mod layouts;
 mod memory;
@@ -86,4 +87,10 @@ pub extern "C" fn GetPjrtApi() -> *const PjrtApi {
 #[unsafe(no_mangle)]
 pub extern "C" fn spirula_ffi_api() -> *const FfiApi {
     ffi::ffi_table()
+}
+
+/// Sets the function that takes the layouts which programs ask for while they are compiled. Null lets nobody take them.
+#[unsafe(no_mangle)]
+pub extern "C" fn spirula_set_layout_inspector(inspector: Option<inspection::LayoutInspector>) {
+    inspection::set_inspector(inspector);
 }

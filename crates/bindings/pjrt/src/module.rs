@@ -7,6 +7,7 @@ use crate::error::{PluginError, PluginResult};
 use crate::exchange_site::hash_exchanges;
 use crate::ffi::{HostCallSites, list_targets};
 use crate::host_call::{calls_host, has_host_targets};
+use crate::inspection::report_layouts;
 use crate::memory::MemoryKind;
 use crate::module_layout::ModuleLayouts;
 use crate::module_sharding::{ModuleSharding, ModuleShards};
@@ -103,6 +104,7 @@ impl CompiledModule {
         let layouts = EntryLayouts::read(&source, ENTRY);
         let layouts = layouts.map_err(|error| PluginError::unimplemented(error.to_string()))?;
         let partition = choose_partition(&source, options, &shardings, &layouts)?;
+        report_layouts(&source)?;
         let mut facts = ModuleFacts {
             name: source
                 .symbol_name(source.root())

@@ -1,7 +1,7 @@
 //! The Python package `spirula`, and the plugin for JAX in the same library.
 //!
 //! The library is the module `spirula._spirula`; the package around it is in the folder `python`. It also exports
-//! [`GetPjrtApi`] and [`spirula_ffi_api`], so that JAX loads the library as its plugin.
+//! [`GetPjrtApi`], [`spirula_ffi_api`] and [`spirula_set_layout_inspector`], so that JAX loads the library as its plugin.
 //!
 //! - `compile`: sources to modules and programs. `module`, `reflection`: SPIR-V modules.
 //! - `open_device`: the memory of a device, which one thread uses at a time. `device`, `array`: devices and arrays on them.
@@ -41,7 +41,7 @@ mod reflection;
 mod signature;
 mod triton;
 
-pub use spirula_pjrt::{GetPjrtApi, spirula_ffi_api};
+pub use spirula_pjrt::{GetPjrtApi, spirula_ffi_api, spirula_set_layout_inspector};
 
 use pyo3::prelude::*;
 

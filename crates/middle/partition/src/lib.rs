@@ -21,6 +21,7 @@ mod emit;
 mod exchange;
 mod flatten;
 pub mod graph;
+mod inspect;
 pub mod layout;
 pub mod mesh;
 mod neutral;
@@ -34,6 +35,7 @@ pub mod rules;
 mod wrap;
 
 pub use exchange::{EXCHANGE_TARGET, ElementMovement, EntryMoves, call_exchanges};
+pub use inspect::{InspectedLayout, asks_for_layouts, inspect_layouts};
 pub use partition::{PartitionOptions, PartitionedModule, partition_module};
 pub use report::{CollectiveCount, PartitionReport};
 pub use wrap::{wrap_as_manual, wrap_for_shards};

@@ -14,15 +14,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax._src.lax import parallel
 from jax.experimental import serialize_executable
-from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P
 
 jax.config.update("jax_num_cpu_devices", DEVICES)
 
 
-def make_mesh(platform, shape=(4, 2), names=("x", "y"), order=None):
+def make_mesh(platform, shape=(4, 2), names=("x", "y"), order=None, axis_types=None):
     devices = np.array(jax.devices(platform))
-    return Mesh(devices[order if order is not None else slice(None)].reshape(shape), names)
+    return Mesh(devices[order if order is not None else slice(None)].reshape(shape), names, axis_types)
 
 
 def matrix(rows=8, columns=8):
@@ -209,6 +210,83 @@ class ShardingTest(unittest.TestCase):
         self.assertTrue(array.is_deleted())
         np.testing.assert_array_equal(np.asarray(donated), matrix(4, 4) + 1)
         np.testing.assert_array_equal(np.asarray(same[1]), matrix(4, 4))
+
+    @unittest.skipUnless(hasattr(parallel, "psum_start"), "JAX has no asynchronous collectives")
+    def test_collectives_begin_and_end_in_two_calls(self):
+        def body(a):
+            total = parallel.psum_start(a, "x")
+            turned = parallel.ppermute_start(a, "x", [(0, 1), (1, 2), (2, 3), (3, 0)])
+            parts = parallel.psum_scatter_start(a, "y", scatter_dimension=1, tiled=True)
+            work = jnp.sin(a) * a
+            exchanged = parallel.all_to_all_start(total.done(), "y", split_axis=0, concat_axis=1, tiled=True)
+            return turned.done() + work, parts.done(), exchanged.done()
+
+        mesh = make_mesh("spirula", axis_types=(AxisType.Explicit,) * 2)
+        spec = P("x", "y")
+        with jax.set_mesh(mesh):
+            given = jax.device_put(matrix(8, 8), NamedSharding(mesh, spec))
+            run = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=spec, out_specs=(spec, spec, P("y", None))))
+            found = run(given)
+        rows = matrix(8, 8)
+        wanted = (np.roll(rows, 2, 0) + np.sin(rows) * rows, rows[:, :4] + rows[:, 4:], rows.reshape(4, 2, 8).sum(0))
+        for one, expected in zip(found, wanted):
+            np.testing.assert_allclose(np.asarray(one), expected, rtol=1e-5)
+
+    def test_slices_of_different_sizes_are_exchanged(self):
+        # A device sends as many rows to another as both have numbers.
+        count = 4
+        sizes = np.add.outer(np.arange(count), np.arange(count)).astype(np.int32)
+        starts, targets = sizes.cumsum(1) - sizes, sizes.cumsum(0) - sizes
+        width = int(sizes.sum(1).max())
+        given = np.arange(count * width * 2, dtype=np.float32).reshape(count, width, 2)
+        output = np.full((count, width + 1, 2), -1, np.float32)
+        wanted = output.copy()
+        for sender, receiver in np.ndindex(count, count):
+            size, start, target = (list_[sender, receiver] for list_ in (sizes, starts, targets))
+            wanted[receiver, target : target + size] = given[sender, start : start + size]
+
+        def body(*arguments):
+            arguments = [argument[0] for argument in arguments]
+            return lax.ragged_all_to_all(*arguments, axis_name="x")[None]
+
+        mesh = make_mesh("spirula")
+        lists = [given, output, starts, sizes, targets, sizes.T]
+        lists = [jax.device_put(array, NamedSharding(mesh, P("x"))) for array in lists]
+        exchange = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False))
+        np.testing.assert_array_equal(np.asarray(exchange(*lists)), wanted)
+        weights = jax.random.normal(jax.random.key(1), wanted.shape)
+        gradient = jax.jit(jax.grad(lambda x: (exchange(x, *lists[1:]) * weights).sum()))(lists[0])
+        expected = np.zeros_like(given)
+        for sender, receiver in np.ndindex(count, count):
+            size, start, target = (list_[sender, receiver] for list_ in (sizes, starts, targets))
+            expected[sender, start : start + size] = weights[receiver, target : target + size]
+        np.testing.assert_allclose(np.asarray(gradient), expected, rtol=1e-6)
+
+    def test_layouts_are_reported(self):
+        mesh = make_mesh("spirula")
+        found = []
+
+        def turn(a):
+            b = jnp.sin(a).T
+            jax.debug.inspect_array_sharding(b, callback=found.append)
+            jax.debug.inspect_array_sharding(b.sum(), callback=found.append)
+            return b
+
+        jax.jit(turn)(jax.device_put(matrix(8, 8), NamedSharding(mesh, P("x", None))))
+        self.assertEqual([one.device_set for one in found], [set(mesh.devices.flat)] * 2)
+        parts = found[0].devices_indices_map((8, 8))
+        self.assertEqual([parts[device] for device in mesh.devices[1]], [(slice(None), slice(2, 4))] * 2)
+        self.assertTrue(found[1].is_fully_replicated)
+
+        def fail(_):
+            raise ValueError("a fault of the function")
+
+        def ask(a):
+            jax.debug.inspect_array_sharding(a, callback=fail)
+            return a + 1
+
+        with self.assertRaisesRegex(Exception, "a fault of the function"):
+            jax.jit(ask)(jax.device_put(matrix(8, 8), NamedSharding(mesh, P("x", None))))
 
     def test_each_device_of_a_manual_computation_calls_back(self):
         mesh = make_mesh("spirula")

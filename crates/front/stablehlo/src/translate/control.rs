@@ -62,7 +62,9 @@ pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transl
         "stablehlo.dynamic_reduce_window" => window::dynamic_reduce_window(t, op),
         "ApproxTopK" => sort::approximate_top_k(t, op),
         "shape_assertion" => assertion::shape_assertion(t, op),
-        "LayoutConstraint" | "Sharding" | "annotate_device_placement" => forward_operands(t, op),
+        "InspectSharding" | "LayoutConstraint" | "Sharding" | "annotate_device_placement" => {
+            forward_operands(t, op)
+        }
         "SPMDFullToShardShape" | "SPMDShardToFullShape" => convert_shape(t, op, target),
         // It keeps its operands from being removed as unused, and has no results.
         "dce_sink" => t.bind_items(op, Vec::new()),
@@ -80,6 +82,7 @@ pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transl
 pub(super) fn is_own_target(target: &str) -> bool {
     let names = [
         "ApproxTopK",
+        "InspectSharding",
         "LayoutConstraint",
         "Sharding",
         "SPMDFullToShardShape",

@@ -24,7 +24,9 @@ const FUNCTIONS: &[&str] = &[
 fn match_target(context: &RuleContext<'_>) -> Option<ShardingRule> {
     let target = context.module.find_text(context.op, "call_target_name")?;
     match target {
-        "Sharding" | "LayoutConstraint" | "annotate_device_placement" => pair_operands(context),
+        "Sharding" | "LayoutConstraint" | "annotate_device_placement" | "InspectSharding" => {
+            pair_operands(context)
+        }
         "mhlo.topk" => select_largest(context),
         "tridiagonal_solve_perturbed_ffi" => join_batches(context, 1),
         _ if FUNCTIONS.contains(&target) => match_equal_shapes(context),

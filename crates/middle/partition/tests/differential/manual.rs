@@ -1,6 +1,8 @@
 //! Manual computations.
 
 use super::programs::{bytes_of, compare_text, find_error};
+use spirula_partition::{PartitionOptions, asks_for_layouts, inspect_layouts};
+use spirula_stablehlo::mlir::parse_text;
 
 #[test]
 fn manual_computations_stay() {
@@ -192,4 +194,73 @@ func.func @main(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {{
         let message = find_error(&make(outer, inner, axes));
         assert!(message.contains(wanted), "{message}");
     }
+}
+
+/// Slices of different sizes, and a collective that begins and ends in two operations. Other dimensions stay split.
+#[test]
+fn exchanges_become_simpler_collectives() {
+    compare_text(
+        r#"
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<6x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %b: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %starts = stablehlo.constant dense<[0, 1, 0, 1]> : tensor<4xi32>
+  %counts = stablehlo.constant dense<[1, 2, 1, 1]> : tensor<4xi32>
+  %targets = stablehlo.constant dense<[0, 0, 1, 2]> : tensor<4xi32>
+  %0 = sdy.manual_computation(%a, %b, %starts, %counts, %targets) in_shardings=[<@mesh, [{"x"}, {?}]>, <@mesh, [{"x"}, {?}]>, <@mesh, [{"x"}]>, <@mesh, [{"x"}]>, <@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}, {?}]>] manual_axes={"x"} (%p: tensor<3x4xf32>, %q: tensor<4x4xf32>, %s: tensor<2xi32>, %c: tensor<2xi32>, %t: tensor<2xi32>) {
+    %1 = stablehlo.custom_call @ragged_all_to_all(%p, %q, %s, %c, %t, %c) {api_version = 4 : i32, backend_config = {channel_id = 1 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>}} : (tensor<3x4xf32>, tensor<4x4xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x4xf32>
+    %f = "stablehlo.async_start"(%1) ({
+    ^bb0(%u: tensor<4x4xf32>):
+      %v = "stablehlo.all_reduce"(%u) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
+      ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+        %w = stablehlo.add %l, %r : tensor<f32>
+        stablehlo.return %w : tensor<f32>
+      }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+      stablehlo.return %v : tensor<4x4xf32>
+    }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<4x4xf32>>
+    %d = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<4x4xf32>>) -> tensor<4x4xf32>
+    %z = stablehlo.subtract %d, %1 : tensor<4x4xf32>
+    sdy.return %z : tensor<4x4xf32>
+  } : (tensor<6x4xf32>, tensor<8x4xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}"#,
+    );
+}
+
+/// Layouts that a program asks for: of results, of values in functions that are called, and in manual computations.
+#[test]
+fn layouts_are_reported() {
+    let text = r#"
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func private @inspect(%a: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = stablehlo.sine %a : tensor<4x8xf32>
+  %1 = stablehlo.custom_call @InspectSharding(%0) {backend_config = "sine", has_side_effect = true} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+func.func @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> tensor<8x4xf32> {
+  %0 = call @inspect(%a) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %2 = stablehlo.custom_call @InspectSharding(%1) {backend_config = "turned", has_side_effect = true} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %3 = sdy.manual_computation(%1) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x", "y"} (%p: tensor<4x4xf32>) {
+    %4 = stablehlo.custom_call @InspectSharding(%p) {backend_config = "manual", has_side_effect = true} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    sdy.return %p : tensor<4x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %3 : tensor<8x4xf32>
+}"#;
+    let module = parse_text(text.as_bytes()).expect("a program");
+    assert!(asks_for_layouts(&module));
+    let found = inspect_layouts(&module, "main", &PartitionOptions::default());
+    let found = found.expect("layouts");
+    let shown: Vec<String> = found
+        .iter()
+        .map(|own| format!("{} {:?} {:?}", own.key, own.tiles, own.devices))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "sine [1, 2, 2] [0, 1, 2, 3]",
+            "turned [2, 1, 2] [0, 1, 2, 3]",
+            "manual [] []",
+        ]
+    );
+    compare_text(text);
 }

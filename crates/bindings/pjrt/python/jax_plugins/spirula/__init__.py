@@ -148,6 +148,13 @@ def _serve_host_functions(library: pathlib.Path) -> None:
     host_functions.adapt_targets(functions, tuple(_PLATFORMS))
 
 
+def _report_layouts(library: pathlib.Path) -> None:
+    """Lets `jax.debug.inspect_array_sharding` work."""
+    from . import layout_reports
+
+    layout_reports.serve_reports(library, tuple(_PLATFORMS))
+
+
 def _name_algorithms(platforms: tuple[str, ...]) -> None:
     """Lets `jax.lax.linalg.eigh` take all names of algorithms."""
     from . import eigen_rules
@@ -185,3 +192,4 @@ def initialize() -> None:
     _adapt_jax(_allow_compilation_cache, tuple(_PLATFORMS))
     _adapt_jax(_name_algorithms, tuple(_PLATFORMS))
     _adapt_jax(_serve_host_functions, library)
+    _adapt_jax(_report_layouts, library)
