@@ -299,9 +299,11 @@ fn list_foreign_targets(options: &ProgramOptions, device: &DeviceInfo) -> NamedT
         names.insert(EXCHANGE_TARGET.to_owned());
     }
     let wants_own = std::env::var_os(OWN_ROUTINES).is_some_and(|value| !value.is_empty());
+    // A program that has the parts of all devices makes no calls.
+    let has_all_parts = options.is_partitioned && options.partitions > 1 && !options.spans_queues;
     NamedTargets {
         names,
-        replace_routines: device.id == "cpu" && options.partitions == 1 && !wants_own,
+        replace_routines: device.id == "cpu" && !has_all_parts && !wants_own,
     }
 }
 

@@ -262,6 +262,19 @@ class ShardingTest(unittest.TestCase):
             expected[sender, start : start + size] = weights[receiver, target : target + size]
         np.testing.assert_allclose(np.asarray(gradient), expected, rtol=1e-6)
 
+    @unittest.skipIf(
+        os.environ.get("SPIRULA_PARTITION") and not os.environ.get("SPIRULA_DEVICE"),
+        "programs that have the parts of all devices call no routines of LAPACK",
+    )
+    def test_decompositions_are_those_of_one_device(self):
+        mesh = make_mesh("spirula")
+        matrices = np.random.RandomState(0).randn(8, 5, 5).astype(np.float32)
+        for decompose in (jnp.linalg.eigh, jnp.linalg.svd, jnp.linalg.qr):
+            given = [jax.device_put(matrices, place) for place in (mesh.devices.flat[0], NamedSharding(mesh, P("x")))]
+            alone, shared = (jax.jit(decompose)(array) for array in given)
+            for one, other in zip(alone, shared):
+                np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-6, atol=1e-6)
+
     def test_layouts_are_reported(self):
         mesh = make_mesh("spirula")
         found = []
