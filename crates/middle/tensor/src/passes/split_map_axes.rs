@@ -56,7 +56,7 @@ pub(super) fn split_map_axes(function: &mut TensorFunction) {
     super::dce::eliminate_dead_code(function);
 }
 
-/// What is known of the values of a block.
+/// The tensors of a block that have the axes of alternatives, or are reshapes of such.
 #[derive(Default)]
 struct AxisSplitter {
     /// The tensors whose elements reshaped ones have.
