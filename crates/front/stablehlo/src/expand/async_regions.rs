@@ -8,7 +8,7 @@ use crate::mlir::{MlirBlock, MlirModule, MlirOp, MlirValue};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The values that stand for others.
-type ValueReplacements = FxHashMap<MlirValue, MlirValue>;
+type AsyncBindings = FxHashMap<MlirValue, MlirValue>;
 
 /// The beginnings of asynchronous operations.
 pub(super) fn list_starts(module: &MlirModule) -> FxHashSet<MlirOp> {
@@ -63,7 +63,7 @@ fn find_body(module: &MlirModule, start: MlirOp) -> Option<MlirBlock> {
 }
 
 /// Lets the operands stand for the arguments of the region, and the returned value for the future.
-fn bind_body(module: &MlirModule, start: MlirOp, replacements: &mut ValueReplacements) {
+fn bind_body(module: &MlirModule, start: MlirOp, replacements: &mut AsyncBindings) {
     let Some(block) = find_body(module, start) else {
         return;
     };
@@ -95,7 +95,7 @@ fn list_outer_blocks(module: &MlirModule, starts: &FxHashSet<MlirOp>) -> Vec<Mli
 fn collect_operations(
     module: &MlirModule,
     block: MlirBlock,
-    replacements: &ValueReplacements,
+    replacements: &AsyncBindings,
     ops: &mut Vec<MlirOp>,
 ) {
     for op in module.ops(block) {
@@ -116,7 +116,7 @@ fn collect_operations(
 }
 
 /// The value that stands for another in the end.
-fn resolve_value(value: MlirValue, replacements: &ValueReplacements) -> MlirValue {
+fn resolve_value(value: MlirValue, replacements: &AsyncBindings) -> MlirValue {
     let mut value = value;
     // A cycle would need a use before the definition.
     for _ in 0..=replacements.len() {

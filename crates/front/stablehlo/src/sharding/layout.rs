@@ -95,15 +95,7 @@ impl TensorSharding {
 
     /// The number of a point along the axes whose devices have summands, and how many such points there are.
     pub fn summand_position(&self, coordinates: &[u64]) -> (u64, u64) {
-        self.position_along(self.unreduced.iter(), coordinates)
-    }
-
-    /// The same along any axes.
-    fn position_along<'s>(
-        &self,
-        axes: impl Iterator<Item = &'s AxisReference>,
-        coordinates: &[u64],
-    ) -> (u64, u64) {
+        let axes = self.unreduced.iter();
         axes.fold((0, 1), |(position, count), axis| {
             let along = self.mesh.locate_along(axis, coordinates);
             let (size, at) = along.unwrap_or((1, 0));
@@ -116,8 +108,7 @@ impl TensorSharding {
     pub fn to_xla_text(&self, devices: u64) -> String {
         let counts = self.shard_counts();
         let shards: u64 = counts.iter().product();
-        let partial = || self.unreduced.iter().chain(&self.extremes);
-        let (_, summands) = self.position_along(partial(), &vec![0; self.mesh.axes.len()]);
+        let (_, summands) = self.summand_position(&vec![0; self.mesh.axes.len()]);
         let groups = shards * summands;
         if groups <= 1 || !devices.is_multiple_of(groups) {
             return "{replicated}".to_owned();
@@ -129,7 +120,7 @@ impl TensorSharding {
             let position = self.shard_position(&coordinates);
             let pairs = position.iter().zip(&counts);
             let index = pairs.fold(0, |index, (at, count)| index * count + at);
-            let (summand, _) = self.position_along(partial(), &coordinates);
+            let (summand, _) = self.summand_position(&coordinates);
             owners[(index * summands + summand) as usize].push(device.to_string());
         }
         let mut ordered = Vec::new();
@@ -248,7 +239,8 @@ mod tests {
         sums.unreduced = vec![make_axis("y", None)];
         let wanted = "{devices=[1,4,2]0,1,2,3,4,5,6,7 last_tile_dims={replicated, unreduced}}";
         assert_eq!(sums.to_xla_text(8), wanted);
+        // Each device has the whole of a maximum.
         std::mem::swap(&mut sums.unreduced, &mut sums.extremes);
-        assert_eq!(sums.to_xla_text(8), wanted);
+        assert_eq!(sums.to_xla_text(8), "{replicated}");
     }
 }
