@@ -99,6 +99,10 @@ impl<'s> SpirvLifter<'s> {
             return;
         };
         let function = self.out.functions[made.index()].clone();
+        if !function.blocks.is_empty() {
+            let why = format!("{id} is another function, too");
+            return self.report_at(Op::Function, SourceLocation::Unknown, &why);
+        }
         let mut body = FunctionLifter {
             l: self,
             function,
