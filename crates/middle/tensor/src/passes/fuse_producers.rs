@@ -233,7 +233,7 @@ fn through_reshape(
     }))
 }
 
-fn static_shape(ty: &DenseTensorType) -> Option<Vec<i64>> {
+pub(super) fn static_shape(ty: &DenseTensorType) -> Option<Vec<i64>> {
     let sizes = ty.shape.iter().map(|dim| dim.as_static().map(|s| s as i64));
     let sizes: Option<Vec<i64>> = sizes.collect();
     sizes.filter(|sizes| !sizes.contains(&0))

@@ -15,8 +15,8 @@ use crate::ir::{
     TensorValue, YieldDestination,
 };
 use crate::schedule::{
-    ContractionAxes, ContractionReads, ScheduleProfile, count_alternatives, find_alternative_axes,
-    is_in_place, plan_reads,
+    ContractionAxes, ContractionReads, ScheduleProfile, find_alternative_axes, is_in_place,
+    plan_reads,
 };
 use spirula_program::{ScalarOp, ScalarType};
 use std::fmt;
@@ -136,7 +136,8 @@ fn keeps_axes(consumer: FusionConsumer<'_>, producer: &StructuredOp, axes: &[usi
 
 /// Number of points of a map that share what they read.
 fn count_shared_points(op: &StructuredOp) -> u64 {
-    count_alternatives(op, &find_alternative_axes(op))
+    op.count_static_points(find_alternative_axes(op))
+        .unwrap_or(1)
 }
 
 /// Both costs of the result of a map for its reader, where sizes are known.
@@ -245,7 +246,7 @@ fn collect_folded_values(op: &StructuredOp) -> Vec<ScalarNode> {
 }
 
 /// Number of elements of a tensor that some nodes need.
-fn count_reads(body: &NodeGraph, roots: &[ScalarNode], value: TensorValue) -> u64 {
+pub(super) fn count_reads(body: &NodeGraph, roots: &[ScalarNode], value: TensorValue) -> u64 {
     let needed = body.mark_reachable(roots);
     let is_read = |node: &ScalarNode| matches!(body.node(*node), NodeData::Element(read, _) if *read == value);
     let nodes = body.node_ids().filter(|n| needed[n.index()]);

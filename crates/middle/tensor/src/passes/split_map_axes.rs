@@ -4,7 +4,8 @@
 //! same axes. After a reshape that joins dimensions, an axis of the map is split into those dimensions, and its results are
 //! reshaped instead.
 
-use super::fuse_producers::reshape_position;
+use super::fuse_producers::{reshape_position, static_shape};
+use super::fusion_cost::count_reads;
 use super::use_def::TensorUses;
 use crate::ir::{
     AxisKind, DenseTensorType, DimExtent, NodeData, OpKind, ScalarNode, StructuredOp,
@@ -16,7 +17,7 @@ use smallvec::SmallVec;
 use spirula_program::ScalarOp;
 
 /// Sizes of the axes that an axis becomes, from the outermost.
-type AxisParts = SmallVec<[u64; 4]>;
+type AxisParts = SmallVec<[i64; 4]>;
 
 /// Splits the axes of all maps for which it pays.
 pub(super) fn split_map_axes(function: &mut TensorFunction) {
@@ -79,24 +80,26 @@ impl AxisSplitter {
                 return None;
             };
             let root = self.find_kept_source(*value)?;
-            if uses.use_count(*value) != 1 || count_reads(map, *value) != 1 {
+            if uses.use_count(*value) != 1
+                || count_reads(&map.body, &map.collect_roots(), *value) != 1
+            {
                 return None;
             }
             let (to, from) = (
-                static_sizes(function.ty(*value))?,
-                static_sizes(function.ty(root))?,
+                static_shape(function.ty(*value))?,
+                static_shape(function.ty(root))?,
             );
             let groups = group_dimensions(&to, &from)?;
             let mut parts: Vec<AxisParts> = Vec::new();
             for axis in &map.axes {
-                parts.push(std::iter::once(axis.extent.as_static()?).collect());
+                parts.push(std::iter::once(axis.extent.as_static()? as i64).collect());
             }
             for (index, group) in position.iter().zip(groups) {
                 if group.len() < 2 {
                     continue;
                 }
                 let axis = map.body.as_index(*index)? as usize;
-                let size = group.iter().product::<u64>();
+                let size = group.iter().product::<i64>();
                 if parts[axis].len() > 1 || parts[axis][0] != size {
                     return None;
                 }
@@ -125,8 +128,8 @@ impl AxisSplitter {
         for parts in parts {
             let mut whole = split.body.intern_i64(0);
             for size in parts {
-                let index = split.add_axis(DimExtent::Static(*size), AxisKind::Parallel);
-                let size = split.body.intern_i64(*size as i64);
+                let index = split.add_axis(DimExtent::Static(*size as u64), AxisKind::Parallel);
+                let size = split.body.intern_i64(*size);
                 whole = split.body.apply_op(ScalarOp::Mul, &[whole, size]);
                 whole = split.body.apply_op(ScalarOp::Add, &[whole, index]);
             }
@@ -140,7 +143,7 @@ impl AxisSplitter {
                 NodeData::Element(value, position) => {
                     let root = self.find_kept_source(*value)?;
                     let (to, from) = (function.ty(root), function.ty(*value));
-                    let [to_sizes, from_sizes] = [to, from].map(signed_sizes);
+                    let [to_sizes, from_sizes] = [to, from].map(static_shape);
                     let position = reshape_position(body, position, &from_sizes?, &to_sizes?);
                     Some(body.intern_element(root, to.element, &position))
                 }
@@ -173,25 +176,8 @@ impl AxisSplitter {
     }
 }
 
-fn signed_sizes(ty: &DenseTensorType) -> Option<Vec<i64>> {
-    let sizes = static_sizes(ty)?;
-    Some(sizes.into_iter().map(|size| size as i64).collect())
-}
-
-/// Number of elements of a tensor that a point of a map reads.
-fn count_reads(map: &StructuredOp, value: TensorValue) -> usize {
-    map.body.values_read().filter(|read| *read == value).count()
-}
-
-/// The sizes of a tensor, if all are known and none is 0.
-fn static_sizes(ty: &DenseTensorType) -> Option<Vec<u64>> {
-    let sizes = ty.shape.iter().map(|dim| dim.as_static());
-    let sizes: Option<Vec<u64>> = sizes.collect();
-    sizes.filter(|sizes| !sizes.contains(&0))
-}
-
 /// The dimensions of one shape that each dimension of another joins, without those of size 1; none where one is in several.
-fn group_dimensions(joined: &[u64], dimensions: &[u64]) -> Option<Vec<AxisParts>> {
+fn group_dimensions(joined: &[i64], dimensions: &[i64]) -> Option<Vec<AxisParts>> {
     let mut rest = dimensions.iter().copied().filter(|size| *size > 1);
     let mut groups = Vec::with_capacity(joined.len());
     for size in joined {
@@ -199,7 +185,7 @@ fn group_dimensions(joined: &[u64], dimensions: &[u64]) -> Option<Vec<AxisParts>
         let mut left = *size;
         while left > 1 {
             let next = rest.next()?;
-            if !left.is_multiple_of(next) {
+            if left % next != 0 {
                 return None;
             }
             group.push(next);
@@ -216,7 +202,7 @@ mod tests {
 
     #[test]
     fn dimensions_are_grouped_where_each_is_in_one() {
-        let group = |joined: &[u64], dimensions: &[u64]| {
+        let group = |joined: &[i64], dimensions: &[i64]| {
             let groups = group_dimensions(joined, dimensions)?;
             Some(
                 groups

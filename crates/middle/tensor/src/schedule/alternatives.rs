@@ -4,6 +4,7 @@
 //! its index along an axis chooses the value. An invocation that has all points of this axis reads each element once, and
 //! has no choices: the index is a constant at each point.
 
+use super::AXES;
 use crate::ir::{NodeData, NodeGraph, ScalarNode, StructuredOp};
 use smallvec::SmallVec;
 use spirula_program::ScalarOp;
@@ -29,7 +30,8 @@ pub(crate) fn find_alternative_axes(op: &StructuredOp) -> AlternativeAxes {
         let operator = body.as_apply(node).map(|(operator, _)| operator.op);
         operator == Some(ScalarOp::Cond)
     };
-    if !op.is_map() || !body.node_ids().any(is_choice) {
+    // Longer operations are refused later, and axes have a bit each.
+    if op.axes.len() > AXES || !op.is_map() || !body.node_ids().any(is_choice) {
         return found;
     }
     let marks = mark_dependences(body);
@@ -58,11 +60,6 @@ pub(crate) fn find_alternative_axes(op: &StructuredOp) -> AlternativeAxes {
     }
     found.sort_unstable();
     found
-}
-
-/// Number of points of axes of alternatives together.
-pub(crate) fn count_alternatives(op: &StructuredOp, axes: &[usize]) -> u64 {
-    op.count_static_points(axes.iter().copied()).unwrap_or(1)
 }
 
 /// The axes that each node depends on, a bit each, and whether it reads memory.

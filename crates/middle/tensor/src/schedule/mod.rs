@@ -38,7 +38,7 @@ mod tuning;
 mod workgroup_fold;
 
 pub(crate) use adjacent_points::is_adjacent;
-pub(crate) use alternatives::{count_alternatives, find_alternative_axes};
+pub(crate) use alternatives::find_alternative_axes;
 pub(crate) use contraction::{
     ContractionAxes, ContractionReads, find_node_axes, is_small_contraction, match_contraction,
     plan_reads,

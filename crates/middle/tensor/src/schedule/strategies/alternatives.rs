@@ -41,7 +41,10 @@ impl SchedulePlan for AlternativesPlan {
         let sizes = axes.iter().map(|at| nest.op.axes[*at].extent.as_static());
         let sizes: Option<Vec<u64>> = sizes.collect();
         match sizes.and_then(|sizes| count_line_axes(&sizes, nest.profile.lines)) {
-            Some(inner) => share_lines(nest, axes.split_at(axes.len() - inner)),
+            Some(count) => {
+                let (outer, inner) = axes.split_at(axes.len() - count);
+                share_lines(nest, outer, inner);
+            }
             None => collapse_axes(nest, &axes, 1),
         }
     }

@@ -67,7 +67,8 @@ fn needs_position(request: &ScheduleRequest<'_>, op: &StructuredOp) -> bool {
 impl SchedulePlan for LinesPlan {
     fn distribute(&mut self, nest: &mut TensorLoopNest) {
         let axes: Vec<usize> = (0..nest.op.axes.len()).collect();
-        share_lines(nest, axes.split_at(axes.len() - self.axes));
+        let (outer, inner) = axes.split_at(axes.len() - self.axes);
+        share_lines(nest, outer, inner);
     }
 
     fn has_outer_guard(&self) -> bool {
@@ -76,7 +77,7 @@ impl SchedulePlan for LinesPlan {
 }
 
 /// Gives each workgroup a part of one line. A line is along the second of two lists of axes.
-pub(super) fn share_lines(nest: &mut TensorLoopNest, (outer, inner): (&[usize], &[usize])) {
+pub(super) fn share_lines(nest: &mut TensorLoopNest, outer: &[usize], inner: &[usize]) {
     let extent = |at: &usize| nest.loops[*at].extent as i64;
     let (sizes, along): (Vec<i64>, Vec<i64>) = (
         outer.iter().map(extent).collect(),
