@@ -2,9 +2,9 @@
 
 use crate::common::{SHUFFLING, arguments, meaning, parameter, run, stage};
 use spirula_program::{ScalarOp, ScalarType};
-use spirula_tensor::TensorBuilder;
-use spirula_tensor::ir::{DimExtent, ScalarNode, StructuredOp, TensorValue};
-use spirula_tensor::schedule::ScheduleProfile;
+use spirula_tensor::ir::{DimExtent, ScalarNode, StructuredOp, TensorShape, TensorValue};
+use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
+use spirula_tensor::{TensorBuilder, compile_function};
 
 const PROFILES: [ScheduleProfile; 3] = [ScheduleProfile::CPU, ScheduleProfile::GPU, SHUFFLING];
 
@@ -57,7 +57,11 @@ fn add_step(
 }
 
 fn reshape(b: &mut TensorBuilder, x: TensorValue, sizes: &[u64]) -> TensorValue {
-    b.add_reshape(x, sizes.iter().map(|n| DimExtent::Static(*n)).collect())
+    b.add_reshape(x, static_shape(sizes))
+}
+
+fn static_shape(sizes: &[u64]) -> TensorShape {
+    sizes.iter().map(|n| DimExtent::Static(*n)).collect()
 }
 
 /// Two steps, and a map that has two numbers for each element of their results, which it reads through a reshape.
@@ -168,5 +172,31 @@ fn reversed_readers_store_alternatives() {
         let stages = stage(&function, profile, Some("distribute"));
         assert_eq!(stages.matches("dispatch ").count(), 2, "{stages}");
         assert_eq!(run(function.clone(), profile, &arguments), expected);
+    }
+}
+
+/// Operations of more axes than there are marks for are refused, not taken apart.
+#[test]
+fn choices_along_many_axes_are_refused() {
+    for rank in [41, 65, 70] {
+        let mut shape = vec![1; rank];
+        shape.push(2);
+        let mut b = TensorBuilder::new("main");
+        let x = parameter(&mut b, &shape);
+        let mut s = StructuredOp::with_parallel_axes(&static_shape(&shape));
+        let point = s.axis_indices();
+        let element = s.body.intern_element(x, ScalarType::I32, &point);
+        let square = s.body.apply_op(ScalarOp::Mul, &[element, element]);
+        let value = choose(&mut s, point[rank], &[element, square]);
+        s.add_yield(value);
+        let result = b.add_structured(s)[0];
+        b.add_result(result, false);
+        let compiled = compile_function(
+            b.finish_function(),
+            ScheduleProfile::CPU,
+            &DispatchTuning::default(),
+            &mut |_, _| {},
+        );
+        assert!(compiled.is_err_and(|error| error.message.contains("more than 40 axes")));
     }
 }
